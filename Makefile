@@ -1,0 +1,83 @@
+# How things are done here, in one place. `make` alone lists it. Everything runs from the virtual environment in .venv.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+export PATH := $(BIN):$(PATH)
+
+# pytest's own switches for all suites, for example: make unit PYTEST="-x -k csr"
+PYTEST ?=
+# The part of the end-to-end suite that `make test` runs; `make e2e` runs all of it.
+E2E_SHORT := -m "e2e and not long"
+
+.PHONY: help setup demo sandbox test lint unit laws sanity molecule e2e bench docs build clean system-packages lock
+
+help: ## list the targets
+	@printf 'usage: make TARGET\n\n'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | while IFS= read -r line; do printf '  %-16s %s\n' "$${line%%:*}" "$${line##*## }"; done
+
+setup: $(VENV)/.ready ## make the virtual environment in .venv: Ansible, its collections and the sandbox, pinned
+
+demo: setup ## watch a cluster being installed, scaled up, scaled down and destroyed in the sandbox (DEMO=--verbose: all output)
+	@python -m sandbox demo $(DEMO)
+
+sandbox: setup ## start the sandbox; stays in the foreground and prints the exports to paste (SANDBOX="--speed 600")
+	@exec python -m sandbox serve $(SANDBOX)
+
+test: system-packages lint sanity molecule ## everything .ci/run runs: lint, sanity, molecule, unit tests, laws, a short end-to-end run
+	@pytest -m 'not e2e or not long' $(PYTEST)
+
+lint: dev ## ruff, mypy, ansible-lint, documentation, changelog and shell scripts
+	@tools/lint.sh
+
+unit: dev ## unit tests
+	@pytest tests/unit $(PYTEST)
+
+laws: dev ## the four laws, for every module that changes something, against the sandbox
+	@pytest tests/laws $(PYTEST)
+
+sanity: dev ## ansible-test sanity, on a copy, without ignore files
+	@python tools/sanity.py
+
+molecule: dev ## the molecule scenarios in extensions/molecule
+	@tools/molecule.sh
+
+e2e: system-packages ## all end-to-end tests: killed at ten moments, strangers, bad input, secrets (long)
+	@pytest -m e2e $(PYTEST)
+
+bench: dev ## figures: calls and time for a thousand devices
+	@python -m tests.bench
+
+docs: dev ## check all documentation and render the plugins' and roles' pages into .build/docs
+	@tools/docs.sh
+
+build: dev ## the collection's artifact in build/
+	@ansible-galaxy collection build --force --output-path build
+
+clean: ## remove the virtual environment and everything built or cached here (not clusters/, not .sandbox/)
+	@rm -rf $(VENV) .build build .cache .ansible .mypy_cache .ruff_cache .pytest_cache tests/output changelogs/.plugin-cache.yaml
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# What checks and tests need, on top of setup.
+dev: $(VENV)/.ready-dev
+.PHONY: dev
+
+system-packages: dev
+	@tools/system_packages.sh
+
+# After a change to a requirements file: write down what the whole environment resolves to.
+lock: dev
+	@tools/lock.sh
+
+PINS := constraints.txt requirements.txt requirements-sandbox.txt requirements-ansible.txt tools/venv.sh
+$(VENV)/.ready: $(PINS)
+	@PYTHON="$(PYTHON)" tools/venv.sh $(VENV) requirements-sandbox.txt requirements-ansible.txt
+	@touch $@
+
+$(VENV)/.ready-dev: $(VENV)/.ready requirements-dev.txt
+	@PYTHON="$(PYTHON)" tools/venv.sh $(VENV) requirements-dev.txt
+	@touch $@

@@ -83,7 +83,7 @@ class Machines(Protocol):
 class MachineHTTP(Protocol):
     """HTTP as one machine does it: from its own source address, names resolved only by the sandbox's DNS server."""
 
-    async def request(
+    async def request(  # noqa: PLR0913 - the parts of an HTTP request, all but two by keyword
         self,
         method: str,
         url: str,
@@ -92,7 +92,7 @@ class MachineHTTP(Protocol):
         content: bytes | None = None,
         ca_pem: bytes | None = None,
         cert: tuple[Path, Path] | None = None,
-        timeout: float = 10.0,
+        timeout: float = 10.0,  # noqa: ASYNC109 - for each phase, not for the whole
     ) -> httpx.Response:
         """One request, without following redirects.
 

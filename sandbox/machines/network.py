@@ -1,0 +1,182 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The network card of one pretended machine: HTTP from its own source address, names only from the sandbox's DNS.
+
+All of 127.0.0.0/8 answers on Linux, so binding the client socket to the device's address is all it takes for the
+metadata service, a firewall rule or an access log to see the right machine.
+"""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import ssl
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+
+import dns.asyncresolver
+import dns.exception
+import dns.rdatatype
+import httpx
+
+TransportKey = tuple[str, str, int, bytes | None, tuple[str, float, str, float] | None, bool]
+
+KEPT_TRANSPORTS = 8
+"""Connections a machine keeps warm: a kubelet talks to one API server at a time."""
+
+
+class NameService:
+    """Stub resolver of a machine, with the sandbox's server as its only one (what DHCP hands out)."""
+
+    def __init__(self, server: tuple[str, int], source: str) -> None:
+        self._resolver = dns.asyncresolver.Resolver(configure=False)
+        self._resolver.nameservers = [server[0]]
+        self._resolver.port = server[1]
+        self._resolver.lifetime = 3.0
+        self._resolver.timeout = 1.0
+        self._source = source
+
+    async def resolve(self, name: str) -> list[str]:
+        """IPv4 addresses of ``name`` in the order of the answer; empty on NXDOMAIN, no data, refusal or silence."""
+        try:
+            answer = await self._resolver.resolve(name.rstrip(".") + ".", dns.rdatatype.A, source=self._source)
+        except (dns.exception.DNSException, OSError):
+            return []
+        return [rdata.address for rdata in answer]
+
+
+class BoundHTTP:
+    """The :class:`sandbox.machines.MachineHTTP` of a machine at ``address`` with resolver ``names``."""
+
+    def __init__(self, address: str, names: NameService) -> None:
+        self._address = address
+        self._names = names
+        self._transports: OrderedDict[TransportKey, httpx.AsyncHTTPTransport] = OrderedDict()
+
+    async def request(  # noqa: PLR0913 - the parts of an HTTP request, all but two by keyword
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+        ca_pem: bytes | None = None,
+        cert: tuple[Path, Path] | None = None,
+        timeout: float = 10.0,  # noqa: ASYNC109 - handed on to httpx, which bounds each phase by it
+        verify: bool = True,
+        at_most: int | None = None,
+    ) -> httpx.Response:
+        """One request, without following redirects.
+
+        ``ca_pem``: PEM certificates to trust, alone; without it the system's. ``cert``: client certificate and key.
+        ``timeout``: real seconds for each of connect, write and read. ``verify=False`` leaves the server's certificate
+        unchecked (as dracut's rootfs download does). ``at_most``: stop reading after so many bytes of the body.
+        Raises ``httpx.TransportError``; a name without an address is a ``httpx.ConnectError``.
+        """
+        target = httpx.URL(url)
+        if target.scheme not in {"http", "https"}:
+            raise httpx.UnsupportedProtocol(f"scheme of {url!r} is not http or https")
+        if not target.host:
+            raise httpx.ConnectError(f"no host in {url!r}")
+        port = target.port or (443 if target.scheme == "https" else 80)
+        addresses = await self._addresses(target.host)
+        transport = self._transport(target.scheme, target.host, port, ca_pem, cert, verify=verify)
+        sent = {
+            "host": target.netloc.decode("ascii"),
+            "accept": "*/*",
+            "user-agent": "machine",
+            **{k.lower(): v for k, v in (headers or {}).items()},
+        }
+        failure: httpx.TransportError = httpx.ConnectError(f"no address for {target.host}")
+        for address in addresses:
+            request = httpx.Request(
+                method,
+                target.copy_with(host=address),
+                headers=sent,
+                content=content,
+                extensions={
+                    # The certificate is checked against the name that was asked for, not the address behind it.
+                    "sni_hostname": target.host,
+                    "timeout": httpx.Timeout(timeout).as_dict(),
+                },
+            )
+            try:
+                return await self._exchange(transport, request, at_most)
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                failure = error
+        raise failure
+
+    async def close(self) -> None:
+        """Drop all kept connections."""
+        while self._transports:
+            _, transport = self._transports.popitem()
+            await transport.aclose()
+
+    async def _exchange(self, transport: httpx.AsyncHTTPTransport, request: httpx.Request, at_most: int | None) -> httpx.Response:
+        response = await transport.handle_async_request(request)
+        response.request = request
+        try:
+            if at_most is None:
+                await response.aread()
+                return response
+            body = b""
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) >= at_most:
+                    break
+            # Content-Encoding is undone already: the copy must not say it is still there.
+            kept = [(name, value) for name, value in response.headers.multi_items() if name.lower() != "content-encoding"]
+            return httpx.Response(response.status_code, headers=kept, content=body[:at_most], request=request)
+        finally:
+            await response.aclose()
+
+    async def _addresses(self, host: str) -> list[str]:
+        try:
+            return [str(ipaddress.ip_address(host))]
+        except ValueError:
+            return await self._names.resolve(host)
+
+    def _transport(  # noqa: PLR0913 - the whole key of the cache
+        self, scheme: str, host: str, port: int, ca_pem: bytes | None, cert: tuple[Path, Path] | None, *, verify: bool
+    ) -> httpx.AsyncHTTPTransport:
+        """Kept per name, trust and identity: a connection checked for one name must not serve another."""
+        stamp = None if cert is None else (str(cert[0]), cert[0].stat().st_mtime, str(cert[1]), cert[1].stat().st_mtime)
+        key: TransportKey = (scheme, host, port, ca_pem, stamp, verify)
+        transport = self._transports.pop(key, None)
+        if transport is None:
+            context = _context(ca_pem, stamp, verify) if scheme == "https" else False
+            transport = httpx.AsyncHTTPTransport(
+                verify=context,
+                local_address=self._address,
+                trust_env=False,
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=4, keepalive_expiry=20.0),
+            )
+        self._transports[key] = transport
+        # The oldest is only forgotten: somebody may still be reading from it, and its sockets close with it.
+        while len(self._transports) > KEPT_TRANSPORTS:
+            self._transports.popitem(last=False)
+        return transport
+
+
+@functools.lru_cache(maxsize=256)
+def _context(ca_pem: bytes | None, cert: tuple[str, float, str, float] | None, verify: bool) -> ssl.SSLContext:
+    """Shared by machines that trust and show the same: loading a trust store is the costly part of a connection.
+
+    Raises ``httpx.ConnectError`` for certificates that are none, since to a machine that is a server it cannot trust.
+    """
+    try:
+        if ca_pem is None:
+            context = ssl.create_default_context()
+        else:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.load_verify_locations(cadata=ca_pem.decode("ascii"))
+        if not verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if cert is not None:
+            context.load_cert_chain(cert[0], cert[2])
+    except (ssl.SSLError, UnicodeDecodeError, OSError) as error:
+        raise httpx.ConnectError(f"cannot set up TLS: {error}") from error
+    return context

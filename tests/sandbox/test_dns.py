@@ -1,0 +1,255 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sandbox's name server, asked and updated by dnspython as community.general.nsupdate does it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import dns.asyncquery
+import dns.flags
+import dns.message
+import dns.name
+import dns.query
+import dns.rcode
+import dns.rdatatype
+import dns.tsig
+import dns.tsigkeyring
+import dns.update
+import dns.zone
+import pytest
+
+from sandbox.dns import DynamicZone, Server, keyring
+
+ORIGIN = "metal.test"
+SECRET = "c2FuZGJveC1zYW5kYm94LXNhbmRib3gtc2FuZGJveCE="
+KEY = dns.tsigkeyring.from_text({"sandbox": ("hmac-sha256", SECRET)})
+WRONG_SECRET = dns.tsigkeyring.from_text({"sandbox": ("hmac-sha256", "d3Jvbmc=")})
+WRONG_NAME = dns.tsigkeyring.from_text({"stranger": ("hmac-sha256", SECRET)})
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[Server]:
+    running = Server(DynamicZone(ORIGIN, tmp_path / "zone", keyring("sandbox", SECRET)))
+    await running.start()
+    yield running
+    await running.stop()
+
+
+async def ask(server: Server, name: str, rdtype: str = "A", *, tcp: bool = False) -> dns.message.Message:
+    query = dns.message.make_query(name, rdtype)
+    exchange = dns.asyncquery.tcp if tcp else dns.asyncquery.udp
+    return await exchange(query, server.address, port=server.port, timeout=3)
+
+
+async def send(server: Server, update: dns.update.UpdateMessage) -> dns.rcode.Rcode:
+    return (await dns.asyncquery.tcp(update, server.address, port=server.port, timeout=3)).rcode()
+
+
+def an_update(ring: object = KEY, zone: str = ORIGIN) -> dns.update.UpdateMessage:
+    return dns.update.UpdateMessage(zone, keyring=ring)
+
+
+def addresses(message: dns.message.Message) -> list[str]:
+    return sorted(rdata.address for rrset in message.answer if rrset.rdtype == dns.rdatatype.A for rdata in rrset)
+
+
+@pytest.mark.parametrize("tcp", [False, True])
+async def test_records_come_and_go(server: Server, tcp: bool) -> None:
+    update = an_update()
+    update.replace("api.demo", 60, "A", "127.64.0.2", "127.64.0.3")
+    before = server.zone.serial
+    assert await send(server, update) == dns.rcode.NOERROR
+    reply = await ask(server, "api.demo.metal.test", tcp=tcp)
+    assert addresses(reply) == ["127.64.0.2", "127.64.0.3"]
+    assert reply.flags & dns.flags.AA
+    assert reply.answer[0].ttl == 60
+    assert server.zone.serial == before + 1
+    update = an_update()
+    update.delete("api.demo", "A", "127.64.0.2")
+    assert await send(server, update) == dns.rcode.NOERROR
+    assert addresses(await ask(server, "API.demo.metal.test", tcp=tcp)) == ["127.64.0.3"]
+    update = an_update()
+    update.delete("api.demo")
+    assert await send(server, update) == dns.rcode.NOERROR
+    reply = await ask(server, "api.demo.metal.test", tcp=tcp)
+    assert reply.rcode() == dns.rcode.NXDOMAIN
+    assert reply.authority[0].rdtype == dns.rdatatype.SOA
+    assert server.zone.records() == ["ns.metal.test. 60 A 127.0.0.1"]
+
+
+async def test_an_update_that_changes_nothing_keeps_the_serial(server: Server) -> None:
+    update = an_update()
+    update.add("api.demo", 60, "A", "127.64.0.2")
+    await send(server, update)
+    serial = server.zone.serial
+    assert await send(server, update) == dns.rcode.NOERROR
+    assert server.zone.serial == serial
+
+
+async def test_wildcards_and_empty_names(server: Server) -> None:
+    update = an_update()
+    update.add("*.apps.demo", 60, "A", "127.64.0.5")
+    update.add("www.apps.demo", 60, "TXT", '"here"')
+    await send(server, update)
+    assert addresses(await ask(server, "anything.apps.demo.metal.test")) == ["127.64.0.5"]
+    assert addresses(await ask(server, "deep.er.apps.demo.metal.test")) == ["127.64.0.5"]
+    existing = await ask(server, "www.apps.demo.metal.test")
+    assert (existing.rcode(), existing.answer) == (dns.rcode.NOERROR, [])
+    between = await ask(server, "demo.metal.test")
+    assert (between.rcode(), between.answer) == (dns.rcode.NOERROR, [])
+    assert (await ask(server, "api.demo.metal.test")).rcode() == dns.rcode.NXDOMAIN
+
+
+async def test_several_addresses_take_turns(server: Server) -> None:
+    update = an_update()
+    for last in (2, 3, 4):
+        update.add("api.demo", 60, "A", f"127.64.0.{last}")
+    await send(server, update)
+    firsts = {(await ask(server, "api.demo.metal.test")).answer[0][0].address for _ in range(60)}
+    assert firsts == {"127.64.0.2", "127.64.0.3", "127.64.0.4"}
+
+
+async def test_an_alias_is_followed(server: Server) -> None:
+    update = an_update()
+    update.add("real.demo", 60, "A", "127.64.0.2")
+    update.add("alias.demo", 60, "CNAME", "real.demo.metal.test.")
+    await send(server, update)
+    assert addresses(await ask(server, "alias.demo.metal.test")) == ["127.64.0.2"]
+
+
+async def test_other_zones_are_refused(server: Server) -> None:
+    assert (await ask(server, "example.com")).rcode() == dns.rcode.REFUSED
+    update = an_update(zone="example.com")
+    update.add("www", 60, "A", "127.64.0.2")
+    assert await send(server, update) == dns.rcode.NOTAUTH
+
+
+async def test_unsigned_updates_are_refused(server: Server) -> None:
+    update = an_update(ring=None)
+    update.add("api.demo", 60, "A", "127.64.0.2")
+    assert await send(server, update) == dns.rcode.REFUSED
+    assert server.zone.records() == ["ns.metal.test. 60 A 127.0.0.1"]
+
+
+@pytest.mark.parametrize(("ring", "error"), [(WRONG_SECRET, dns.tsig.PeerBadSignature), (WRONG_NAME, dns.tsig.PeerBadKey)])
+async def test_bad_signatures_are_told_apart(server: Server, ring: object, error: type[Exception]) -> None:
+    update = an_update(ring)
+    update.add("api.demo", 60, "A", "127.64.0.2")
+    with pytest.raises(error):
+        await send(server, update)
+    assert server.zone.records() == ["ns.metal.test. 60 A 127.0.0.1"]
+
+
+async def test_prerequisites_guard_the_update(server: Server) -> None:
+    update = an_update()
+    update.absent("api.demo")
+    update.add("api.demo", 60, "A", "127.64.0.2")
+    assert await send(server, update) == dns.rcode.NOERROR
+    assert await send(server, update) == dns.rcode.YXDOMAIN
+    update = an_update()
+    update.present("api.demo", "A", "127.64.0.9")
+    update.delete("api.demo")
+    assert await send(server, update) == dns.rcode.NXRRSET
+    update = an_update()
+    update.present("api.demo", "A", "127.64.0.2")
+    update.delete("api.demo")
+    assert await send(server, update) == dns.rcode.NOERROR
+    update = an_update()
+    update.present("api.demo")
+    assert await send(server, update) == dns.rcode.NXDOMAIN
+
+
+async def test_the_apex_keeps_its_own_records(server: Server) -> None:
+    update = an_update()
+    update.delete("@")
+    assert await send(server, update) == dns.rcode.NOERROR
+    assert (await ask(server, ORIGIN, "SOA")).answer
+    assert (await ask(server, ORIGIN, "NS")).answer
+
+
+async def test_acknowledged_records_survive(server: Server, tmp_path: Path) -> None:
+    update = an_update()
+    update.add("*.apps.demo", 60, "A", "127.64.0.5")
+    await send(server, update)
+    again = DynamicZone(ORIGIN, tmp_path / "zone", keyring("sandbox", SECRET))
+    assert again.records() == server.zone.records()
+    assert again.serial == server.zone.serial
+
+
+async def test_large_answers_come_over_tcp(server: Server) -> None:
+    update = an_update()
+    for last in range(120):
+        update.add("many.demo", 60, "A", f"127.64.1.{last}")
+    await send(server, update)
+    assert (await ask(server, "many.demo.metal.test")).flags & dns.flags.TC
+    assert len(addresses(await ask(server, "many.demo.metal.test", tcp=True))) == 120
+
+
+async def test_transfer_with_the_key_only(server: Server) -> None:
+    def transfer(ring: object) -> int:
+        zone = dns.zone.Zone(ORIGIN)
+        query = dns.message.make_query(ORIGIN, "AXFR")
+        if ring is not None:
+            query.use_tsig(ring)
+        dns.query.inbound_xfr(server.address, zone, query, port=server.port, timeout=3)
+        return len(zone.nodes)
+
+    assert await asyncio.to_thread(transfer, KEY) == 2
+    with pytest.raises(dns.exception.DNSException):
+        await asyncio.to_thread(transfer, None)
+
+
+async def test_rubbish_is_answered_or_dropped(server: Server) -> None:
+    assert server.zone.answer(b"", tcp=False) is None
+    assert server.zone.answer(b"\x12\x34\x01\x00" + b"\xff" * 20, tcp=False) == b"\x12\x34\x80\x01" + b"\0" * 8
+
+
+async def test_community_general_nsupdate(server: Server, tmp_path: Path) -> None:
+    """The module a playbook uses, run as Ansible runs it; twice, since its second run must see what it wrote."""
+
+    def run(**changed: object) -> dict[str, object]:
+        options = {
+            "server": server.address,
+            "port": server.port,
+            "key_name": "sandbox",
+            "key_secret": SECRET,
+            "key_algorithm": "hmac-sha256",
+            "zone": ORIGIN,
+            "record": "api.demo",
+            "type": "A",
+            "ttl": 60,
+            "value": ["127.64.0.2", "127.64.0.3"],
+            **changed,
+        }
+        done = subprocess.run(
+            [str(Path(sys.executable).parent / "ansible"), "localhost", "-m", "community.general.nsupdate", "-a", json.dumps(options)],
+            env={
+                **os.environ,
+                "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.minimal",
+                "ANSIBLE_LOCAL_TEMP": str(tmp_path),
+                "ANSIBLE_REMOTE_TEMP": str(tmp_path),
+                "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
+            },
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert "{" in done.stdout, done.stderr
+        text = done.stdout[done.stdout.index("=> {") + 3 :]
+        result: dict[str, object] = json.loads(text)
+        return result
+
+    assert (await asyncio.to_thread(run))["changed"] is True
+    assert addresses(await ask(server, "api.demo.metal.test")) == ["127.64.0.2", "127.64.0.3"]
+    assert (await asyncio.to_thread(run))["changed"] is False
+    assert "key" in str((await asyncio.to_thread(run, key_name="stranger", value=["127.64.0.9"]))["msg"]).lower()

@@ -1,0 +1,210 @@
+"""The rules of the house that no tool knows: which file may import what, and that nothing is documented that does not run.
+
+The rooms and layers are described in docs/architecture.md; what that page says and what is imported are kept the same here.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+COLLECTION = "equinix_metal.openshift"
+PACKAGE = "ansible_collections.equinix_metal.openshift.plugins."
+
+PLAIN = {"_errors", "_diff", "_wait", "_argspec", "_addresses"}
+EDGES = {"_metal_client": "packet", "_cluster_client": "kubernetes"}
+LIFECYCLE = {"_module", "_cluster_module"}
+
+MODULE_UTILS = sorted((ROOT / "plugins" / "module_utils").glob("_[a-z]*.py"))
+MODULES = sorted((ROOT / "plugins" / "modules").glob("[a-z]*.py"))
+PLUGINS = sorted((ROOT / "plugins").rglob("*.py"))
+SANDBOX = sorted((ROOT / "sandbox").rglob("*.py"))
+ROLES = sorted(path.parent for path in (ROOT / "roles").glob("*/tasks"))
+
+
+def by_name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def imports(path: Path, *, for_types: bool = False) -> Iterator[str]:
+    """Every module that ``path`` imports, absolute; with ``for_types`` also what only a type checker reads."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    package = ".".join(path.relative_to(ROOT).with_suffix("").parts[:-1])
+    if package.startswith("plugins"):
+        package = PACKAGE.removesuffix("plugins.") + package
+    skipped = {
+        node
+        for guard in ast.walk(tree)
+        if isinstance(guard, ast.If) and not for_types and "TYPE_CHECKING" in ast.unparse(guard.test)
+        for statement in guard.body
+        for node in ast.walk(statement)
+    }
+    for node in ast.walk(tree):
+        if node in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            # `from ..module_utils import _csr` names a module only in its last part.
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def layer(name: str) -> int:
+    if name in PLAIN:
+        return 0
+    if name in EDGES:
+        return 1
+    return 3 if name in LIFECYCLE else 2
+
+
+def own_utils(path: Path) -> set[str]:
+    """Which module_utils of this collection ``path`` imports, by file name, at run time."""
+    prefix = PACKAGE + "module_utils."
+    return {name.removeprefix(prefix).split(".")[0] for name in imports(path) if name.startswith(prefix)}
+
+
+def others(path: Path, *, for_types: bool = False) -> set[str]:
+    """Which top-level packages ``path`` imports that are neither Python's own nor this collection's."""
+    found = {name.split(".")[0] for name in imports(path, for_types=for_types) if not name.startswith(PACKAGE)}
+    return found - sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("path", PLUGINS, ids=by_name)
+def test_plugins_know_nothing_of_the_sandbox_and_reach_the_apis_through_one_file_each(path: Path) -> None:
+    found = others(path, for_types=True)
+    assert not found & {"sandbox", "tests"}
+    for edge, library in EDGES.items():
+        assert library not in found or path.stem == edge, f"only {edge}.py may import {library}"
+
+
+@pytest.mark.parametrize("path", SANDBOX, ids=by_name)
+def test_the_sandbox_knows_nothing_of_the_collection(path: Path) -> None:
+    # Two readings of the same documents: if they shared code, the tests between them would prove nothing.
+    assert not others(path, for_types=True) & {"ansible", "ansible_collections", "packet", "plugins", "tests"}
+
+
+@pytest.mark.parametrize("path", MODULE_UTILS, ids=by_name)
+def test_module_utils_import_only_what_lies_below(path: Path) -> None:
+    own, foreign = own_utils(path), others(path)
+    levels = {name: layer(name) for name in own}
+    if (here := layer(path.stem)) == 0:
+        assert all(level == 0 for level in levels.values()), levels
+        assert foreign <= ({"netaddr"} if path.stem == "_addresses" else {"ansible"} if path.stem == "_argspec" else set())
+    elif here == 1:
+        assert all(level == 0 for level in levels.values()), levels
+        assert "ansible" not in foreign
+    elif here == 2:
+        assert all(level in {0, 2} for level in levels.values()), levels
+        assert not foreign & {"ansible", "requests", "urllib3", *EDGES.values()}, "pure: clients arrive as arguments"
+    else:
+        assert "ansible" in foreign
+
+
+@pytest.mark.parametrize("path", MODULES, ids=by_name)
+def test_modules_describe_and_leave_the_rest_to_the_lifecycle(path: Path) -> None:
+    assert not {name for name in own_utils(path) if layer(name) == 1}
+    text = path.read_text(encoding="utf-8")
+    assert ".check_mode" not in text, "check mode is decided in one place, not in modules"
+    assert "fail_json(" not in text and "exit_json(" not in text, "the context manager is the only way out of a module"
+
+
+def test_every_module_is_in_an_action_group() -> None:
+    groups = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))["action_groups"]
+    metal = set(groups["metal"])
+    assert metal == {path.stem for path in MODULES if path.stem.startswith("metal_")}
+
+
+@pytest.mark.parametrize("role", ROLES, ids=by_name)
+def test_roles_never_call_roles(role: Path) -> None:
+    for path in role.rglob("*.yml"):
+        text = path.read_text(encoding="utf-8")
+        assert "include_role" not in text and "import_role" not in text, f"{by_name(path)}: playbooks compose, roles do not"
+
+
+def test_doors_only_open() -> None:
+    for door in ("install", "scale", "destroy"):
+        (play,) = yaml.safe_load((ROOT / f"{door}.yml").read_text(encoding="utf-8"))
+        assert set(play) <= {"name", "ansible.builtin.import_playbook"}
+
+
+def test_names() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.split("\n")
+    for name in filter(None, listed):
+        stem = Path(name).stem.lower()
+        assert not any(word in stem.split("_") for word in ("helper", "helpers", "manager", "utils", "common")), name
+        assert not name.endswith(".yaml") or name.startswith("changelogs/"), f"{name}: .yml, everywhere"
+
+
+# --- documentation that runs -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def documentation() -> dict[str, Any]:
+    """What ansible-doc says of every module, fragments merged."""
+    names = [f"{COLLECTION}.{path.stem}" for path in MODULES]
+    done = subprocess.run(
+        ["ansible-doc", "--type", "module", "--json", *names],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def example_tasks(documentation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, entry in documentation.items():
+        for task in yaml.safe_load(entry["examples"]):
+            yield name, task
+
+
+def test_examples_use_options_that_exist(documentation: dict[str, Any]) -> None:
+    wrong = []
+    for name, task in example_tasks(documentation):
+        for action, arguments in task.items():
+            if not action.startswith(f"{COLLECTION}.") or not isinstance(arguments, dict):
+                continue
+            options = documentation[action]["doc"].get("options", {})
+            known = set(options) | {alias for option in options.values() for alias in option.get("aliases", [])}
+            wrong += [f"{name}: {action} has no option {argument}" for argument in arguments if argument not in known]
+        assert any(action.startswith(f"{COLLECTION}.") for action in task) or any("." in action for action in task), (name, task)
+    assert not wrong
+
+
+def test_examples_pass_the_syntax_check(documentation: dict[str, Any], tmp_path: Path) -> None:
+    play = [
+        {"name": "Examples", "hosts": "localhost", "gather_facts": False, "tasks": [task for _name, task in example_tasks(documentation)]}
+    ]
+    path = tmp_path / "examples.yml"
+    path.write_text(yaml.safe_dump(play), encoding="utf-8")
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections")}
+    done = subprocess.run(
+        ["ansible-playbook", "--syntax-check", "-i", "localhost,", str(path)],
+        cwd=tmp_path,
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_examples_are_there(documentation: dict[str, Any]) -> None:
+    assert all(entry["examples"] for entry in documentation.values())

@@ -1,0 +1,53 @@
+"""A role's defaults, its argument_specs and the table in its README say the same."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+ROLES = sorted(path.parent for path in (ROOT / "roles").glob("*/tasks"))
+
+ROW = re.compile(r"^\|\s*`(?P<name>[a-z0-9_]+)`\s*\|", re.MULTILINE)
+
+
+def read(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
+def test_defaults_argument_specs_and_readme_agree(role: Path) -> None:
+    defaults = set(read(role / "defaults" / "main.yml") or {})
+    specs = read(role / "meta" / "argument_specs.yml")["argument_specs"]
+    options = specs["main"].get("options", {})
+    rows = set(ROW.findall((role / "README.md").read_text(encoding="utf-8")))
+
+    assert set(options) == rows, "argument_specs and the README's table"
+    # What a user has to give has no default; everything else has exactly one, in defaults/main.yml.
+    without_default = {name for name, option in options.items() if option.get("required")}
+    assert set(options) - without_default == defaults, "argument_specs and defaults/main.yml"
+    assert all(option.get("description") for option in options.values())
+
+
+@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
+def test_variables_start_with_the_role_s_name(role: Path) -> None:
+    defaults = set(read(role / "defaults" / "main.yml") or {})
+    internal = set(read(role / "vars" / "main.yml") or {})
+    assert all(name.startswith(f"{role.name}_") for name in defaults), defaults
+    assert all(name.startswith(f"__{role.name}_") for name in internal), internal
+
+
+@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
+def test_tasks_never_read_the_collection_s_variables(role: Path) -> None:
+    # openshift_* and metal_* reach a role through its defaults only, so that a role can be run alone with other values.
+    pattern = re.compile(r"(?<![\w.'\"-])(?:openshift|metal)_[a-z0-9_]+(?!\s*:)\b")
+    defaults = (role / "defaults" / "main.yml").read_text(encoding="utf-8") if (role / "defaults" / "main.yml").exists() else ""
+    known = set(pattern.findall(defaults))
+    for path in sorted((role / "tasks").rglob("*.yml")):
+        expressions = re.findall(r"\{\{(.*?)\}\}", path.read_text(encoding="utf-8"), re.DOTALL)
+        used = {name for expression in expressions for name in pattern.findall(expression)}
+        assert not used & known, f"{path.relative_to(ROOT)} reads {sorted(used & known)}"

@@ -34,8 +34,8 @@ test: system-packages lint sanity molecule ## everything .ci/run runs: lint, san
 lint: dev ## ruff, mypy, ansible-lint, documentation, changelog and shell scripts
 	@tools/lint.sh
 
-unit: dev ## unit tests
-	@pytest tests/unit $(PYTEST)
+unit: dev ## unit tests, of the collection and of the sandbox
+	@pytest --ignore=tests/laws --ignore=tests/e2e $(PYTEST)
 
 laws: dev ## the four laws, for every module that changes something, against the sandbox
 	@pytest tests/laws $(PYTEST)

@@ -1,0 +1,164 @@
+"""A sandbox as a child process: for the demo, and for tests that need one they may stop, kill and start again.
+
+``RunningSandbox`` starts ``python -m sandbox serve``, reads the exports it prints, and reaches its control path
+(``/_sandbox/...``). It is the same sandbox that ``make sandbox`` starts: nothing here reaches into it.
+"""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+class SandboxStartError(Exception):
+    """The process ended before it said that it was ready; the message has what it said last."""
+
+
+class RunningSandbox:
+    """``python -m sandbox serve`` on a free port, with ``directory`` for its state and ``log`` for what it writes to stderr.
+
+    ``started`` is called with each line of stderr until the sandbox is ready: the first start builds the control plane's
+    programs, for minutes, and says so there.
+    """
+
+    def __init__(
+        self, directory: Path, *, log: Path, speed: float = 60.0, seed: int | None = None, started: Callable[[str], None] | None = None
+    ) -> None:
+        self.directory = directory
+        self.log = log
+        self.environment: dict[str, str] = {}
+        self._speed = speed
+        self._seed = seed
+        self._started = started
+        self._process: subprocess.Popen[str] | None = None
+        self._address = "127.0.0.1:0"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.stop()
+
+    @property
+    def pid(self) -> int:
+        if self._process is None:
+            raise RuntimeError("the sandbox is not running")
+        return self._process.pid
+
+    @property
+    def url(self) -> str:
+        return self.environment["SANDBOX_URL"]
+
+    def start(self) -> None:
+        """Start, or start again on the same address with the same state, and return when it is ready."""
+        command = [sys.executable, "-m", "sandbox", "serve", "--state", str(self.directory), "--listen", self._address]
+        command += ["--speed", f"{self._speed:g}"]
+        if self._seed is not None:
+            command += ["--seed", str(self._seed)]
+        process = subprocess.Popen(
+            command,
+            cwd=REPOSITORY,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for us; we stop the sandbox when what uses it has been stopped
+        )
+        self._process = process
+        threading.Thread(target=self._copy_log, args=(process,), daemon=True).start()
+        self.environment = self._read_exports(process)
+        self._address = httpx.URL(self.url).netloc.decode()
+
+    def _read_exports(self, process: subprocess.Popen[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        assert process.stdout is not None  # noqa: S101  (it is a pipe, three lines above; for the type checker)
+        for line in process.stdout:
+            if line.startswith("export "):
+                name, value = shlex.split(line)[1].split("=", 1)
+                found[name] = value
+            elif line.strip() == "# ready":
+                threading.Thread(target=_drain, args=(process.stdout,), daemon=True).start()
+                return found
+        code = process.wait()
+        last = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:] if self.log.exists() else []
+        raise SandboxStartError(f"the sandbox ended with {code} before it was ready:\n" + "\n".join(last))
+
+    def _copy_log(self, process: subprocess.Popen[str]) -> None:
+        assert process.stderr is not None  # noqa: S101  (a pipe; for the type checker)
+        with self.log.open("a", encoding="utf-8") as log:
+            for line in process.stderr:
+                log.write(line)
+                log.flush()
+                if self._started is not None and not self.environment:
+                    self._started(line.rstrip())
+
+    def stop(self, patience: float = 30.0) -> None:
+        """Ask it to end, as Ctrl-C does, and wait; after ``patience`` seconds, kill it."""
+        process = self._process
+        if process is None:
+            return
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(patience)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        process.wait()
+        self._process = None
+
+    def kill(self) -> None:
+        """``kill -9``: what a power cut leaves."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    # --- the control path ----------------------------------------------------------------------------------------------------
+
+    def call(self, method: str, path: str, **arguments: Any) -> Any:
+        """One request to ``/_sandbox/<path>``; the decoded answer, None where it has no body."""
+        answer = httpx.request(method, f"{self.url}/_sandbox/{path}", timeout=30, **arguments)
+        answer.raise_for_status()
+        return answer.json() if answer.content else None
+
+    def journal(self) -> list[dict[str, Any]]:
+        """Every request since the start or the last ``forget``: ``time``, ``method``, ``path``, ``status``, ``who``."""
+        answer = self.call("GET", "journal")
+        requests: list[dict[str, Any]] = answer["requests"] if isinstance(answer, dict) else answer
+        return requests
+
+    def forget(self) -> None:
+        """Empty the journal."""
+        self.call("DELETE", "journal")
+
+    def inventory(self) -> dict[str, Any]:
+        """Everything that exists and would be billed."""
+        found: dict[str, Any] = self.call("GET", "inventory")
+        return found
+
+    def wait_for(self, what: str, condition: Callable[[], bool], timeout: float = 60.0) -> None:
+        """Until ``condition()``, looking four times a second; TimeoutError naming ``what`` otherwise."""
+        end = time.monotonic() + timeout
+        while not condition():
+            if time.monotonic() > end:
+                raise TimeoutError(f"{what}: not within {timeout:g} seconds")
+            time.sleep(0.25)
+
+
+def _drain(stream: Any) -> None:
+    """Keep reading what is written after ``# ready``, so that a full pipe never stops the sandbox."""
+    for _line in stream:
+        pass

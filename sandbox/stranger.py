@@ -1,0 +1,129 @@
+"""Somebody who reached the machines' network and wants into the cluster.
+
+The machine config server hands the workers' Ignition to whoever asks, and with it the bootstrap token: in a real cluster too it can only be
+kept from strangers by the network (OpenShift blocks 22623 for pods). With that token anybody may *file* certificate signing requests, under any
+node name. So who approves them has to look closely. The demo and the end-to-end tests file some, to show and to prove that ours does.
+"""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+import json
+import ssl
+import urllib.parse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dns.message
+import dns.query
+import dns.rdatatype
+import httpx
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
+SERVING_SIGNER = "kubernetes.io/kubelet-serving"
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+
+
+@dataclass(frozen=True)
+class Names:
+    """The sandbox's DNS server, asked as a machine asks it."""
+
+    server: str
+    port: int
+
+    def addresses(self, name: str) -> list[str]:
+        """IPv4 addresses of ``name``; empty if it does not exist."""
+        answer = dns.query.udp(dns.message.make_query(name, "A"), self.server, port=self.port, timeout=5)
+        return [record.address for rrset in answer.answer if rrset.rdtype == dns.rdatatype.A for record in rrset]
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An HTTPS service of the cluster: connects to ``address``, expects the certificate of ``host``."""
+
+    host: str
+    address: str
+    port: int
+    trust: ssl.SSLContext
+
+    def request(self, method: str, path: str, *, token: str | None = None, body: Any = None) -> httpx.Response:
+        headers = {"Host": f"{self.host}:{self.port}"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        with httpx.Client(verify=self.trust, timeout=20) as client:
+            return client.request(
+                method, f"https://{self.address}:{self.port}{path}", headers=headers, json=body, extensions={"sni_hostname": self.host}
+            )
+
+
+class Stranger:
+    """Knows the cluster's name and what any machine that boots as a worker is told: the pointer in ``worker.ign``."""
+
+    def __init__(self, cluster: str, pointer: Path, names: Names) -> None:
+        self.cluster = cluster
+        self._names = names
+        config = json.loads(pointer.read_text(encoding="utf-8"))
+        sources = config["ignition"]["security"]["tls"]["certificateAuthorities"]
+        self._pem = "\n".join(data_url(source["source"]).decode() for source in sources)
+
+    def take_bootstrap_kubeconfig(self) -> dict[str, Any]:
+        """The kubeconfig in the workers' Ignition, as the machine config server serves it."""
+        host = f"api-int.{self.cluster}"
+        trust = ssl.create_default_context(cadata=self._pem)
+        answer = Endpoint(host, self._names.addresses(host)[0], 22623, trust).request("GET", "/config/worker")
+        answer.raise_for_status()
+        files = {file["path"]: file for file in answer.json()["storage"]["files"]}
+        content = data_url(files["/etc/kubernetes/kubeconfig"]["contents"]["source"])
+        kubeconfig: dict[str, Any] = yaml.safe_load(content)
+        return kubeconfig
+
+    def file(
+        self, name: str, node: str, *, serving: bool = False, dns_names: tuple[str, ...] = (), addresses: tuple[str, ...] = ()
+    ) -> None:
+        """File a certificate signing request called ``name`` that asks to be the node ``node``.
+
+        ``serving``: for a serving certificate with the given subject alternative names, instead of a client certificate.
+        """
+        kubeconfig = self.take_bootstrap_kubeconfig()
+        server = kubeconfig["clusters"][0]["cluster"]
+        authority = base64.b64decode(server["certificate-authority-data"]).decode()
+        token = kubeconfig["users"][0]["user"]["token"]
+        url = urllib.parse.urlsplit(server["server"])
+        host = url.hostname or f"api-int.{self.cluster}"
+        endpoint = Endpoint(host, self._names.addresses(host)[0], url.port or 6443, ssl.create_default_context(cadata=authority))
+        body = {
+            "apiVersion": "certificates.k8s.io/v1",
+            "kind": "CertificateSigningRequest",
+            "metadata": {"name": name},
+            "spec": {
+                "signerName": SERVING_SIGNER if serving else CLIENT_SIGNER,
+                "request": base64.b64encode(signing_request(node, dns_names, addresses)).decode(),
+                "usages": ["digital signature", "server auth" if serving else "client auth"],
+            },
+        }
+        endpoint.request("POST", REQUESTS, token=token, body=body).raise_for_status()
+
+
+def signing_request(node: str, dns_names: tuple[str, ...] = (), addresses: tuple[str, ...] = ()) -> bytes:
+    """A PEM request with a fresh key, of the form a kubelet sends for ``node``."""
+    subject = x509.Name(
+        [x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:nodes"), x509.NameAttribute(NameOID.COMMON_NAME, f"system:node:{node}")]
+    )
+    builder = x509.CertificateSigningRequestBuilder().subject_name(subject)
+    alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in dns_names]
+    alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
+    if alternatives:
+        builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+    key = ec.generate_private_key(ec.SECP256R1())
+    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+
+
+def data_url(source: str) -> bytes:
+    """The content of a ``data:`` URL (RFC 2397)."""
+    header, _, content = source.removeprefix("data:").partition(",")
+    return base64.b64decode(content) if header.endswith(";base64") else urllib.parse.unquote_to_bytes(content)

@@ -1,8 +1,9 @@
 """Somebody who reached the machines' network and wants into the cluster.
 
-The machine config server hands the workers' Ignition to whoever asks, and with it the bootstrap token: in a real cluster too it can only be
-kept from strangers by the network (OpenShift blocks 22623 for pods). With that token anybody may *file* certificate signing requests, under any
-node name. So who approves them has to look closely. The demo and the end-to-end tests file some, to show and to prove that ours does.
+The machine config server hands the workers' Ignition to whoever asks, and with it the bootstrap token: in a real cluster too
+it can only be kept from strangers by the network (OpenShift blocks 22623 for pods). With that token anybody may *file*
+certificate signing requests, under any node name. So who approves them has to look closely. The demo and the end-to-end tests
+file some, to show and to prove that ours does.
 """
 
 from __future__ import annotations

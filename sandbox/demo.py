@@ -1,0 +1,442 @@
+"""``python -m sandbox demo``: a cluster's life in a few minutes, explained on the way.
+
+Starts a sandbox, copies the example inventory, and then does what a user does: ``ansible-playbook install.yml``, one line of
+the inventory edited, ``scale.yml``, another edit, ``scale.yml`` again, ``destroy.yml``. In between a stranger asks to join. Ends
+with a summary of what happened, and with a proof that nothing is left. Everything lives in a temporary folder but the log.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import os
+import re
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from sandbox.running import REPOSITORY, RunningSandbox, SandboxStartError
+from sandbox.stranger import REQUESTS, Endpoint, Names, Stranger
+
+CLUSTER = "demo.metal.test"
+STRANGER = "intruder"
+HEADING = re.compile(r"^(?P<kind>PLAY|TASK|RUNNING HANDLER) \[(?:(?:equinix_metal\.openshift\.)?(?P<role>[a-z_]+) : )?(?P<name>.*)\] \**$")
+READS = {"GET", "HEAD", "OPTIONS"}
+
+
+class DemoError(Exception):
+    """A step did not end as it should; the message says which and what to look at."""
+
+
+@dataclass
+class Phase:
+    """One role's part of a play."""
+
+    role: str
+    play: str
+    started: float = field(default_factory=time.monotonic)
+    ended: float | None = None
+    task: str = ""
+    said: str = ""
+    changed: int = 0
+
+    @property
+    def seconds(self) -> float:
+        return (self.ended or time.monotonic()) - self.started
+
+    def __rich__(self) -> RenderableType:
+        """The line that moves: what is being done, for how long, and what was said last."""
+        title = Text.assemble((f"{self.role:<20}", "bold cyan"), (f"{duration(self.seconds):>7}  ", "cyan"), self.task)
+        lines: list[RenderableType] = [Spinner("dots", title, style="cyan")]
+        if self.said:
+            lines.append(Text(f"  {'':<20}{'':>7}  {self.said}", style="dim", no_wrap=True, overflow="ellipsis"))
+        return Group(*lines)
+
+    def closing(self) -> Text:
+        mark = Text("✔ ", style="green")
+        return Text.assemble(mark, f"{self.role:<20}", (f"{duration(self.seconds):>7}  ", "cyan"), (self.play, "dim"))
+
+
+@dataclass
+class Step:
+    """One command of the user."""
+
+    title: str
+    command: str = ""
+    seconds: float = 0.0
+    phases: list[Phase] = field(default_factory=list)
+    calls: Counter[str] = field(default_factory=Counter)
+    machines: int = 0
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
+
+
+class Demo:
+    """The whole of it. ``run`` returns when everything is shown and cleaned up; errors and Ctrl-C pass through, also cleaned up."""
+
+    def __init__(self, console: Console, *, speed: float, verbose: bool, log: Path) -> None:
+        self.console = console
+        self.verbose = verbose
+        self.log = log
+        self.steps: list[Step] = []
+        self.folder = Path(tempfile.mkdtemp(prefix="openshift-demo-"))
+        self.inventory = self.folder / "inventory"
+        self.cluster = self.folder / "clusters" / CLUSTER
+        self.sandbox = RunningSandbox(self.folder / "state", log=log.with_suffix(".sandbox.log"), speed=speed, started=self._building)
+        self._child: subprocess.Popen[str] | None = None
+        self._output: list[str] = []
+        self._certificates: Counter[str] = Counter()
+
+    # --- the story -----------------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        with self._cleaned_up():
+            self._start()
+            self._install()
+            self._scale("0:4", "worker-[0:1] becomes worker-[0:4]: three workers more", 5)
+            self._scale("0:2", "worker-[0:4] becomes worker-[0:2]: two leave, emptied first", 3)
+            self._count_certificates()
+            self._destroy()
+            left = self._leftovers()
+        left += self._processes()
+        self._summary(left)
+        if left:
+            raise DemoError("something was left behind: " + "; ".join(left))
+
+    def _start(self) -> None:
+        self.explain(
+            "0 · A sandbox",
+            "A pretend Equinix Metal, on this machine only and without root: its API, machines that boot, a DNS server, and the real etcd, "
+            "kube-apiserver and kube-controller-manager. Time in its machines runs faster than yours.",
+            "make sandbox",
+        )
+        step = Step("sandbox")
+        with self.timed(step), self.console.status("starting (the first time ever it builds Kubernetes' three programs, for some minutes)"):
+            self.sandbox.start()
+        shutil.copytree(REPOSITORY / "inventory", self.inventory)
+        self.console.print(f"  it answers at [bold]{self.sandbox.environment['METAL_API_URL']}[/]\n")
+
+    def _building(self, line: str) -> None:
+        self.console.print(Text(f"  {line}", style="dim"))
+
+    def _install(self) -> None:
+        self.explain(
+            "1 · Install",
+            "The inventory asks for three control plane machines and two workers. The playbook checks everything first, orders the "
+            "machines, boots them over the network, and lets a bootstrap machine bring the cluster up, which it then removes. From "
+            "there on it approves only certificates of machines it ordered itself. We will test that: a stranger is going to ask.",
+            "ansible-playbook install.yml",
+        )
+        with self.timed(Step("install", "ansible-playbook install.yml")) as step:
+            self._play(step, "install.yml", after={"bootstrap_teardown": self._send_stranger})
+        if not any(STRANGER in line for line in self._output):
+            raise DemoError("the stranger was not named in the output of the install")
+
+    def _send_stranger(self) -> None:
+        """With the bootstrap machine gone nobody but the playbook approves: now its judgement counts."""
+        environment = self.sandbox.environment
+        names = Names(environment["OPENSHIFT_DNS_SERVER"], int(environment["OPENSHIFT_DNS_PORT"]))
+        Stranger(CLUSTER, self.cluster / "ignition" / "worker.ign", names).file(STRANGER, f"{STRANGER}.{CLUSTER}")
+        self.console.print(
+            f"[yellow]![/] a stranger fetched the bootstrap token and asks to join as [bold]{STRANGER}.{CLUSTER}[/]; "
+            "the cluster took the request"
+        )
+
+    def _scale(self, pattern: str, what: str, workers: int) -> None:
+        wanted = self.inventory / "01-cluster.yml"
+        text = wanted.read_text(encoding="utf-8")
+        edited, found = re.subn(r"worker-\[0:\d+\]", f"worker-[{pattern}]", text)
+        if not found:
+            raise DemoError(f"{wanted.name} has no host pattern worker-[0:N] to edit")
+        wanted.write_text(edited, encoding="utf-8")
+        number = len(self.steps)
+        self.explain(
+            f"{number} · Scale to {workers} workers",
+            f"One line of inventory/01-cluster.yml is edited: {what}.",
+            "ansible-playbook scale.yml",
+        )
+        with self.timed(Step(f"scale to {workers}", "ansible-playbook scale.yml")) as step:
+            self._play(step, "scale.yml")
+        nodes = self._api("/api/v1/nodes")["items"]
+        ready = [
+            node for node in nodes if any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"].get("conditions", []))
+        ]
+        if len(ready) != 3 + workers or len(nodes) != len(ready):
+            raise DemoError(f"{len(ready)} of {len(nodes)} nodes are ready, {3 + workers} were expected")
+
+    def _destroy(self) -> None:
+        self.explain(
+            f"{len(self.steps)} · Destroy",
+            "Everything with this cluster's mark is given back: machines, DNS records, files. What belongs to others is not touched.",
+            "ansible-playbook destroy.yml",
+        )
+        with self.timed(Step("destroy", "ansible-playbook destroy.yml")) as step:
+            self._play(step, "destroy.yml")
+
+    # --- playbooks -----------------------------------------------------------------------------------------------------------
+
+    def _play(self, step: Step, playbook: str, after: dict[str, Callable[[], None]] | None = None) -> None:
+        """Run a playbook as a user would, showing its phases; ``after`` has what to do once a role is through."""
+        self.sandbox.forget()
+        self._output = []
+        pending = dict(after or {})
+        command = ["ansible-playbook", "-i", str(self.inventory), str(REPOSITORY / playbook)]
+        environment = {
+            **os.environ,
+            **self.sandbox.environment,
+            "PWD": str(self.folder),
+            "ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg"),
+            "ANSIBLE_NOCOLOR": "1",
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+        }
+        self._child = subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,  # so that Ctrl-C reaches it through us, in order
+        )
+        play = ""
+        with Live(console=self.console, refresh_per_second=8, transient=True) as live, self.log.open("a", encoding="utf-8") as log:
+            log.write(f"\n$ {' '.join(command)}\n")
+            for line in self._lines():
+                log.write(line + "\n")
+                heading = HEADING.match(line)
+                if self.verbose:
+                    live.console.print(Text(line))
+                if heading is None:
+                    self._note(step, line)
+                elif heading["kind"] == "PLAY":
+                    play = heading["name"]
+                elif heading["role"] is not None:
+                    current = step.phases[-1] if step.phases else None
+                    if current is None or (current.role, current.play) != (heading["role"], play):
+                        self._close_phase(step, live)
+                        if current is not None and current.role in pending and current.role != heading["role"]:
+                            pending.pop(current.role)()
+                        step.phases.append(Phase(heading["role"], play))
+                        live.update(step.phases[-1])
+                    step.phases[-1].task, step.phases[-1].said = heading["name"], ""
+            self._close_phase(step, live)
+        code = self._child.wait()
+        self._child = None
+        if code != 0:
+            self._tell_failure(playbook)
+            raise DemoError(f"{playbook} ended with {code}")
+
+    def _lines(self) -> Iterator[str]:
+        if self._child is None or self._child.stdout is None:
+            raise RuntimeError("no playbook is running")
+        for line in self._child.stdout:
+            self._output.append(line.rstrip())
+            yield line.rstrip()
+
+    def _note(self, step: Step, line: str) -> None:
+        if step.phases and line.strip() and not line.startswith("PLAY RECAP"):
+            step.phases[-1].said = line.strip()
+            step.phases[-1].changed += line.startswith("changed:")
+
+    def _close_phase(self, step: Step, live: Live) -> None:
+        if step.phases and step.phases[-1].ended is None:
+            step.phases[-1].ended = time.monotonic()
+            live.update("")
+            live.console.print(step.phases[-1].closing())
+
+    def _tell_failure(self, playbook: str) -> None:
+        self.console.print(Panel(Text("\n".join(self._output[-30:])), title=f"the end of {playbook}'s output", border_style="red"))
+
+    # --- looking -------------------------------------------------------------------------------------------------------------
+
+    def _api(self, path: str) -> Any:
+        """GET of the cluster's API with the kubeconfig that the install wrote."""
+        kubeconfig = yaml.safe_load((self.cluster / "kubeconfig").read_text(encoding="utf-8"))
+        server, user = kubeconfig["clusters"][0]["cluster"], kubeconfig["users"][0]["user"]
+        trust = ssl.create_default_context(cadata=base64.b64decode(server["certificate-authority-data"]).decode())
+        # ssl reads a client certificate from files only; the folder is private and goes when the demo ends.
+        pem = self.folder / "client.pem"
+        pem.touch(mode=0o600)
+        pem.write_bytes(base64.b64decode(user["client-certificate-data"]) + b"\n" + base64.b64decode(user["client-key-data"]))
+        trust.load_cert_chain(pem)
+        url = urllib.parse.urlsplit(server["server"])
+        host = server.get("tls-server-name") or url.hostname
+        answer = Endpoint(host, str(url.hostname), url.port or 6443, trust).request("GET", path)
+        answer.raise_for_status()
+        return answer.json()
+
+    def _count_certificates(self) -> None:
+        for request in self._api(REQUESTS)["items"]:
+            conditions = {condition["type"] for condition in request.get("status", {}).get("conditions", [])}
+            self._certificates["approved" if "Approved" in conditions else "denied" if "Denied" in conditions else "pending"] += 1
+            if request["metadata"]["name"] == STRANGER and conditions:
+                raise DemoError("the stranger's certificate was decided on: it should have stayed pending")
+
+    def _leftovers(self) -> list[str]:
+        """What still exists after destroy, by the sandbox's own books and by its DNS server."""
+        left = []
+        for kind, found in self.sandbox.inventory().items():
+            if found and isinstance(found, list | dict):
+                left.append(f"{kind}: {len(found)}")
+        environment = self.sandbox.environment
+        names = Names(environment["OPENSHIFT_DNS_SERVER"], int(environment["OPENSHIFT_DNS_PORT"]))
+        hosts = [
+            "api",
+            "api-int",
+            "console.apps",
+            "bootstrap",
+            *(f"{group}-{n}" for group in ("master", "control-plane", "worker") for n in range(5)),
+        ]
+        left += [f"DNS record {host}.{CLUSTER}" for host in hosts if names.addresses(f"{host}.{CLUSTER}")]
+        return left
+
+    def _processes(self) -> list[str]:
+        """Processes that name our temporary folder: the sandbox's, a publishing server's, whoever's they are."""
+        return [f"process {number}: {command[:80]}" for number, command in processes_of(self.folder)]
+
+    # --- showing -------------------------------------------------------------------------------------------------------------
+
+    def explain(self, title: str, text: str, command: str) -> None:
+        body = Group(Text(text), Text(f"\n$ {command}", style="bold green"))
+        self.console.print(Panel(body, title=f"[bold]{title}", title_align="left", border_style="blue", width=min(self.console.width, 110)))
+
+    @contextmanager
+    def timed(self, step: Step) -> Iterator[Step]:
+        self.steps.append(step)
+        started = time.monotonic()
+        yield step
+        step.seconds = time.monotonic() - started
+        if step.command:
+            for request in self.sandbox.journal():
+                step.calls["read" if request["method"] in READS else "write"] += 1
+            step.machines = len(self.sandbox.inventory().get("devices", []))
+            self.console.print(f"  [bold]{step.title}: {duration(step.seconds)}[/], {step.machines} machines now\n")
+
+    def _summary(self, left: list[str]) -> None:
+        table = Table(title="What happened", title_justify="left", width=min(self.console.width, 110))
+        for name, justify in (
+            ("step", "left"),
+            ("took", "right"),
+            ("machines after", "right"),
+            ("API reads", "right"),
+            ("API writes", "right"),
+            ("longest phases", "left"),
+        ):
+            table.add_column(name, justify=justify)  # type: ignore[arg-type]  # a literal type, from a table of literals
+        for step in self.steps:
+            longest = sorted(step.phases, key=lambda phase: phase.seconds, reverse=True)[:3]
+            phases = ", ".join(f"{phase.role} {duration(phase.seconds)}" for phase in longest)
+            counts = [str(step.machines), str(step.calls["read"]), str(step.calls["write"])] if step.command else ["", "", ""]
+            table.add_row(step.title, duration(step.seconds), *counts, phases)
+        self.console.print(table)
+        kept = self._certificates
+        self.console.print(
+            f"Certificates: {kept['approved']} approved for machines of the inventory, {kept['pending']} refused and left pending "
+            f"(the stranger's), {kept['denied']} denied."
+        )
+        total = sum(step.seconds for step in self.steps)
+        nothing = "no machine, reservation, VLAN, DNS record, published file or process"
+        self.console.print(f"Left behind: {'; '.join(left) if left else nothing}.")
+        self.console.print(f"Took {duration(total)}. The whole output is in [bold]{self.log}[/].")
+
+    # --- the end, whichever ----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _cleaned_up(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            with uninterrupted():
+                if self._child is not None and self._child.poll() is None:
+                    self.console.print("stopping the playbook and the sandbox ...")
+                    stop_group(self._child)
+                self.sandbox.stop()
+                failed = sys.exc_info()[0] is not None
+                if failed:
+                    for number, _command in processes_of(self.folder):
+                        os.kill(number, signal.SIGTERM)
+                shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """A second Ctrl-C must not keep us from clearing up."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def stop_group(process: subprocess.Popen[str], patience: float = 10.0) -> None:
+    """Ctrl-C for a child in a session of its own, then, if it does not listen, the end of the whole session."""
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        process.wait(patience)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def processes_of(folder: Path) -> list[tuple[int, str]]:
+    """Processes whose command line names ``folder`` (a folder only we know)."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = path.read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        except OSError:
+            continue  # it ended while we looked
+        if str(folder) in command:
+            found.append((int(path.parent.name), command))
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m sandbox demo", description="A cluster's life in a few minutes, in the sandbox.")
+    parser.add_argument("--speed", type=float, default=60.0, help="simulated seconds per second in the machines (default %(default)g)")
+    parser.add_argument("--verbose", action="store_true", help="show all output of the playbooks, not only their phases")
+    parser.add_argument(
+        "--log",
+        type=Path,
+        default=REPOSITORY / ".cache" / "demo" / f"{time.strftime('%Y-%m-%d-%H%M%S')}.log",
+        help="where all output is kept",
+    )
+    chosen = parser.parse_args(arguments)
+    console = Console(highlight=False)
+    chosen.log.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        Demo(console, speed=chosen.speed, verbose=chosen.verbose, log=chosen.log).run()
+    except KeyboardInterrupt:
+        console.print("\nInterrupted. Everything the demo started is stopped and removed.")
+        return 130
+    except (DemoError, SandboxStartError, httpx.HTTPError) as error:
+        console.print(f"\n[bold red]The demo failed:[/] {error}\nAll output is in {chosen.log}", soft_wrap=True)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,270 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The asset directory: what is read from it, what is taken away, what is written, and what is remembered.
+
+As with the real one, inputs are consumed: ``install-config.yaml`` disappears with ``create manifests``, ``manifests/`` and
+``openshift/`` disappear with ``create ignition-configs``. Answers are remembered in ``.openshift_install_state.json``, and
+that file wins: a new install-config in an old directory is taken away but changes nothing, expired certificates are
+written out again, all without a word. Manifests on disk, edited or added, win over remembered ones.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+import string
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from . import certificates, ignition, install_config, kubeconfig, manifests
+from .catalogue import Release
+from .certificates import KeyPair
+from .errors import InstallerError
+from .install_config import InstallConfig
+from .log import Log
+from .manifests import ClusterIdentity
+
+STATE_FILE: Final = ".openshift_install_state.json"
+_MANIFEST_DIRECTORIES: Final = ("manifests", "openshift")
+_MANIFEST_SUFFIXES: Final = (".yaml", ".yml", ".json")
+_IGNITION_FILES: Final = ("bootstrap.ign", "master.ign", "worker.ign", "metadata.json", "auth/kubeconfig", "auth/kubeadmin-password")
+_PASSWORD_LETTERS: Final = "".join(set(string.ascii_letters + string.digits) - set("0O1lI"))
+
+# Sections of the state file, named by the Go types the real one uses.
+_INSTALL_CONFIG: Final = "*installconfig.InstallConfig"
+_CLUSTER_ID: Final = "*installconfig.ClusterID"
+_PASSWORD: Final = "*password.KubeadminPassword"  # noqa: S105 - the name of a section, not a password
+_TLS: Final = "*tls.RootCA"
+_MANIFESTS: Final = "*manifests.Manifests"
+_IGNITION: Final = "*bootstrap.Bootstrap"
+
+
+class Assets:
+    """One asset directory during one command."""
+
+    def __init__(self, directory: Path, release: Release, log: Log, *, strict: bool = False) -> None:
+        self._directory = directory
+        self._release = release
+        self._log = log
+        self._strict = strict
+        self._state = _read_state(directory / STATE_FILE)
+
+    # --- the three targets -------------------------------------------------------------------------------------------
+
+    def create_install_config(self) -> None:
+        config = self._install_config("Install Config")
+        self._save()
+        _write(self._directory / install_config.FILE, config.dump())
+        self._log.info(f"Install-Config created in: {self._shown()}")
+
+    def create_manifests(self) -> None:
+        files = self._manifests("Master Machines")
+        self._save()
+        self._consume(install_config.FILE)
+        for path, content in files.items():
+            _write(self._directory / path, content)
+        self._log.info(f"Manifests created in: {self._shown('manifests')} and {self._shown('openshift')}")
+
+    def create_ignition_configs(self) -> None:
+        made = self._ignition("Bootstrap Ignition Config")
+        self._save()
+        self._consume(install_config.FILE)
+        for name in _MANIFEST_DIRECTORIES:
+            self._consume(name)
+        for path, content in made.items():
+            # A file that is still there (and perhaps edited) is an input like any other: it stays.
+            if not (self._directory / path).exists():
+                _write(self._directory / path, content)
+        self._log.info(f"Ignition-Configs created in: {self._shown()} and {self._shown('auth')}")
+
+    # --- assets, each from the state if it was made before --------------------------------------------------------------
+
+    def _install_config(self, target: str) -> InstallConfig:
+        path = self._directory / install_config.FILE
+        on_disk = path.read_bytes() if path.exists() else None
+        if on_disk is not None:
+            self._log.info("Consuming Install Config from target directory")
+        if _INSTALL_CONFIG in self._state:
+            return InstallConfig(self._state[_INSTALL_CONFIG]["config"])
+        if on_disk is None:
+            # The real one asks at the terminal; without one, or with nobody answering, this is where it ends.
+            raise InstallerError(
+                f'failed to fetch {target}: failed to fetch dependency of "{target}": failed to fetch dependency of '
+                '"Install Config": failed to generate asset "SSH Key": failed UserInput: EOF'
+            )
+        try:
+            config = install_config.read(on_disk, self._release.release_architecture, self._log, strict=self._strict)
+        except InstallerError as error:
+            raise InstallerError(f"failed to fetch {target}: {error.message}", error.code, level="error") from error
+        self._state[_INSTALL_CONFIG] = {"config": config.data, "file": _encoded({install_config.FILE: config.dump()})}
+        return config
+
+    def _identity(self, config: InstallConfig) -> ClusterIdentity:
+        if _CLUSTER_ID not in self._state:
+            letters = string.ascii_lowercase + string.digits
+            suffix = "".join(secrets.choice(letters) for _ in range(5))
+            # Longest prefix that leaves room for "-" and five characters in 27; dots are no part of resource names.
+            prefix = config.name.replace(".", "-")[:21].rstrip("-")
+            self._state[_CLUSTER_ID] = {"UUID": str(uuid.uuid4()), "InfraID": f"{prefix}-{suffix}"}
+        return ClusterIdentity(self._state[_CLUSTER_ID]["UUID"], self._state[_CLUSTER_ID]["InfraID"])
+
+    def _password(self) -> str:
+        if _PASSWORD not in self._state:
+            password = "-".join("".join(secrets.choice(_PASSWORD_LETTERS) for _ in range(5)) for _ in range(4))
+            self._state[_PASSWORD] = {"Password": password}
+        return str(self._state[_PASSWORD]["Password"])
+
+    def _pairs(self, wanted: Mapping[str, certificates._Wanted]) -> dict[str, KeyPair]:
+        held = _decoded(self._state.get(_TLS, {}))
+        have = {name[:-4]: KeyPair(held[name], held[f"{name[:-4]}.key"]) for name in held if name.endswith(".crt")}
+        missing = {name: what for name, what in wanted.items() if name not in have}
+        if missing:
+            have |= certificates.generate(missing, have)
+            held |= {f"{name}.crt": pair.certificate for name, pair in have.items()}
+            held |= {f"{name}.key": pair.key for name, pair in have.items()}
+            self._state[_TLS] = _encoded(held)
+        return have
+
+    def _manifests(self, target: str) -> dict[str, bytes]:
+        config = self._install_config(target)
+        on_disk = self._manifests_on_disk()
+        if on_disk:
+            for name in ("Common Manifests", "Openshift Manifests", "Master Machines", "Worker Machines"):
+                self._log.info(f"Consuming {name} from target directory")
+            self._state[_MANIFESTS] = _encoded(on_disk)
+        if _MANIFESTS in self._state:
+            return _decoded(self._state[_MANIFESTS])
+        pairs = self._pairs(certificates.wanted_for_manifests(config.cluster_domain))
+        if config.compute_replicas == 0:
+            self._log.warning("Making control-plane schedulable by setting MastersSchedulable to true for Scheduler cluster settings")
+        for what, name in (("MCS CA cert", "root-ca"), ("MCS TLS cert", "machine-config-server")):
+            certificate, _key = pairs[name].loaded
+            until, since = (
+                moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in (certificate.not_valid_after_utc, certificate.not_valid_before_utc)
+            )
+            self._log.info(f"Successfully populated {what} information: root-ca {until} {since}")
+        made = manifests.manifests(
+            config,
+            self._identity(config),
+            self._release,
+            pairs,
+            pointers={role: ignition.pointer(config.cluster_domain, role, pairs["root-ca"].certificate) for role in ("master", "worker")},
+        )
+        self._state[_MANIFESTS] = _encoded(made)
+        return made
+
+    def _manifests_on_disk(self) -> dict[str, bytes]:
+        return {
+            f"{name}/{path.name}": path.read_bytes()
+            for name in _MANIFEST_DIRECTORIES
+            for path in sorted((self._directory / name).glob("*"))
+            if path.is_file() and path.suffix in _MANIFEST_SUFFIXES
+        }
+
+    def _ignition(self, target: str) -> dict[str, bytes]:
+        config = self._install_config(target)
+        files = self._manifests(target)
+        if _IGNITION in self._state:
+            return _decoded(self._state[_IGNITION])
+        made = _ignition_files(
+            config,
+            self._release,
+            self._identity(config),
+            self._pairs(
+                certificates.wanted_for_manifests(config.cluster_domain)
+                | certificates.wanted_for_bootstrap(config.cluster_domain, config.service_address)
+            ),
+            files,
+        )
+        made["auth/kubeadmin-password"] = self._password().encode()
+        self._state[_IGNITION] = _encoded(made)
+        return made
+
+    # --- files ---------------------------------------------------------------------------------------------------------
+
+    def _consume(self, name: str) -> None:
+        path = self._directory / name
+        if path.is_dir():
+            for file in path.iterdir():
+                if file.suffix in _MANIFEST_SUFFIXES and file.is_file():
+                    file.unlink()
+            if not any(path.iterdir()):  # what is no manifest was not read: it stays
+                path.rmdir()
+        else:
+            path.unlink(missing_ok=True)
+
+    def _save(self) -> None:
+        _write(self._directory / STATE_FILE, json.dumps(self._state, indent=4).encode())
+
+    def _shown(self, name: str = "") -> str:
+        return str(self._directory / name) if name else str(self._directory)
+
+
+def _ignition_files(
+    config: InstallConfig, release: Release, identity: ClusterIdentity, pairs: Mapping[str, KeyPair], files: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    private, public = certificates.service_account_keys()
+    token = secrets.token_urlsafe(48)
+    domain = config.cluster_domain
+    # What serves the API is signed by the balancer's signer; root-ca is in the bundle as in the real kubeconfig-kubelet.
+    authorities = certificates.bundle([pairs["kube-apiserver-lb-signer"], pairs["root-ca"]])
+    clients = ["admin-kubeconfig-signer", "kube-csr-signer", "kube-control-plane-signer", "kubelet-bootstrap-kubeconfig-signer"]
+    admin = kubeconfig.admin(config.name, f"https://api.{domain}:6443", authorities, pairs["admin-kubeconfig-client"])
+    metadata: dict[str, Any] = {
+        "clusterName": config.name,
+        "clusterID": identity.cluster_id,
+        "infraID": identity.infra_id,
+        "featureSet": "",
+        "customFeatureSet": None,
+    }
+    encoded_metadata = json.dumps(metadata, separators=(",", ":")).encode()
+    content = {f"manifests/{path.partition('/')[2]}": data for path, data in files.items()}
+    content |= {f"tls/{name}.crt": pair.certificate for name, pair in pairs.items()}
+    content |= {f"tls/{name}.key": pair.key for name, pair in pairs.items()}
+    content |= {
+        "tls/service-account.key": private,
+        "tls/service-account.pub": public,
+        "tls/kube-apiserver-complete-client-ca-bundle.crt": certificates.bundle(pairs[name] for name in clients),
+        "tls/kube-apiserver-complete-server-ca-bundle.crt": authorities,
+        "tls/aggregator-ca-bundle.crt": pairs["aggregator-signer"].certificate,
+        "auth/kubeconfig": admin,
+        "auth/kubeconfig-kubelet": kubeconfig.kubelet_bootstrap(config.name, f"https://api-int.{domain}:6443", authorities, token),
+        "auth/node-bootstrapper-token": token.encode(),
+        "metadata.json": encoded_metadata,
+    }
+    root_ca = pairs["root-ca"].certificate
+    return {
+        "bootstrap.ign": ignition.bootstrap(config, release, content),
+        "master.ign": ignition.pointer(domain, "master", root_ca),
+        "worker.ign": ignition.pointer(domain, "worker", root_ca),
+        "metadata.json": encoded_metadata,
+        "auth/kubeconfig": admin,
+    }
+
+
+def _read_state(path: Path) -> dict[str, Any]:
+    try:
+        state = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise InstallerError(f"failed to create asset store: failed to unmarshal state file {path}: {error}") from error
+    return dict(state)
+
+
+def _encoded(files: Mapping[str, bytes]) -> dict[str, Any]:
+    return {"FileList": [{"Filename": name, "Data": base64.b64encode(data).decode()} for name, data in sorted(files.items())]}
+
+
+def _decoded(section: Mapping[str, Any]) -> dict[str, bytes]:
+    return {entry["Filename"]: base64.b64decode(entry["Data"]) for entry in section.get("FileList", [])}
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+    path.touch(mode=0o640)
+    path.write_bytes(content)

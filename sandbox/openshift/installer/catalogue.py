@@ -1,0 +1,199 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the sandbox's mirror has: OpenShift releases, RHCOS builds and their artefacts, all made from names alone.
+
+Everything here is a pure function of a version, an architecture and the mirror's URL, so that the mirror and the
+installer it serves agree without talking, and a restarted sandbox offers the same bytes (and checksums) again.
+
+Two spellings of an architecture are in use, as with the real thing: ``x86_64``/``aarch64`` in URLs and stream data,
+``amd64``/``arm64`` in install-config.yaml and release payloads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+ARCHITECTURES: Final[Mapping[str, str]] = {"x86_64": "amd64", "aarch64": "arm64"}
+"""RHCOS name -> Go name."""
+
+MIRROR_PATH: Final = "/pub/openshift-v4"
+
+
+@dataclass(frozen=True)
+class Build:
+    """One RHCOS build: all boot artefacts of one boot have to come from one of these."""
+
+    stream: str
+    build: str
+    released: str
+    """RFC 3339."""
+    separator: str = "."
+    """Between artefact and architecture in file names: a dash up to OpenShift 4.18, a dot since 4.19."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """One OpenShift release for one architecture."""
+
+    version: str
+    architecture: str
+    """RHCOS spelling."""
+    kubernetes: str
+    rhcos: Build
+    created: str
+
+    @property
+    def minor(self) -> str:
+        """``4.20`` of ``4.20.33``."""
+        return self.version.rpartition(".")[0]
+
+    @property
+    def release_architecture(self) -> str:
+        return ARCHITECTURES[self.architecture]
+
+    @property
+    def digest(self) -> str:
+        """Digest of the release payload, ``sha256:<hex>``: invented, but always the same."""
+        return "sha256:" + _hex("release", self.version, self.architecture)
+
+    @property
+    def image(self) -> str:
+        return f"quay.io/openshift-release-dev/ocp-release@{self.digest}"
+
+    @property
+    def commit(self) -> str:
+        return _hex("commit", self.version)[:40]
+
+    @property
+    def newest_steps(self) -> bool:
+        """Whether wait-for has the steps added about 4.16 (etcd member, stable operators). All releases here do."""
+        return tuple(int(part) for part in self.minor.split(".")) >= (4, 16)
+
+
+_RHCOS_418 = Build("4.18-9.4", "418.94.202510071432-0", "2025-10-07T14:52:10Z", separator="-")
+_RHCOS_419 = Build("rhel-9.6", "9.6.20251023-0", "2025-10-23T09:11:42Z")
+_RHCOS_420 = Build("rhel-9.6", "9.6.20260312-0", "2026-03-12T16:27:03Z")
+
+_RELEASES: Final[Mapping[str, tuple[str, Build, str]]] = {
+    "4.18.30": ("1.31.13", _RHCOS_418, "2025-11-19T08:02:55Z"),
+    "4.19.42": ("1.32.12", _RHCOS_419, "2026-07-28T11:40:18Z"),
+    "4.20.33": ("1.33.11", _RHCOS_420, "2026-08-11T13:19:37Z"),
+}
+VERSIONS: Final = tuple(_RELEASES)
+"""Oldest first."""
+
+
+def release(version: str, architecture: str) -> Release:
+    """Return the release, or raise ``KeyError`` for a version or an architecture that the mirror does not have."""
+    kubernetes, rhcos, created = _RELEASES[version]
+    if architecture not in ARCHITECTURES:
+        raise KeyError(architecture)
+    return Release(version, architecture, kubernetes, rhcos, created)
+
+
+def aliases() -> dict[str, str]:
+    """Return the alias directories of the mirror (``stable``, ``latest-4.20`` ...) and the version each shows now."""
+    found: dict[str, str] = {}
+    for version in VERSIONS:  # oldest first: the newest wins the names without a minor
+        minor = version.rpartition(".")[0]
+        for channel in ("stable", "latest", "fast", "candidate"):
+            found[f"{channel}-{minor}"] = version
+            found[channel] = version
+    return found
+
+
+# --- RHCOS artefacts -----------------------------------------------------------------------------------------------------
+
+_ARTEFACTS: Final[Mapping[str, tuple[str, str]]] = {
+    # kind: (middle of the file name, extension)
+    "kernel": ("live-kernel", ""),
+    "initramfs": ("live-initramfs", ".img"),
+    "rootfs": ("live-rootfs", ".img"),
+    "iso": ("live-iso", ".iso"),
+    "metal": ("metal", ".raw.gz"),
+    "metal4k": ("metal4k", ".raw.gz"),
+}
+_SIZES: Final[Mapping[str, int]] = {"kernel": 4 << 10, "initramfs": 16 << 10, "rootfs": 64 << 10}
+_SMALLEST: Final = 2 << 10
+
+
+def builds() -> tuple[Build, ...]:
+    return tuple({entry[1].build: entry[1] for entry in _RELEASES.values()}.values())
+
+
+def artefact_names(build: Build, architecture: str) -> dict[str, str]:
+    """Return kind -> file name of every artefact of a build."""
+    return {
+        kind: f"rhcos-{build.build}-{middle}{build.separator}{architecture}{extension}"
+        for kind, (middle, extension) in _ARTEFACTS.items()
+    }
+
+
+def artefact_directory(build: Build, architecture: str) -> str:
+    """Return the path of a build's artefacts below the mirror's URL."""
+    return f"{architecture}/dependencies/rhcos/streams/{build.stream}/builds/{build.build}"
+
+
+@cache
+def artefact(kind: str, build: str, architecture: str) -> bytes:
+    """Return the bytes of an artefact: a line that says what it is, then filler.
+
+    The initramfs has the hash of its rootfs inside, as the real one has: a live system refuses a rootfs of another build.
+    """
+    head = f"sandbox-rhcos {kind} {build} {architecture}\n"
+    if kind == "initramfs":
+        head += f"rootfs-sha256 {artefact_sha256('rootfs', build, architecture)}\n"
+    return head.encode() + hashlib.shake_256(head.encode()).digest(_SIZES.get(kind, _SMALLEST))
+
+
+def artefact_sha256(kind: str, build: str, architecture: str) -> str:
+    return hashlib.sha256(artefact(kind, build, architecture)).hexdigest()
+
+
+def stream(build: Build, mirror_url: str) -> dict[str, Any]:
+    """Return what ``openshift-install coreos print-stream-json`` prints; shape: the CoreOS stream metadata.
+
+    ``mirror_url`` is the mirror's address up to and including ``/pub/openshift-v4``.
+    """
+
+    def located(kind: str, architecture: str) -> dict[str, str]:
+        name = artefact_names(build, architecture)[kind]
+        return {
+            "location": f"{mirror_url.rstrip('/')}/{artefact_directory(build, architecture)}/{name}",
+            "sha256": artefact_sha256(kind, build.build, architecture),
+        }
+
+    return {
+        "stream": build.stream,
+        "metadata": {"last-modified": build.released, "generator": "plume cosa2stream 2026.3"},
+        "architectures": {
+            architecture: {
+                "artifacts": {
+                    "metal": {
+                        "release": build.build,
+                        "formats": {
+                            "4k.raw.gz": {"disk": located("metal4k", architecture)},
+                            "iso": {"disk": located("iso", architecture)},
+                            "pxe": {
+                                "rootfs": located("rootfs", architecture),
+                                "initramfs": located("initramfs", architecture),
+                                "kernel": located("kernel", architecture),
+                            },
+                            "raw.gz": {"disk": located("metal", architecture)},
+                        },
+                    }
+                },
+                "images": {},
+            }
+            for architecture in sorted(ARCHITECTURES)
+        },
+    }
+
+
+def _hex(*words: str) -> str:
+    return hashlib.sha256(" ".join(("sandbox", *words)).encode()).hexdigest()

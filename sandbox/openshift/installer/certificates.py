@@ -1,0 +1,197 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The key pairs of a new cluster: who signs whom, for which names, for how long.
+
+Names and lifetimes are the installer's (RSA 2048, SHA-256): signers of what the cluster rotates within its first day live
+24 hours, which is why Ignition files age. All keys are of the kind the real one makes.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+ONE_DAY: Final = timedelta(hours=24)
+ONE_YEAR: Final = timedelta(days=365)
+TEN_YEARS: Final = 10 * ONE_YEAR
+
+CLIENT: Final = (ExtendedKeyUsageOID.CLIENT_AUTH,)
+SERVER: Final = (ExtendedKeyUsageOID.SERVER_AUTH,)
+
+
+@dataclass(frozen=True)
+class KeyPair:
+    """A certificate and its private key, both PEM, as they are written to ``<name>.crt`` and ``<name>.key``."""
+
+    certificate: bytes
+    key: bytes
+
+    @property
+    def loaded(self) -> tuple[x509.Certificate, rsa.RSAPrivateKey]:
+        key = serialization.load_pem_private_key(self.key, password=None)
+        if not isinstance(key, rsa.RSAPrivateKey):
+            raise TypeError(f"the installer makes RSA keys only, not {type(key).__name__}")
+        return x509.load_pem_x509_certificate(self.certificate), key
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    common_name: str
+    lifetime: timedelta
+    organization: tuple[str, ...] = ()
+    organizational_unit: str = ""
+    signer: str = ""
+    """Name of the signing pair; a pair without one signs itself and is an authority."""
+    usage: tuple[x509.ObjectIdentifier, ...] = ()
+    names: tuple[str, ...] = ()
+    """Subject alternative names; what reads as an IP address becomes one."""
+
+
+def _authority(common_name: str, lifetime: timedelta) -> _Wanted:
+    return _Wanted(common_name, lifetime, organizational_unit="openshift")
+
+
+def _admin(lifetime: timedelta, signer: str) -> _Wanted:
+    return _Wanted("system:admin", lifetime, ("system:masters",), signer=signer, usage=CLIENT)
+
+
+def wanted_for_manifests(cluster_domain: str) -> dict[str, _Wanted]:
+    """Pairs that are part of a manifest already: root CA and the machine config server's certificate."""
+    return {
+        "root-ca": _authority("root-ca", TEN_YEARS),
+        "machine-config-server": _Wanted(
+            "system:machine-config-server", TEN_YEARS, signer="root-ca", usage=SERVER, names=(f"api-int.{cluster_domain}",)
+        ),
+    }
+
+
+def wanted_for_bootstrap(cluster_domain: str, service_address: str) -> dict[str, _Wanted]:
+    """The other pairs. ``service_address`` is the first address of the service network (service ``kubernetes``)."""
+    return {
+        "admin-kubeconfig-signer": _authority("admin-kubeconfig-signer", TEN_YEARS),
+        "admin-kubeconfig-client": _admin(TEN_YEARS, "admin-kubeconfig-signer"),
+        "aggregator-signer": _authority("aggregator-signer", ONE_DAY),
+        "aggregator-client": _Wanted("system:kube-apiserver-proxy", ONE_DAY, ("kube-master",), signer="aggregator-signer", usage=CLIENT),
+        "kube-apiserver-lb-signer": _authority("kube-apiserver-lb-signer", TEN_YEARS),
+        "kube-apiserver-lb-server": _Wanted(
+            "system:kube-apiserver",
+            ONE_DAY,
+            ("kube-master",),
+            signer="kube-apiserver-lb-signer",
+            usage=SERVER,
+            # The real one has three serving certificates (balancer, service network, localhost) and chooses by SNI; one
+            # certificate with all their names spares the sandbox's API server that configuration.
+            names=(
+                f"api.{cluster_domain}",
+                f"api-int.{cluster_domain}",
+                "kubernetes",
+                "kubernetes.default",
+                "kubernetes.default.svc",
+                "kubernetes.default.svc.cluster.local",
+                "openshift",
+                "openshift.default",
+                "openshift.default.svc",
+                "openshift.default.svc.cluster.local",
+                "localhost",
+                service_address,
+                "127.0.0.1",
+            ),
+        ),
+        "kube-control-plane-signer": _authority("kube-control-plane-signer", ONE_YEAR),
+        "kube-control-plane-kube-controller-manager-client": _admin(ONE_YEAR, "kube-control-plane-signer"),
+        "kubelet-bootstrap-kubeconfig-signer": _authority("kubelet-bootstrap-kubeconfig-signer", TEN_YEARS),
+        "kube-csr-signer": _authority("kube-csr-signer", ONE_DAY),
+    }
+
+
+def generate(wanted: Mapping[str, _Wanted], signers: Mapping[str, KeyPair], now: datetime | None = None) -> dict[str, KeyPair]:
+    """Make the pairs in order; a signer is either made before or among ``signers``.
+
+    Raises ``KeyError`` when a signer is in neither. Valid from ``now``, as the real ones: nodes whose clock is behind
+    the installer's refuse them.
+    """
+    not_before = (now or datetime.now(UTC)).replace(microsecond=0)
+    made: dict[str, KeyPair] = {}
+    for name, what in wanted.items():
+        key = rsa.generate_private_key(65537, 2048)
+        signer = None if not what.signer else (made.get(what.signer) or signers[what.signer]).loaded
+        certificate = _certificate(what, key, signer, not_before)
+        made[name] = KeyPair(certificate.public_bytes(serialization.Encoding.PEM), private_pem(key))
+    return made
+
+
+def private_pem(key: rsa.RSAPrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    )
+
+
+def service_account_keys() -> tuple[bytes, bytes]:
+    """Return private and public PEM of the key that signs service account tokens."""
+    key = rsa.generate_private_key(65537, 2048)
+    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.PKCS1)
+    return private_pem(key), public
+
+
+def bundle(pairs: Iterable[KeyPair]) -> bytes:
+    return b"".join(pair.certificate for pair in pairs)
+
+
+def _certificate(
+    what: _Wanted, key: rsa.RSAPrivateKey, signer: tuple[x509.Certificate, rsa.RSAPrivateKey] | None, not_before: datetime
+) -> x509.Certificate:
+    attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, value) for value in what.organization]
+    if what.organizational_unit:
+        attributes.append(x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, what.organizational_unit))
+    attributes.append(x509.NameAttribute(NameOID.COMMON_NAME, what.common_name))
+    subject = x509.Name(attributes)
+    issuer_certificate, issuer_key = signer or (None, key)
+    issuer_public = issuer_key.public_key()
+    authority = signer is None
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer_certificate.subject if issuer_certificate else subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(not_before)
+        .not_valid_after(not_before + what.lifetime)
+        .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+        .add_extension(
+            x509.KeyUsage(
+                digital_signature=True,
+                content_commitment=False,
+                key_encipherment=True,
+                data_encipherment=False,
+                key_agreement=False,
+                key_cert_sign=authority,
+                crl_sign=False,
+                encipher_only=False,
+                decipher_only=False,
+            ),
+            critical=True,
+        )
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_public), critical=False)
+    )
+    if what.usage:
+        builder = builder.add_extension(x509.ExtendedKeyUsage(what.usage), critical=False)
+    if what.names:
+        builder = builder.add_extension(x509.SubjectAlternativeName([_general_name(name) for name in what.names]), critical=False)
+    return builder.sign(issuer_key, hashes.SHA256())
+
+
+def _general_name(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)

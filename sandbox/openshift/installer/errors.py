@@ -1,0 +1,30 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the installer fails: an exit code and the text of its last line.
+
+Source of the codes: the installer's own constants (3 install-config, 4 infrastructure, 5 bootstrap, 6 install,
+7 operators not stable, 8 interrupted; 1 everything else).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+OTHER: Final = 1
+INSTALL_CONFIG: Final = 3
+INFRASTRUCTURE: Final = 4
+BOOTSTRAP: Final = 5
+INSTALL: Final = 6
+OPERATORS_NOT_STABLE: Final = 7
+INTERRUPTED: Final = 8
+
+
+class InstallerError(Exception):
+    """Ends the command. ``level`` is the level its text is logged at; the real one uses both error and fatal."""
+
+    def __init__(self, message: str, code: int = OTHER, *, level: str = "fatal") -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.level = level

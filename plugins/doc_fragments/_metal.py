@@ -1,0 +1,53 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Options of every module that speaks the Metal API."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    DOCUMENTATION = r"""
+options:
+  metal_api_url:
+    description:
+      - Address of the Metal API, with its path, for example V(https://metal.example.com/metal/v1). Plain C(http) is possible.
+      - Needed, here or in the environment variable E(METAL_API_URL). There is no default, since the hosted Equinix Metal service closed
+        on 30 June 2026.
+    type: str
+  metal_api_token:
+    description:
+      - Token for the Metal API, of a user or of a project.
+      - Needed, here or in one of the environment variables E(METAL_AUTH_TOKEN), E(METAL_API_TOKEN) and E(PACKET_API_TOKEN),
+        the first that is set.
+    type: str
+    aliases:
+      - auth_token
+  metal_api_timeout:
+    description:
+      - How long one call may be silent, in seconds.
+    type: float
+    default: 30
+  metal_api_retries:
+    description:
+      - How often one call is tried again.
+      - Calls the service refused because of their number (status 429) are always repeated, after the time the service asked for.
+        Lost connections and faults of the service (status 500, 502, 503, 504) are repeated for reads and deletes only.
+        A create whose answer was lost is looked up before it is tried again, so that nothing is ordered twice.
+    type: int
+    default: 8
+requirements:
+  - Python 3.11 or newer
+  - packet-python >= 1.44.3
+  - requests
+"""
+
+    # Modules that work in one project.
+    PROJECT = r"""
+options:
+  project_id:
+    description:
+      - The project's id (a UUID).
+      - Needed, here or in the environment variable E(METAL_PROJECT_ID), unless the resource is given by its own id.
+    type: str
+"""

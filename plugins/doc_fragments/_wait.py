@@ -1,0 +1,34 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Options of every module that waits."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    DOCUMENTATION = r"""
+options:
+  wait:
+    description:
+      - Whether to wait until what was asked for is so.
+    type: bool
+    default: true
+  wait_timeout:
+    description:
+      - How long to wait, in seconds.
+    type: float
+    default: 1800
+  wait_interval:
+    description:
+      - How long to pause between two looks, in seconds.
+    type: float
+    default: 5
+  progress_interval:
+    description:
+      - While waiting, show what is still missing after so many seconds, each time it has changed. V(0) is off.
+      - One call of the module then waits no longer than this and answers with C(waiting), a list of texts. The action plugin of the same name
+        shows it and calls the module again, until O(wait_timeout) is over. With C(async) nothing is shown.
+    type: float
+    default: 0
+"""

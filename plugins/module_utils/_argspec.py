@@ -1,0 +1,66 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Options that carry their constraints, and those every module shares.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Options:
+    """An argument spec together with the rules that hold between its options, under the names ``AnsibleModule`` gives them."""
+
+    argument_spec: Mapping[str, Any] = field(default_factory=dict)
+    mutually_exclusive: Sequence[Sequence[str]] = ()
+    required_together: Sequence[Sequence[str]] = ()
+    required_one_of: Sequence[Sequence[str]] = ()
+    required_if: Sequence[Sequence[Any]] = ()
+    required_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def merge(self, *others: Options) -> Options:
+        """All options and all rules of these; an option named twice is a mistake of the caller."""
+        merged = self
+        for other in others:
+            twice = set(merged.argument_spec) & set(other.argument_spec)
+            if twice:
+                raise ValueError(f"options given twice: {', '.join(sorted(twice))}")
+            merged = Options(
+                argument_spec={**merged.argument_spec, **other.argument_spec},
+                mutually_exclusive=[*merged.mutually_exclusive, *other.mutually_exclusive],
+                required_together=[*merged.required_together, *other.required_together],
+                required_one_of=[*merged.required_one_of, *other.required_one_of],
+                required_if=[*merged.required_if, *other.required_if],
+                required_by={**merged.required_by, **other.required_by},
+            )
+        return merged
+
+    def arguments(self) -> dict[str, Any]:
+        """What ``AnsibleModule`` takes."""
+        return {
+            "argument_spec": {name: dict(option) for name, option in self.argument_spec.items()},
+            "mutually_exclusive": [list(names) for names in self.mutually_exclusive],
+            "required_together": [list(names) for names in self.required_together],
+            "required_one_of": [list(names) for names in self.required_one_of],
+            "required_if": [list(rule) for rule in self.required_if],
+            "required_by": {name: list(names) for name, names in self.required_by.items()},
+        }
+
+
+WAIT_OPTIONS = Options(
+    {
+        "wait": {"type": "bool", "default": True},
+        "wait_timeout": {"type": "float", "default": 1800},
+        "wait_interval": {"type": "float", "default": 5},
+        "progress_interval": {"type": "float", "default": 0},
+    }
+)
+"""Documented in the fragment ``_wait``."""
+
+STATE_OPTIONS = Options({"state": {"type": "str", "choices": ["present", "absent"], "default": "present"}})

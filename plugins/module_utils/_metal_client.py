@@ -1,0 +1,529 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Metal API over packet-python: the only place that imports it, and the only one that speaks HTTP to the service.
+
+packet-python 1.44.3 sends everything through ``Manager.call_api``, with https only, a new connection each time, no time limit, no retry
+and one page of most lists. One subclass overrides that method, so its whole surface gets our rules; our own modules use the narrower
+methods :meth:`MetalClient.read`, :meth:`~MetalClient.read_list`, :meth:`~MetalClient.write` and :meth:`~MetalClient.delete`.
+
+Rules, each in one place here:
+
+- A call the service refused for its number (429) is always repeated: it had no effect.
+- A connection that could not be made is always tried again: nothing was sent.
+- 5xx, a lost connection and an unreadable answer are repeated for reads and deletes. Of any other write the effect is unknown then:
+  :class:`LostAnswerError`, and the caller looks at the world before it tries again.
+- In check mode a write does not leave the process.
+- The token is in no error and no log.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import random
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+
+LIBRARY_ERROR: str | None = None
+"""Traceback of the import when packet-python (or requests, which it brings) is missing, for ``missing_required_lib``."""
+try:
+    import requests
+    from packet import Manager
+except ImportError:  # reported by the module, with the name of what to install
+    LIBRARY_ERROR = traceback.format_exc()
+    Manager = object
+
+COLLECTION_VERSION = "0.1.0"
+
+PAGE_SIZE = 1000
+"""The most one page may hold (vendor's OpenAPI text: ``per_page`` 1 to 1000, default 10)."""
+
+PAGED = frozenset(
+    (
+        "devices projects organizations events hardware-reservations invitations memberships users licenses "
+        "metal-gateways connections payment-methods ips"
+    ).split()
+)
+"""Last path segments of the lists that come in pages (vendor's OpenAPI text); the others have no page parameters."""
+
+READS_BY_POST = frozenset({"capacity/metros"})
+"""Questions the API takes as POST because they have a body. They change nothing, so check mode lets them through."""
+
+READING = frozenset({"GET", "DELETE"})
+"""Methods that may be repeated whatever became of the first try: a read changes nothing, and a thing deleted twice is as gone as once."""
+
+MAX_PAUSE = 60.0
+MAX_CONNECT_ATTEMPTS = 5
+"""An address where nothing listens is given up on earlier than a service that has trouble: about eight seconds, time for a restart."""
+
+
+class MetalError(CollectionError):
+    """The service refused, failed or could not be understood. ``status`` is the HTTP status, or nothing when there was no answer."""
+
+    def __init__(  # noqa: PLR0913 - all of it is what one answer was; passed by keyword
+        self,
+        message: str,
+        *,
+        method: str = "",
+        path: str = "",
+        status: int | None = None,
+        errors: Sequence[str] = (),
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(
+            message,
+            {"method": method, "path": path, "status": status, "errors": list(errors), "request_id": request_id},
+        )
+        self.method = method
+        self.path = path
+        self.status = status
+        self.errors = list(errors)
+        self.request_id = request_id
+
+    def says(self, text: str) -> bool:
+        """Whether one of the service's own sentences contains ``text``, whatever its case."""
+        return any(text.lower() in error.lower() for error in self.errors)
+
+
+class NotFoundError(MetalError):
+    """404, said by the service itself (in JSON), not by something on the way."""
+
+
+class DeniedError(MetalError):
+    """401 or 403: the token is wrong, or may not do this or see this."""
+
+
+class ValidationError(MetalError):
+    """422 or another 4xx: the service will not do this. ``errors`` has all its reasons."""
+
+
+class RateLimitedError(MetalError):
+    """429 to the last try."""
+
+
+class UnreachableError(MetalError):
+    """No connection, or no answer to a read within the time limit, to the last try."""
+
+
+class ServerError(MetalError):
+    """5xx to the last try."""
+
+
+class UnreadableError(MetalError):
+    """An answer that is not the JSON the API gives."""
+
+
+class LostAnswerError(MetalError):
+    """A write was sent and its effect is unknown: the connection was lost, the service failed, or its answer could not be read."""
+
+
+class ReadOnlyError(MetalError):
+    """A write in check mode. It was not sent: this is a mistake in the collection, never in what the user asked for."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One readable answer. ``data`` is the JSON value, nothing for an empty body."""
+
+    status: int
+    data: Any
+    request_id: str | None
+
+
+class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type information
+    """One API address and one token. May be used by several threads: each has connections of its own, nothing else is shared.
+
+    ``url`` is the address with its path; ``timeout`` the seconds one call may be silent; ``retries`` how often a call is repeated.
+    Raises CollectionError for an address or a token that cannot be one.
+    """
+
+    def __init__(  # noqa: PLR0913 - the options of the fragment _metal; passed by keyword
+        self,
+        *,
+        url: str,
+        token: str,
+        timeout: float = 30,
+        retries: int = 8,
+        read_only: bool = False,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        token = token.strip()
+        if not token or not token.isascii() or not token.isprintable() or " " in token:
+            raise CollectionError("metal_api_token cannot be a token: it is empty or has characters that no token has")
+        super().__init__(token)
+        self._base = _checked_url(url)
+        self._user_agent_prefix = f"equinix_metal.openshift/{COLLECTION_VERSION} "
+        self._timeout = timeout
+        self._retries = max(0, retries)
+        self._sleep = sleep
+        self._threads = threading.local()
+        self.read_only = read_only
+        self.meta: dict[str, Any] | None = None
+
+    # What modules use.
+
+    def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """GET one object. ``doing`` completes "Could not ..." in an error. Raises MetalError."""
+        answer = self._call("GET", path, params=params, doing=doing)
+        return _mapping(answer, "GET", path, doing)
+
+    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """GET a whole list, all its pages. ``key`` is the list's name in the answer. Entries that are no objects are left out."""
+        data, _meta = self._read_all(path, params or {}, doing, key)
+        items = data.get(key)
+        if items is None:
+            items = []  # seen from the service: null for an empty list
+        if not isinstance(items, list):
+            raise UnreadableError(f"Could not {doing}: the answer to GET /{path} has no list {key!r}", method="GET", path=path)
+        return [item for item in items if isinstance(item, dict)]
+
+    def write(self, method: str, path: str, body: Any, *, doing: str) -> Any:
+        """POST, PUT or PATCH; returns the JSON answer, nothing when it is empty. Raises LostAnswerError when the effect is unknown."""
+        return self._call(method, path, body=body, doing=doing).data
+
+    def ask(self, path: str, body: Any, *, doing: str) -> dict[str, Any]:
+        """POST a question that changes nothing (one of ``READS_BY_POST``); allowed in check mode, repeated like a read."""
+        return _mapping(self._call("POST", path, body=body, doing=doing), "POST", path, doing)
+
+    def delete(self, path: str, *, doing: str) -> bool:
+        """DELETE; False when it was not there (any more): also after a try whose answer was lost, which may have done it."""
+        try:
+            self._call("DELETE", path, doing=doing)
+        except NotFoundError:
+            return False
+        return True
+
+    # What packet-python's own methods use.
+
+    def call_api(self, method: str, type: str = "GET", params: Any = None) -> Any:
+        """packet-python's one door: ``method`` is the path, ``type`` the verb. A list comes whole unless ``page`` is asked for."""
+        verb = type.upper()
+        path = method.lstrip("/")
+        doing = f"{verb} /{path}"
+        if verb == "GET":
+            data, self.meta = self._read_all(path, params or {}, doing, None)
+            return data
+        # The library's objects are sent by what they hold, as it does itself.
+        body = json.loads(json.dumps(params, default=vars)) if params else None
+        return self._call(verb, path, body=body, doing=doing).data
+
+    # How it is done.
+
+    def _read_all(self, path: str, params: Mapping[str, Any], doing: str, key: str | None) -> tuple[Any, dict[str, Any] | None]:
+        """All pages of a list as one answer, or the answer itself when it is no list or one page was asked for."""
+        wanted = dict(params)
+        one_page = "page" in wanted
+        if path.rstrip("/").rpartition("/")[2] in PAGED:
+            wanted.setdefault("per_page", PAGE_SIZE)
+        # What is added or removed while pages are read moves others from page to page: read again then, at most twice.
+        for _attempt in range(3):
+            pages = [_mapping(self._call("GET", path, params=wanted, doing=doing), "GET", path, doing)]
+            if one_page:
+                return pages[0], _meta(pages[0])
+            found = key or _list_name(pages[0])
+            if found is None:
+                return pages[0], _meta(pages[0])
+            name = found
+            while _has_next(pages, name, wanted.get("per_page")):
+                answer = self._call("GET", path, params={**wanted, "page": len(pages) + 1}, doing=doing)
+                pages.append(_mapping(answer, "GET", path, doing))
+            totals = {_meta(page).get("total") for page in pages}
+            if len(totals) == 1:
+                break
+        merged = dict(pages[0])
+        merged[name] = _without_repeats(item for page in pages for item in page.get(name) or [])
+        return merged, {**_meta(pages[-1]), "next": None}
+
+    def _call(self, method: str, path: str, *, doing: str, params: Mapping[str, Any] | None = None, body: Any = None) -> Answer:
+        """One call with all its repetitions. Raises MetalError."""
+        path = path.lstrip("/")
+        question = method == "POST" and path in READS_BY_POST
+        if self.read_only and method != "GET" and not question:
+            raise ReadOnlyError(f"Check mode, so this was not sent: {method} /{path} (to {doing})", method=method, path=path)
+        repeatable = method in READING or question
+        failures = 0
+        while True:
+            try:
+                return self._once(method, path, params, body, doing)
+            except RateLimitedError as error:
+                failures += 1
+                if failures > self._retries:
+                    raise
+                pause = getattr(error, "pause", None)
+                self._sleep(_backoff(failures) if pause is None else pause)
+            except _NotConnectedError as error:
+                failures += 1
+                if failures > min(self._retries, MAX_CONNECT_ATTEMPTS - 1):
+                    text = f"{error} (tried {failures} times). Is metal_api_url right, and does the service run?"
+                    raise UnreachableError(text, method=method, path=path) from error.__cause__
+                self._sleep(_backoff(failures))
+            except (ServerError, UnreachableError, UnreadableError) as error:
+                if not repeatable:
+                    _raise_lost(error)
+                failures += 1
+                if failures > self._retries or not _passing(error):
+                    raise
+                self._sleep(_backoff(failures))
+
+    def _once(self, method: str, path: str, params: Mapping[str, Any] | None, body: Any, doing: str) -> Answer:
+        """One request. Raises MetalError for everything but 2xx with JSON or nothing."""
+        headers = {"X-Auth-Token": self.auth_token, "User-Agent": self.user_agent, "Accept": "application/json"}
+        content = None
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            content = json.dumps(body).encode()
+        try:
+            response = self._session().request(
+                method,
+                f"{self._base}/{path}",
+                params=_query(params),
+                data=content,
+                headers=headers,
+                timeout=(min(self._timeout, 10.0), self._timeout),
+                # A redirect would carry the token to wherever it points.
+                allow_redirects=False,
+            )
+        except requests.exceptions.RequestException as error:
+            if isinstance(error, requests.exceptions.SSLError):
+                raise CollectionError(self._text(f"Could not {doing}: no trusted connection to {self._base}: {error}")) from error
+            if _never_sent(error):
+                raise _NotConnectedError(self._text(f"Could not {doing}: no connection to {self._base}: {_reason(error)}")) from error
+            if isinstance(error, requests.exceptions.Timeout):
+                text = f"Could not {doing}: {method} /{path} was not answered within {self._timeout:g} seconds (metal_api_timeout)"
+            else:
+                text = f"Could not {doing}: the connection was lost during {method} /{path}: {_reason(error)}"
+            raise UnreachableError(self._text(text), method=method, path=path) from error
+        return self._answer(response, method, path, doing)
+
+    def _answer(self, response: Any, method: str, path: str, doing: str) -> Answer:
+        """What came back, or the error it stands for."""
+        status = int(response.status_code)
+        request_id = response.headers.get("X-Request-Id")
+        data: Any = None
+        readable = True
+        if response.content.strip():
+            try:
+                data = response.json()
+            except ValueError:
+                readable = False
+        elif method == "GET":
+            readable = False
+        ok = 200 <= status < 300
+        if ok and readable:
+            return Answer(status, data, request_id)
+
+        errors = _sentences(data)
+        origin = f"{method} /{path}" + (f", request {request_id}" if request_id else "")
+        said = "; ".join(errors) if errors else (response.reason or "nothing more")
+        facts: dict[str, Any] = {"method": method, "path": path, "status": status, "errors": [self._text(e) for e in errors]}
+        facts["request_id"] = request_id
+
+        def text(what: str) -> str:
+            return self._text(f"Could not {doing}: {what} ({origin})")
+
+        if status == 429:
+            limited = RateLimitedError(text(f"the service answered {status}, too many calls, {self._retries + 1} times"), **facts)
+            limited.pause = _retry_after(response.headers)  # type: ignore[attr-defined]  # read once, by _call
+            raise limited
+        if status >= 500 and status != 501:
+            raise ServerError(text(f"the service answered {status}: {said}"), **facts)
+        if not readable or (status == 404 and data is None):
+            kind = response.headers.get("Content-Type", "no content type")
+            what = f"the answer ({status}, {kind}, {len(response.content)} bytes) is not the JSON of a Metal API; is metal_api_url right?"
+            raise UnreadableError(text(what), **facts)
+        if status == 401:
+            raise DeniedError(text(f"the service does not accept the token (metal_api_token), it answered {status}: {said}"), **facts)
+        if status == 403:
+            raise DeniedError(text(f"the token may not do this, the service answered {status}: {said}"), **facts)
+        if status == 404:
+            raise NotFoundError(text(f"the service answered {status}: {said}"), **facts)
+        if 300 <= status < 400:
+            raise UnreadableError(
+                text(f"the service answered {status}, a redirect, which is not followed; is metal_api_url right?"), **facts
+            )
+        if 400 <= status < 500:
+            raise ValidationError(text(f"the service answered {status}: {said}"), **facts)
+        raise MetalError(text(f"the service answered {status}: {said}"), **facts)
+
+    def _session(self) -> Any:
+        """This thread's connections. ``requests`` does not promise that threads may share a session."""
+        session = getattr(self._threads, "session", None)
+        if session is None:
+            session = self._threads.session = requests.Session()
+            # Credentials come from the options alone, never from a .netrc.
+            session.auth = _no_auth
+        return session
+
+    def _text(self, text: str) -> str:
+        return text.replace(str(self.auth_token), "********")
+
+
+class _NotConnectedError(Exception):
+    """The request did not leave: no connection could be made."""
+
+
+def _no_auth(request: Any) -> Any:
+    return request
+
+
+def _checked_url(url: str) -> str:
+    """The base address without a slash at its end. Raises CollectionError."""
+    parts = urlsplit(url.strip())
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise CollectionError(f"metal_api_url is not the address of an API: {url!r}. Write it as https://host[:port]/path")
+    return url.strip().rstrip("/")
+
+
+def _query(params: Mapping[str, Any] | None) -> dict[str, str]:
+    """Query parameters as the API writes them: lists by comma, true and false in lower case, nothing for None."""
+    query: dict[str, str] = {}
+    for name, value in (params or {}).items():
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            query[name] = "true" if value else "false"
+        elif isinstance(value, (list, tuple, set)):
+            query[name] = ",".join(str(item) for item in value)
+        else:
+            query[name] = str(value)
+    return query
+
+
+def _mapping(answer: Answer, method: str, path: str, doing: str) -> dict[str, Any]:
+    if isinstance(answer.data, dict):
+        return answer.data
+    text = f"Could not {doing}: the answer to {method} /{path} is not an object"
+    raise UnreadableError(text, method=method, path=path, status=answer.status, request_id=answer.request_id)
+
+
+def _meta(page: Mapping[str, Any]) -> dict[str, Any]:
+    """The page's ``meta`` with ``next`` always there: packet-python reads it as an index, and services leave it out on the last page."""
+    meta = page.get("meta")
+    return {"next": None, **meta} if isinstance(meta, dict) else {"next": None}
+
+
+def _list_name(page: Mapping[str, Any]) -> str | None:
+    """The key of the only list in a paged answer; nothing when the answer is no page of a list."""
+    if not isinstance(page.get("meta"), dict):
+        return None
+    names = [name for name, value in page.items() if isinstance(value, list)]
+    return names[0] if len(names) == 1 else None
+
+
+def _has_next(pages: Sequence[Mapping[str, Any]], name: str, per_page: Any) -> bool:
+    """Whether there is another page, by whatever the service tells: ``next``, page numbers, the total, or a page that is full."""
+    last = pages[-1]
+    items = last.get(name) or []
+    meta = last.get("meta")
+    if not items or not isinstance(meta, dict):
+        return False
+    if meta.get("next"):
+        return True
+    if isinstance(meta.get("last_page"), int) and isinstance(meta.get("current_page"), int):
+        return bool(meta["current_page"] < meta["last_page"])
+    if isinstance(meta.get("total"), int):
+        return sum(len(page.get(name) or []) for page in pages) < int(meta["total"])
+    return "next" not in meta and len(items) == per_page
+
+
+def _without_repeats(items: Iterator[Any]) -> list[Any]:
+    """Each object once: one that moved to a later page while pages were read is seen twice."""
+    seen: set[Any] = set()
+    kept = []
+    for item in items:
+        identity = item.get("id") if isinstance(item, dict) else None
+        if identity is not None and identity in seen:
+            continue
+        seen.add(identity)
+        kept.append(item)
+    return kept
+
+
+def _sentences(data: Any) -> list[str]:
+    """The service's own words. Usually ``{"errors": [text]}`` or ``{"error": text}`` (vendor's OpenAPI text), entries not always text."""
+    if not isinstance(data, dict):
+        return []
+    errors = data.get("errors") or data.get("error") or data.get("message") or []
+    if isinstance(errors, Mapping):
+        errors = [f"{name} {value}" for name, value in errors.items()]
+    if not isinstance(errors, list):
+        errors = [errors]
+    return [error if isinstance(error, str) else json.dumps(error) for error in errors]
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to pause by Retry-After (seconds or a date), 1 to 60; nothing when it is not given or not readable."""
+    value = headers.get("Retry-After", "").strip()
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+        except ValueError:
+            return None
+    return min(MAX_PAUSE, max(1.0, seconds))
+
+
+def _backoff(failures: int) -> float:
+    """Seconds to pause after so many failures: doubled each time, with jitter so that many callers do not come back at once."""
+    doubled: float = 0.5 * 2 ** min(failures - 1, 10)
+    return min(30.0, doubled) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, hides nothing
+
+
+def _passing(error: MetalError) -> bool:
+    """Whether a read that failed this way may succeed later. A page of HTML with 200 comes from something on the way: so it may."""
+    return not isinstance(error, UnreadableError) or (error.status is not None and 200 <= error.status < 300)
+
+
+def _raise_lost(error: MetalError) -> NoReturn:
+    if isinstance(error, UnreadableError) and (error.status is None or error.status >= 300):
+        raise error
+    raise LostAnswerError(
+        f"{error.message}. Whether it was done is unknown",
+        method=error.method,
+        path=error.path,
+        status=error.status,
+        errors=error.errors,
+        request_id=error.request_id,
+    ) from error
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and what it was made from, through the ways requests and urllib3 nest them."""
+    seen: set[int] = set()
+    pending: list[BaseException] = [error]
+    while pending:
+        current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        nested = [getattr(current, "reason", None), current.__cause__, *getattr(current, "args", ())]
+        pending.extend(item for item in nested if isinstance(item, BaseException))
+
+
+def _never_sent(error: Exception) -> bool:
+    """Whether no connection was made, so that nothing can have had an effect."""
+    return any(
+        isinstance(cause, requests.exceptions.ConnectTimeout)
+        or type(cause).__name__ in ("NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ConnectionRefusedError")
+        for cause in _causes(error)
+    )
+
+
+def _reason(error: Exception) -> str:
+    """The innermost sentence: what requests says around it is mostly names of Python objects."""
+    texts = [cause.strerror or str(cause) if isinstance(cause, OSError) else str(cause) for cause in _causes(error)]
+    return min((text for text in texts if text), key=len, default=type(error).__name__)

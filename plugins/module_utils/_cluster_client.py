@@ -1,0 +1,313 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The edge to the cluster's API; the only importer of the Kubernetes library.
+
+Of the library only three things are used, which are the same from release 29 to 37: `Configuration`, `load_kube_config` and the
+connection pool of `RESTClientObject`. They bring what is laborious to get right: kubeconfig files with all their ways to log in, client
+certificates, proxies, `tls-server-name`. The generated classes above them changed their call signatures between those releases
+and, in the newest, check every object against a model: one Node with an unknown field would spoil a list of five hundred. Objects are plain
+dictionaries here, and whoever reads one expects odd or missing fields.
+
+Note that this module util is PRIVATE to the collection.
+"""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+
+try:
+    import urllib3
+    from kubernetes.client import Configuration
+    from kubernetes.client.rest import RESTClientObject
+    from kubernetes.config import load_kube_config
+    from kubernetes.config.config_exception import ConfigException
+
+    KUBERNETES_IMPORT_ERROR: str | None = None
+except ImportError:
+    KUBERNETES_IMPORT_ERROR = traceback.format_exc()
+
+CERTIFICATE_REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+NODES = "/api/v1/nodes"
+CLUSTER_VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
+CLUSTER_OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
+CONSOLE_ROUTE = "/apis/route.openshift.io/v1/namespaces/openshift-console/routes/console"
+ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
+BOOTSTRAP_STATUS = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
+
+PAGE = 500
+FIELD_OWNER = "equinix_metal.openshift"
+# Answers that say something about the moment, not about the request (Kubernetes API conventions): another try may succeed.
+PASSING = frozenset({429, 500, 502, 503, 504})
+
+
+class ApiUnreachable(CollectionError):  # noqa: N818 - says what is, and is mostly waited for
+    """No address of the API gave an answer that could be used. While a cluster starts this is the usual state, not a failure."""
+
+
+class ApiRefused(CollectionError):  # noqa: N818 - named for what the API did
+    """The API answered with an error that is about the request: no such thing, no right to it, not acceptable."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message, {"status": status})
+        self.status = status
+
+
+class Conflict(ApiRefused):
+    """The object is not any more what was read before."""
+
+
+class ClusterClient:
+    """Plain calls on the cluster's API.
+
+    `addresses` are tried in turn, the one that answered last first; with none the kubeconfig's own server is used. The server's
+    certificate is always checked against the name in the kubeconfig (its `tls-server-name`, else the host of its `server`), also when it
+    is reached by address. `timeout` in seconds limits each call, connecting is limited to a third of it, 5 seconds at most. With
+    `read_only` no write leaves the process. `directory` is where the library may put key files for the time of the process.
+    """
+
+    def __init__(
+        self,
+        kubeconfig: str,
+        *,
+        addresses: list[str] | None = None,
+        timeout: float = 15.0,
+        read_only: bool = False,
+        directory: str | None = None,
+    ) -> None:
+        self.read_only = read_only
+        self._timeout = timeout
+        self._connect_timeout = min(5.0, timeout / 3)
+        self._configuration = _configuration(kubeconfig, directory)
+        server = urlsplit(self._configuration.host)
+        self._server = f"{server.scheme}://{server.netloc}"
+        self._bases = [_base(address, server.scheme, server.port) for address in addresses or []] or [self._server]
+        self._prefix = server.path.rstrip("/")
+        if not self._configuration.tls_server_name and addresses:
+            self._configuration.tls_server_name = server.hostname
+        self._pool: Any = RESTClientObject(self._configuration).pool_manager
+        self._ahead = timedelta(0)
+
+    # Calls
+
+    def get(self, path: str, query: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+        """One object, None when there is none of that name (or, for a custom resource, not yet such a kind)."""
+        try:
+            return self._call("GET", path, query)
+        except ApiRefused as refused:
+            if refused.status == 404:
+                return None
+            raise
+
+    def objects(self, path: str) -> Iterator[dict[str, Any]]:
+        """The objects of a list, page by page, so that memory holds one page at a time. Nothing when there is no such kind."""
+        try:
+            for items, _version in self.pages(path):
+                yield from items
+        except ApiRefused as refused:
+            if refused.status != 404:
+                raise
+
+    def pages(self, path: str) -> Iterator[tuple[list[dict[str, Any]], str]]:
+        """Each page of a list with the list's version, which is where a watch has to go on from."""
+        query: dict[str, Any] = {"limit": PAGE}
+        while True:
+            page = self._call("GET", path, query)
+            yield _items(page), str(_metadata(page).get("resourceVersion") or "")
+            onward = _metadata(page).get("continue")
+            if not onward:
+                return
+            query["continue"] = onward
+
+    def watch(self, path: str, version: str, seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Changes after `version` as (type, object), for at most `seconds`, then it ends.
+
+        Types are ADDED, MODIFIED, DELETED and BOOKMARK. A version the server does not have any more raises ApiRefused with
+        status 410: list again. A connection that breaks raises ApiUnreachable.
+        """
+        whole = max(1, round(seconds))
+        query = {"watch": "true", "resourceVersion": version, "timeoutSeconds": whole, "allowWatchBookmarks": "true"}
+        # The server ends the watch by itself; the limit here is for a server that has gone away without a word.
+        response = self._send("GET", path, query, None, stream_for=whole + self._connect_timeout)
+        try:
+            for line in _lines(response):
+                event = _json(line)
+                if not isinstance(event, dict) or not isinstance(event.get("object"), dict):
+                    continue
+                if event.get("type") == "ERROR":
+                    code = event["object"].get("code")
+                    raise ApiRefused(f"Watching {path}: {event['object'].get('message')}", code if isinstance(code, int) else 500)
+                yield str(event.get("type")), event["object"]
+        except (urllib3.exceptions.HTTPError, OSError) as problem:
+            raise ApiUnreachable(f"Watching {path} broke off: {problem}") from problem
+        finally:
+            response.close()
+
+    def approve(self, name: str, uid: str, version: str, *, reason: str, message: str) -> None:
+        """Approve exactly the request that was judged; raises Conflict when it has changed or is another one of the same name.
+
+        A merge patch of the approval subresource with uid and resourceVersion as preconditions: the API server refuses with 409 when
+        one does not match, and nothing but the condition is written (Kubernetes certificates API, "Approval or rejection using the
+        Kubernetes API").
+        """
+        now = self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        condition = {"type": "Approved", "status": "True", "reason": reason, "message": message, "lastUpdateTime": now}
+        body = {"metadata": {"uid": uid, "resourceVersion": version}, "status": {"conditions": [condition]}}
+        self._call("PATCH", f"{CERTIFICATE_REQUESTS}/{quote(name, safe='')}/approval", {"fieldManager": FIELD_OWNER}, body)
+
+    def version(self) -> str:
+        """The version of the Kubernetes API server, such as v1.33.6; the cheapest question there is."""
+        return str((self._call("GET", "/version") or {}).get("gitVersion") or "")
+
+    def now(self) -> datetime:
+        """The time by the cluster's clock, as far as its last answer told it: ages of its objects are measured with this."""
+        return datetime.now(UTC) + self._ahead
+
+    # Inside
+
+    def _call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> dict[str, Any]:
+        response = self._send(method, path, query, body)
+        try:
+            answer = _json(response.data)
+        except (urllib3.exceptions.HTTPError, OSError) as problem:
+            raise ApiUnreachable(f"{method} {path}: the answer broke off: {problem}") from problem
+        if not isinstance(answer, dict):
+            raise ApiUnreachable(f"{method} {path}: the answer with status {response.status} is no JSON object")
+        return answer
+
+    def _send(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, *, stream_for: float = 0) -> Any:
+        """Ask one address after the other until one answers; with `stream_for` the body is left to be read, with that limit in seconds."""
+        if self.read_only and method != "GET":
+            raise CollectionError(f"{method} {path} was held back: this client only reads (check mode).")
+        url = self._prefix + path + ("?" + urlencode(query) if query else "")
+        failures: list[str] = []
+        for base in self._bases:
+            try:
+                response = self._pool.request(
+                    method,
+                    base + url,
+                    body=None if body is None else json.dumps(body),
+                    headers=self._headers(body),
+                    timeout=urllib3.Timeout(connect=self._connect_timeout, read=stream_for or self._timeout),
+                    preload_content=not stream_for,
+                    retries=False,
+                    redirect=False,
+                )
+            except (urllib3.exceptions.HTTPError, OSError) as problem:
+                failures.append(f"{base}: {_because(problem)}")
+                if method != "GET" and not isinstance(problem, urllib3.exceptions.NewConnectionError):
+                    # It may have had its effect; whoever asked reads the world again before the next try.
+                    break
+                continue
+            self._read_clock(response)
+            if response.status not in PASSING:
+                # One assignment: a second thread sees the old order or the new one.
+                self._bases = [base, *(other for other in self._bases if other != base)]
+                if response.status >= 300:
+                    raise _refusal(method, path, response)
+                return response
+            failures.append(f"{base}: {response.status} {_message(response)}")
+            response.release_conn()
+        raise ApiUnreachable(f"{method} {path}: the cluster's API does not answer ({'; '.join(failures)})")
+
+    def _read_clock(self, response: Any) -> None:
+        try:
+            told = parsedate_to_datetime(response.headers.get("Date", ""))
+            self._ahead = told - datetime.now(UTC)
+        except (TypeError, ValueError):
+            # No such header, or not a date: the clocks are taken to agree.
+            return
+
+    def _headers(self, body: Any) -> dict[str, str]:
+        headers = {"Accept": "application/json", "User-Agent": FIELD_OWNER}
+        if body is not None:
+            headers["Content-Type"] = "application/merge-patch+json"
+        for setting in self._configuration.auth_settings().values():
+            if setting.get("in") == "header" and setting.get("value"):
+                headers[setting["key"]] = setting["value"]
+        return headers
+
+
+def _configuration(kubeconfig: str, directory: str | None) -> Any:
+    path = Path(kubeconfig).expanduser()
+    if not path.is_file():
+        raise CollectionError(f"Cannot read the kubeconfig {path}: there is no such file.")
+    configuration = Configuration()
+    try:
+        # Keys given as data are written to files for the TLS library: with mode 0600, below `directory`, gone with the process.
+        load_kube_config(config_file=str(path), client_configuration=configuration, persist_config=False, temp_file_path=directory)
+    except (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
+        # The library checks little, so a damaged file shows up as whatever the first wrong type leads to.
+        raise CollectionError(f"Cannot use the kubeconfig {path}: {type(problem).__name__}: {problem}") from problem
+    host = urlsplit(configuration.host or "")
+    if host.scheme not in ("http", "https") or not host.hostname:
+        raise CollectionError(f"Cannot use the kubeconfig {path}: its server is {configuration.host!r}, not an URL.")
+    return configuration
+
+
+def _base(address: str, scheme: str, port: int | None) -> str:
+    """The URL of an address given as 192.0.2.1, 192.0.2.1:6443, 2001:db8::1 or [2001:db8::1]:6443."""
+    text = f"[{address}]" if address.count(":") > 1 and not address.startswith("[") else address
+    try:
+        parts = urlsplit(f"{scheme}://{text}")
+        given = parts.port
+    except ValueError as problem:
+        raise CollectionError(f"api_addresses: {address!r} is not an address ({problem}).") from problem
+    if not parts.hostname or parts.path or parts.query or parts.username:
+        raise CollectionError(f"api_addresses: {address!r} is not an address.")
+    return f"{scheme}://{text}" if given or not port else f"{scheme}://{text}:{port}"
+
+
+def _lines(response: Any) -> Iterator[bytes]:
+    rest = b""
+    # read1 semantics: what has arrived is handed out at once instead of filling a buffer first.
+    for chunk in response.stream(amt=None if response.chunked else 65536, decode_content=True):
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from (line for line in whole if line.strip())
+
+
+def _json(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError:
+        return None
+
+
+def _items(page: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    items = (page or {}).get("items")
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _metadata(page: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    metadata = (page or {}).get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _message(response: Any) -> str:
+    answer = _json(response.data)
+    return str(answer.get("message") or answer) if isinstance(answer, dict) else response.data[:200].decode("utf-8", "replace").strip()
+
+
+def _refusal(method: str, path: str, response: Any) -> ApiRefused:
+    text = f"{method} {path}: the cluster answered {response.status}: {_message(response)}"
+    if response.status in (401, 403):
+        text += " (is this kubeconfig of this cluster, and still valid?)"
+    return (Conflict if response.status == 409 else ApiRefused)(text, response.status)
+
+
+def _because(problem: BaseException) -> str:
+    """The innermost words of what urllib3 wraps, without its object addresses."""
+    reason = getattr(problem, "reason", None)
+    if isinstance(reason, BaseException):
+        return _because(reason)
+    text = str(problem)
+    return text.split(": ", 1)[1] if text.startswith("<") and ": " in text else text or type(problem).__name__

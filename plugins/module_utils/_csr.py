@@ -1,0 +1,531 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who may join: the decision on every certificate signing request of a cluster, without any input or output.
+
+Whoever holds the node bootstrap token can ask for the certificate of any node name (KEP-4872, machine-config-operator issue 731), so a
+request is only ever approved when it is for a machine this inventory has made. The rules are those of OpenShift's
+cluster-machine-approver with the machines of the inventory in the place of its Machine objects, and stricter where the content of a
+request is read (see `_pkcs10`). Refusing means leaving a request pending: a denied kubelet asks again within seconds, and a request
+that is refused today may be right tomorrow (its Node gets removed, its address becomes known).
+
+A decision is one of
+- `approve`: all rules hold;
+- `wait`: nothing speaks against it, yet something is still missing, so it may be approved later;
+- `refuse`: a rule speaks against it; somebody should look;
+- `ignore`: not ours to decide (another signer, a renewal, decided already).
+
+Note that this module util is PRIVATE to the collection.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ipaddress
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._pkcs10 import Address, Content, OddRequest, read, shown
+
+Decision = Literal["approve", "wait", "refuse", "ignore"]
+State = Literal["pending", "approved", "issued", "denied", "failed"]
+Kind = Literal["client", "serving", "other"]
+
+CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
+SERVING_SIGNER = "kubernetes.io/kubelet-serving"
+NODE_BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
+NODE_BOOTSTRAPPER_GROUPS = frozenset(
+    {"system:serviceaccounts:openshift-machine-config-operator", "system:serviceaccounts", "system:authenticated"}
+)
+NODE_PREFIX = "system:node:"
+NODES_GROUP = "system:nodes"
+USAGES: dict[Kind, tuple[frozenset[str], ...]] = {
+    "client": (frozenset({"digital signature", "client auth"}), frozenset({"digital signature", "key encipherment", "client auth"})),
+    "serving": (frozenset({"digital signature", "server auth"}), frozenset({"digital signature", "key encipherment", "server auth"})),
+    "other": (),
+}
+
+# The controller's clock and the cluster's need not agree to the second; cluster-machine-approver allows the same.
+CLOCK_TOLERANCE = timedelta(seconds=10)
+# kube-controller-manager removes approved requests after an hour, pending ones after a day (csrcleaner).
+CLEANED_AFTER = timedelta(hours=1)
+RECENT = timedelta(hours=1)
+
+_NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine the inventory has made. `created_at` None: the operator has named it, no window of time applies."""
+
+    name: str
+    addresses: frozenset[Address]
+    created_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What the rules are measured against. Times are seconds; `window` 0 means without end."""
+
+    machines: Mapping[str, Machine]
+    additional_addresses: frozenset[Address]
+    window: float
+    short_names: bool
+    pending_limit: int
+    second_key_after: float
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request with what can be said about it on its own. `fault` is the rule it breaks, `foreign` why it is not ours to decide.
+
+    It keeps neither the request's bytes nor the object: ten thousand of them are a few megabytes.
+    """
+
+    name: str
+    uid: str
+    resource_version: str
+    signer: str
+    kind: Kind
+    requestor: str
+    node: str
+    state: State
+    filed_at: datetime | None
+    decided_at: datetime | None
+    key: str
+    fault: str
+    foreign: str
+    not_yet: str
+
+    @property
+    def order(self) -> tuple[float, int, str]:
+        """Later requests of a machine sort behind earlier ones; times have whole seconds, so the version breaks ties."""
+        version = int(self.resource_version) if self.resource_version.isdigit() else 0
+        return (self.filed_at.timestamp() if self.filed_at else 0.0, version, self.name)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The decision on one request, with a reason a human understands."""
+
+    request: Request
+    decision: Decision
+    reason: str
+
+    def result(self) -> dict[str, str]:
+        """As the module returns it."""
+        words = {"approve": "approved", "wait": "pending", "refuse": "pending", "ignore": "ignored"}
+        return {
+            "name": self.request.name,
+            "signer": self.request.signer,
+            "node": self.request.node,
+            "verdict": words[self.decision],
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True)
+class NodeState:
+    """What is wanted of a Node object: is it there, since when, is it Ready and if not why."""
+
+    name: str
+    ready: bool
+    message: str
+    created_at: datetime | None
+
+
+def policy(options: Mapping[str, Any]) -> Policy:
+    """The policy from module options; every problem of the options is told in one error."""
+    problems: list[str] = []
+    machines: dict[str, Machine] = {}
+    for number, given in enumerate(options["machines"]):
+        name = str(given.get("name") or "")
+        if not _NODE_NAME.fullmatch(name) or len(name) > 253:
+            problems.append(f"machines[{number}].name: {shown(name)} is not a node name (lower case letters, digits, hyphens, dots)")
+            continue
+        if name in machines:
+            problems.append(f"machines[{number}].name: {name} is there twice")
+        created_at = time_of(given.get("created_at"))
+        if given.get("created_at") and created_at is None:
+            problems.append(f"machines[{number}].created_at: {shown(given['created_at'])} is not a time like 2026-03-01T12:00:00Z")
+        addresses = _addresses(given.get("addresses") or [], f"machines[{number}].addresses", problems)
+        machines[name] = Machine(name, addresses, created_at)
+    additional = _addresses(options.get("additional_addresses") or [], "additional_addresses", problems)
+    if problems:
+        raise CollectionError("Cannot judge certificate requests with these options: " + "; ".join(problems))
+    limit = options.get("pending_limit")
+    return Policy(
+        machines=machines,
+        additional_addresses=additional,
+        window=float(options["window"]),
+        short_names=bool(options.get("short_names")),
+        # A kubelet asks again every 15 minutes, so four or five an hour are usual; the 100 are cluster-machine-approver's.
+        pending_limit=int(limit) if limit is not None else 10 * len(machines) + 100,
+        second_key_after=float(options["second_key_after"]),
+    )
+
+
+def _addresses(texts: Iterable[Any], where: str, problems: list[str]) -> frozenset[Address]:
+    found: set[Address] = set()
+    for text in texts:
+        try:
+            found.add(ipaddress.ip_address(str(text)))
+        except ValueError:
+            problems.append(f"{where}: {shown(text)} is not an IP address")
+    return frozenset(found)
+
+
+def time_of(value: Any) -> datetime | None:
+    """An RFC 3339 time of either API as an aware datetime, None when it is not one. Without a zone it is UTC, as the Metal API has it."""
+    if isinstance(value, datetime):
+        moment = value
+    else:
+        try:
+            moment = datetime.fromisoformat(str(value))
+        except ValueError:
+            return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def node_state(obj: Any) -> NodeState:
+    """A Node object cut down to what is needed; odd or missing fields make it not Ready, never an error."""
+    metadata = _mapping(_mapping(obj).get("metadata"))
+    ready, message = False, "it has not reported its state yet"
+    for condition in _objects(_mapping(_mapping(obj).get("status")).get("conditions")):
+        if condition.get("type") == "Ready":
+            ready = condition.get("status") == "True"
+            message = str(condition.get("message") or condition.get("reason") or "no reason given")
+    return NodeState(_text(metadata.get("name")), ready, message, time_of(metadata.get("creationTimestamp")))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> list[str]:
+    """A list of strings; anything else in it becomes something no rule accepts."""
+    return [item if isinstance(item, str) else f"(not a string: {item!r})" for item in value] if isinstance(value, list) else []
+
+
+def assess(obj: Any, rules: Policy) -> Request:
+    """Everything that can be said about one CertificateSigningRequest on its own. Never raises, whatever the object is."""
+    metadata, spec, status = (_mapping(_mapping(obj).get(key)) for key in ("metadata", "spec", "status"))
+    signer, requestor = _text(spec.get("signerName")), _text(spec.get("username"))
+    kind: Kind = "client" if signer == CLIENT_SIGNER else "serving" if signer == SERVING_SIGNER else "other"
+    filed_at = time_of(metadata.get("creationTimestamp"))
+    state, decided_at = _state(status)
+
+    fault = foreign = not_yet = node = key = ""
+    if kind == "other":
+        foreign = f"signer {shown(signer)} is none of the two a joining kubelet uses"
+    elif kind == "client" and requestor.startswith(NODE_PREFIX):
+        node = requestor.removeprefix(NODE_PREFIX)
+        foreign = "a joined node renews its client certificate; the cluster itself answers that"
+    else:
+        try:
+            content = read(_pem(spec.get("request")))
+            node, key = _node_name(content), content.key
+            fault = next(_faults(kind, spec, content), "")
+            machine = rules.machines.get(node)
+            if not fault and machine is None:
+                fault = _stranger(node, rules)
+            elif not fault and machine and kind == "client":
+                fault = next(_client_faults(content, machine, filed_at, rules), "")
+            elif not fault and machine:
+                fault = next(_serving_faults(content, machine, rules), "")
+                unknown = _unknown(content, machine, rules)
+                if unknown and not fault:
+                    not_yet = f"the addresses of {machine.name} are not known yet, it asks for {', '.join(unknown)}"
+        except OddRequest as problem:
+            fault = str(problem)
+            node = node or (requestor.removeprefix(NODE_PREFIX) if kind == "serving" and requestor.startswith(NODE_PREFIX) else "")
+    return Request(
+        name=_text(metadata.get("name")),
+        uid=_text(metadata.get("uid")),
+        resource_version=_text(metadata.get("resourceVersion")),
+        signer=signer,
+        kind=kind,
+        requestor=requestor,
+        node=node,
+        state=state,
+        filed_at=filed_at,
+        decided_at=decided_at,
+        key=key,
+        fault=fault,
+        foreign=foreign,
+        not_yet=not_yet,
+    )
+
+
+def _state(status: Mapping[str, Any]) -> tuple[State, datetime | None]:
+    """Pending means no conditions at all; a certificate counts only together with Approved (Kubernetes certificates API)."""
+    conditions = {str(condition.get("type")): condition for condition in _objects(status.get("conditions"))}
+    if not status.get("conditions") and not status.get("certificate"):
+        return "pending", None
+    for denied in ("Denied", "Failed"):
+        if denied in conditions:
+            return ("denied" if denied == "Denied" else "failed"), time_of(conditions[denied].get("lastUpdateTime"))
+    if "Approved" in conditions:
+        return ("issued" if status.get("certificate") else "approved"), time_of(conditions["Approved"].get("lastUpdateTime"))
+    return "failed", None
+
+
+def _pem(value: Any) -> bytes:
+    if not isinstance(value, str) or not value:
+        raise OddRequest("it holds no request")
+    try:
+        return base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError) as problem:
+        raise OddRequest("its request is not base64") from problem
+
+
+def _node_name(content: Content) -> str:
+    """The node a request claims to be, for messages also where the subject is not as it has to be."""
+    for common_name in content.common_names:
+        if common_name.startswith(NODE_PREFIX):
+            return common_name.removeprefix(NODE_PREFIX)
+    return ""
+
+
+def _faults(kind: Kind, spec: Mapping[str, Any], content: Content) -> Iterator[str]:
+    """What speaks against a request whoever it is for; the first is told."""
+    usages, groups, requestor = _texts(spec.get("usages")), _texts(spec.get("groups")), _text(spec.get("username"))
+    if frozenset(usages) not in USAGES[kind] or len(set(usages)) != len(usages):
+        wanted = " or ".join(str(sorted(choice)) for choice in USAGES[kind])
+        yield f"its usages are {shown(sorted(usages))}, a kubelet asks for {wanted}"
+    if kind == "client":
+        if requestor != NODE_BOOTSTRAPPER:
+            yield f"it was filed by {shown(requestor)}, first certificates are asked for by the node-bootstrapper"
+        if frozenset(groups) != NODE_BOOTSTRAPPER_GROUPS or len(groups) != len(NODE_BOOTSTRAPPER_GROUPS):
+            yield f"the requestor's groups are {shown(sorted(groups), 300)}, not exactly those of the node-bootstrapper"
+    else:
+        if not requestor.startswith(NODE_PREFIX):
+            yield f"it was filed by {shown(requestor)}, serving certificates are asked for by the node itself"
+        if not {NODES_GROUP, "system:authenticated"} <= set(groups):
+            yield f"the requestor's groups are {shown(sorted(groups), 300)}, a node's have system:nodes and system:authenticated"
+        if content.common_names != (requestor,):
+            yield f"it names {shown(', '.join(content.common_names))} but was filed by {shown(requestor)}"
+    if content.organizations != (NODES_GROUP,):
+        yield f"its organization is {shown(list(content.organizations))}, exactly system:nodes is wanted"
+    if len(content.common_names) != 1 or not content.common_names[0].startswith(NODE_PREFIX):
+        yield f"its common name is {shown(list(content.common_names))}, exactly one system:node:<name> is wanted"
+
+
+def _stranger(node: str, rules: Policy) -> str:
+    """Why a name is not one of the expected machines'."""
+    for name in rules.machines:
+        if name.lower() == node.strip().rstrip(".").lower():
+            return f"{shown(node)} is not written as the machine's name {name} is"
+        if name.split(".")[0] == node:
+            return f"{shown(node)} is only the short name of {name}; the full name is expected"
+    return f"no expected machine has the name {shown(node)}"
+
+
+def _client_faults(content: Content, machine: Machine, filed_at: datetime | None, rules: Policy) -> Iterator[str]:
+    """What speaks against a client certificate for this machine."""
+    if content.dns_names or content.addresses:
+        yield f"a client certificate has no alternative names, this asks for {_names(content)}"
+    if machine.created_at is None:
+        return
+    if filed_at is None:
+        yield "it does not say when it was filed"
+        return
+    if filed_at < machine.created_at - CLOCK_TOLERANCE:
+        yield f"it was filed at {_when(filed_at)}, before the machine was created at {_when(machine.created_at)}"
+    if rules.window and filed_at > machine.created_at + timedelta(seconds=rules.window):
+        late = (filed_at - machine.created_at).total_seconds()
+        yield (
+            f"it was filed {late:.0f} s after the machine was created, the window is {rules.window:.0f} s"
+            " (name the machine without created_at, or widen window, when it is known to be late)"
+        )
+
+
+def _serving_faults(content: Content, machine: Machine, rules: Policy) -> Iterator[str]:
+    """What speaks against a serving certificate for this machine."""
+    if not content.dns_names and not content.addresses:
+        yield "a serving certificate needs at least one name or address"
+    accepted = {machine.name, machine.name.split(".")[0]} if rules.short_names else {machine.name}
+    foreign = [shown(name) for name in content.dns_names if name not in accepted]
+    if foreign:
+        yield f"the name {', '.join(foreign)} is not {machine.name}"
+    unknown = _unknown(content, machine, rules)
+    if unknown and machine.addresses:
+        known = ", ".join(sorted(str(address) for address in machine.addresses))
+        yield f"the address {', '.join(unknown)} is none of {machine.name} ({known}) nor an additional one"
+
+
+def _unknown(content: Content, machine: Machine, rules: Policy) -> list[str]:
+    return [str(address) for address in content.addresses if address not in machine.addresses | rules.additional_addresses]
+
+
+def _names(content: Content) -> str:
+    return shown(", ".join([*content.dns_names, *(str(address) for address in content.addresses)]))
+
+
+def _when(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """What the rules need beside the request itself: the other requests, the Nodes, the time."""
+
+    rules: Policy
+    nodes: frozenset[str]
+    newest: Mapping[tuple[Kind, str], Request]
+    answered: Mapping[str, Sequence[Request]]
+    now: datetime
+
+
+def decide(requests: Iterable[Request], rules: Policy, nodes: Iterable[str], now: datetime) -> list[Verdict]:
+    """The decision on every request of the cluster, seen together. `nodes` are the names of the Nodes there are."""
+    requests = list(requests)
+    newest: dict[tuple[Kind, str], Request] = {}
+    answered: dict[str, list[Request]] = {}
+    for request in requests:
+        if request.foreign:
+            continue
+        if request.state == "pending" and not request.fault:
+            best = newest.get((request.kind, request.node))
+            if best is None or request.order > best.order:
+                newest[(request.kind, request.node)] = request
+        elif request.kind == "client" and request.state in ("approved", "issued") and not _before(request, rules):
+            answered.setdefault(request.node, []).append(request)
+    scene = _Scene(rules, frozenset(nodes), newest, answered, now)
+    recent = sum(1 for request in requests if _counts(request, now))
+    too_many = (
+        f"{recent} requests of kubelets of the last hour are pending, more than the limit of {rules.pending_limit}:"
+        " nothing is approved until somebody has looked (pending_limit)"
+    )
+    verdicts = []
+    for request in requests:
+        decision, reason = _alone(request) or _together(request, scene)
+        if decision == "approve" and recent > rules.pending_limit:
+            decision, reason = "wait", too_many
+        verdicts.append(Verdict(request, decision, reason))
+    return verdicts
+
+
+def _counts(request: Request, now: datetime) -> bool:
+    return request.state == "pending" and not request.foreign and (request.filed_at is None or now - request.filed_at < RECENT)
+
+
+def _before(request: Request, rules: Policy) -> bool:
+    """It belongs to an earlier machine of the same name."""
+    machine = rules.machines.get(request.node)
+    created_at = machine.created_at if machine else None
+    return bool(created_at and request.filed_at and request.filed_at < created_at - CLOCK_TOLERANCE)
+
+
+_DECIDED: dict[State, str] = {
+    "approved": "approved already, not issued yet",
+    "issued": "approved and issued already",
+    "denied": "denied by somebody",
+    "failed": "failed at the signer",
+}
+
+
+def _alone(request: Request) -> tuple[Decision, str] | None:
+    if request.foreign:
+        return "ignore", request.foreign
+    if request.state != "pending":
+        return "ignore", _DECIDED[request.state]
+    if request.fault:
+        return "refuse", request.fault
+    return None
+
+
+def _together(request: Request, scene: _Scene) -> tuple[Decision, str]:
+    """The rules that need the other requests and the Nodes, for a request nothing speaks against on its own."""
+    name = request.node
+    newest = scene.newest[(request.kind, name)]
+    if request.kind == "client" and name in scene.nodes:
+        return "refuse", (
+            f"the node {name} has joined already, a second key for it is not approved"
+            " (if its certificate ended while the cluster was off, look at the machine and approve this one by hand;"
+            " if the machine was replaced, remove its old Node)"
+        )
+    if request is not newest:
+        return "wait", f"{newest.name} of the same machine is newer; a kubelet that asks again has forgotten its older key"
+    if request.not_yet:
+        return "wait", request.not_yet
+    if request.kind == "client":
+        return _first_or_second_key(request, scene)
+    if name not in scene.nodes:
+        return "wait", f"the node {name} is not registered yet"
+    return "approve", f"serving certificate of the expected machine {name} for names and addresses that are its own"
+
+
+def _first_or_second_key(request: Request, scene: _Scene) -> tuple[Decision, str]:
+    """A machine started again before it fetched its certificate asks with another key: taken, once the first had its time to register.
+
+    Without that time whoever holds the bootstrap token could slip in a second key between an approval and the Node it leads to.
+    """
+    name, patience = request.node, scene.rules.second_key_after
+    others = [earlier for earlier in scene.answered.get(name, ()) if earlier.key != request.key]
+    if not others:
+        return "approve", f"first certificate of the expected machine {name}"
+    last = max(others, key=lambda earlier: earlier.decided_at or datetime.min.replace(tzinfo=UTC))
+    age = (scene.now - last.decided_at).total_seconds() if last.decided_at else patience
+    if age < patience:
+        return "wait", (
+            f"{last.name} of the same machine was approved {max(age, 0):.0f} s ago with another key;"
+            f" its node is given {patience:.0f} s to register before another key is taken"
+        )
+    return "approve", f"expected machine {name}; {last.name} was approved earlier with another key, but its node never registered"
+
+
+def missing(machine: Machine, node: NodeState | None, verdicts: Iterable[Verdict], now: datetime) -> str:
+    """What a machine still lacks to be joined, as a sentence without its name; empty when it is.
+
+    Joined: its Node exists and is Ready and its serving certificate is issued. Approved requests are removed after an hour, so for a Node
+    older than that "no request of it is waiting" proves the same: a kubelet without the certificate asks again every 15 minutes.
+    """
+    mine = [verdict for verdict in verdicts if verdict.request.node == machine.name and not verdict.request.foreign]
+    if node is None:
+        return _missing_client([verdict for verdict in mine if verdict.request.kind == "client"])
+    serving = [verdict for verdict in mine if verdict.request.kind == "serving" and verdict.request.requestor == NODE_PREFIX + machine.name]
+    since = node.created_at or now
+    issued = any(
+        verdict.request.state == "issued" and (verdict.request.filed_at is None or verdict.request.filed_at >= since - CLOCK_TOLERANCE)
+        for verdict in serving
+    )
+    pending = [verdict for verdict in serving if verdict.request.state == "pending"]
+    lacks = []
+    if not node.ready:
+        lacks.append(f"its node is not Ready: {node.message}")
+    if not issued and (pending or now - since < CLEANED_AFTER):
+        lacks.append(_missing_serving(serving, pending))
+    return "; ".join(lacks)
+
+
+def _missing_client(client: list[Verdict]) -> str:
+    pending = [verdict for verdict in client if verdict.decision in ("wait", "refuse")]
+    if pending:
+        latest = max([verdict for verdict in pending if verdict.decision == "wait"] or pending, key=lambda verdict: verdict.request.order)
+        return f"it has not joined, {latest.request.name} stays pending: {latest.reason}"
+    if any(verdict.decision == "approve" or verdict.request.state in ("approved", "issued") for verdict in client):
+        return "its client certificate is approved, its node has not registered yet"
+    return "it has not asked for a certificate yet"
+
+
+def _missing_serving(serving: list[Verdict], pending: list[Verdict]) -> str:
+    if any(verdict.decision == "approve" or verdict.request.state == "approved" for verdict in serving):
+        return "its serving certificate is approved, not issued yet"
+    if pending:
+        latest = max(pending, key=lambda verdict: verdict.request.order)
+        return f"its serving certificate is missing, {latest.request.name} stays pending: {latest.reason}"
+    return "its node has not asked for a serving certificate yet"

@@ -1,0 +1,192 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When a cluster has got where it is wanted: pure predicates over its objects, in a table by condition.
+
+The steps are those of `openshift-install wait-for bootstrap-complete` and `wait-for install-complete` (installer source), for old
+and new releases: what a release does not have yet is not waited for. Each predicate returns what is still missing, one text each, and
+nothing when the condition is reached; ages are told by the cluster's own times, so a wait may be cut into any number of calls.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import NodeState, time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of an object's status."""
+
+    kind: str
+    status: str
+    reason: str
+    message: str
+    since: datetime | None
+
+    def told(self) -> str:
+        """Its words for a human: message or reason, and since when it is so."""
+        text = " ".join((self.message or self.reason or "no reason given").split())
+        return f"{text} (since {self.since.astimezone(UTC):%H:%M:%SZ})" if self.since else text
+
+
+@dataclass(frozen=True)
+class View:
+    """The part of the cluster a condition looks at. None: there is no such object (yet)."""
+
+    now: datetime
+    bootstrap_status: Mapping[str, Any] | None = None
+    etcd: Mapping[str, Any] | None = None
+    cluster_version: Mapping[str, Any] | None = None
+    cluster_operators: Sequence[Mapping[str, Any]] = ()
+    nodes: Mapping[str, NodeState] = field(default_factory=dict)
+    wanted_nodes: Sequence[str] = ()
+    stable_for: float = 30.0
+
+    def with_objects(self, **objects: Any) -> View:
+        """The same view with these objects seen."""
+        return replace(self, **objects)
+
+
+def conditions(obj: Mapping[str, Any] | None) -> dict[str, Condition]:
+    """The conditions of an object by type; odd ones are left out."""
+    status = (obj or {}).get("status")
+    listed = status.get("conditions") if isinstance(status, Mapping) else None
+    found = {}
+    for item in listed if isinstance(listed, list) else []:
+        if isinstance(item, Mapping) and isinstance(item.get("type"), str):
+            texts = {key: str(item.get(key) or "") for key in ("status", "reason", "message")}
+            found[item["type"]] = Condition(item["type"], since=time_of(item.get("lastTransitionTime")), **texts)
+    return found
+
+
+def name_of(obj: Mapping[str, Any]) -> str:
+    metadata = obj.get("metadata")
+    return str(metadata.get("name") or "") if isinstance(metadata, Mapping) else ""
+
+
+def bootstrap_complete(view: View) -> list[str]:
+    """The control plane stands on its own feet and the bootstrap machine can go.
+
+    The ConfigMap is written by the bootstrap machine when its work is done. Where the etcd operator says whether the bootstrap's member
+    is out of the etcd cluster (about OpenShift 4.16 and newer), that is waited for too: taken away before, etcd could lose its quorum.
+    """
+    data = (view.bootstrap_status or {}).get("data")
+    status = data.get("status") if isinstance(data, Mapping) else None
+    if status != "complete":
+        told = "it has not reported" if view.bootstrap_status is None else f"it reports {status!r}"
+        return [f"the bootstrap machine has not finished ({told})"]
+    if view.etcd is None:
+        return []
+    removed = conditions(view.etcd).get("EtcdBootstrapMemberRemoved")
+    if removed and removed.status == "True":
+        return []
+    return [f"etcd still has the bootstrap machine as a member{': ' + removed.told() if removed else ''}"]
+
+
+def install_complete(view: View) -> list[str]:
+    """The cluster version is there and every operator has come to rest."""
+    return _version_missing(view.cluster_version) + operators_missing(view.cluster_operators, view.now, view.stable_for)
+
+
+def _version_missing(cluster_version: Mapping[str, Any] | None) -> list[str]:
+    if cluster_version is None:
+        return ["the cluster version operator has not started"]
+    found = conditions(cluster_version)
+    invalid = found.get("Invalid")
+    if invalid and invalid.status == "True":
+        raise CollectionError(f"The cluster will not get further: its ClusterVersion is invalid: {invalid.told()}")
+    texts = []
+    for kind, wanted, words in (
+        ("Available", "True", "is not available"),
+        ("Failing", "False", "is failing"),
+        ("Progressing", "False", "is progressing"),
+    ):
+        condition = found.get(kind)
+        # Failing is set by the operator only once it has something to say.
+        if condition is None and kind == "Failing":
+            continue
+        if condition is None:
+            texts.append(f"the cluster version does not say whether it is {kind}")
+        elif condition.status != wanted:
+            texts.append(f"the cluster version {words}: {condition.told()}")
+    return texts
+
+
+def operators_missing(operators: Iterable[Mapping[str, Any]], now: datetime, stable_for: float) -> list[str]:
+    """Each operator has to be Available, and Progressing=False for `stable_for` seconds."""
+    texts = []
+    count = 0
+    for operator in operators:
+        count += 1
+        name, found = name_of(operator), conditions(operator)
+        available, progressing, degraded = (found.get(kind) for kind in ("Available", "Progressing", "Degraded"))
+        if available is None or available.status != "True":
+            texts.append(f"operator {name} is not available: {available.told() if available else 'it has not reported'}")
+        elif progressing is None or progressing.status != "False":
+            texts.append(f"operator {name} is progressing: {progressing.told() if progressing else 'it has not reported'}")
+        elif progressing.since and (age := (now - progressing.since).total_seconds()) < stable_for:
+            texts.append(f"operator {name} is at rest for {max(age, 0):.0f} s, {stable_for:.0f} s are wanted")
+        elif degraded and degraded.status == "True":
+            texts.append(f"operator {name} is degraded: {degraded.told()}")
+    return texts if count else ["no cluster operator has reported"]
+
+
+def nodes_ready(view: View) -> list[str]:
+    """Each of the wanted Nodes is Ready; without wanted names all there are, and there is at least one."""
+    names = list(view.wanted_nodes) or sorted(view.nodes)
+    texts = []
+    for name in names:
+        node = view.nodes.get(name)
+        if node is None:
+            texts.append(f"node {name} is not registered")
+        elif not node.ready:
+            texts.append(f"node {name} is not Ready: {node.message}")
+    return texts if names else ["no node is registered"]
+
+
+CONDITIONS: dict[str, Callable[[View], list[str]]] = {
+    "bootstrap_complete": bootstrap_complete,
+    "install_complete": install_complete,
+    "nodes_ready": nodes_ready,
+}
+
+
+def operator_facts(operators: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Each operator's state as the module returns it."""
+    facts = []
+    for operator in operators:
+        found = conditions(operator)
+        worst = next(
+            (
+                found[kind]
+                for kind, good in (("Available", "True"), ("Degraded", "False"), ("Progressing", "False"))
+                if kind in found and found[kind].status != good
+            ),
+            None,
+        )
+        facts.append(
+            {
+                "name": name_of(operator),
+                "available": "Available" in found and found["Available"].status == "True",
+                "progressing": "Progressing" in found and found["Progressing"].status == "True",
+                "degraded": "Degraded" in found and found["Degraded"].status == "True",
+                "message": worst.message if worst else "",
+            }
+        )
+    return facts
+
+
+def version_of(cluster_version: Mapping[str, Any] | None) -> str | None:
+    """The release the cluster runs or is getting to, such as 4.20.33."""
+    status = (cluster_version or {}).get("status")
+    desired = status.get("desired") if isinstance(status, Mapping) else None
+    version = desired.get("version") if isinstance(desired, Mapping) else None
+    return version if isinstance(version, str) else None

@@ -1,0 +1,212 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: cluster_wait
+short_description: Wait until an OpenShift cluster has got somewhere, and say what is still missing
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors
+description:
+  - Looks at the cluster's API, as C(openshift-install wait-for) does, until a condition is reached, and names all the while what is
+    missing, with what the cluster says about it and since when.
+  - An API that does not answer, or not yet, is something to wait for.
+  - A refused login and an invalid cluster version end the wait at once, since these do not get better by waiting.
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.info_module
+  - equinix_metal.openshift._cluster
+  - equinix_metal.openshift._wait
+options:
+  condition:
+    description:
+      - V(bootstrap_complete) is reached when the API answers, the ConfigMap C(kube-system/bootstrap) reports C(complete), and the etcd
+        operator, where it tells, has the bootstrap machine out of the etcd cluster. The bootstrap machine can then go.
+      - V(install_complete) is reached when the ClusterVersion is available, not failing and not progressing, and every ClusterOperator is
+        available, not degraded, and has not been progressing for O(stable_for) seconds.
+      - V(nodes_ready) is reached when each of O(nodes) is registered and Ready.
+    type: str
+    choices: [bootstrap_complete, install_complete, nodes_ready]
+    required: true
+  nodes:
+    description:
+      - Names of the Nodes to look at for V(nodes_ready). Without names all there are, at least one.
+    type: list
+    elements: str
+    default: []
+  stable_for:
+    description:
+      - How long each operator must have been at rest for V(install_complete), in seconds.
+    type: float
+    default: 30
+  wait:
+    description:
+      - Whether to wait. Otherwise the module looks once and never fails because something is missing, not even the API.
+    type: bool
+    default: true
+seealso:
+  - module: equinix_metal.openshift.csr_approval
+"""
+
+EXAMPLES = r"""
+- name: Wait until the bootstrap machine can go
+  equinix_metal.openshift.cluster_wait:
+    kubeconfig: clusters/demo.metal.test/auth/kubeconfig
+    api_addresses: [127.64.0.2, 127.64.0.3]
+    condition: bootstrap_complete
+    wait_timeout: 7200
+    progress_interval: 15
+
+- name: See whether the cluster is installed
+  equinix_metal.openshift.cluster_wait:
+    kubeconfig: clusters/demo.metal.test/auth/kubeconfig
+    condition: install_complete
+    wait: false
+  register: cluster
+
+- name: Say what is missing
+  ansible.builtin.debug:
+    msg: "{{ cluster.waiting }}"
+  when: not cluster.reached
+"""
+
+RETURN = r"""
+reached:
+  description: Whether the condition is reached.
+  returned: always
+  type: bool
+  sample: false
+waiting:
+  description: What is still missing.
+  returned: always
+  type: list
+  elements: str
+  sample: ["operator ingress is not available: no nodes (since 10:12:31Z)"]
+api_answers:
+  description: Whether the cluster's API answers.
+  returned: always
+  type: bool
+  sample: true
+kube_version:
+  description: Version of the Kubernetes API, V(null) when the API does not answer.
+  returned: always
+  type: str
+  sample: v1.33.6
+cluster_version:
+  description: The OpenShift release, V(null) when the cluster does not tell.
+  returned: always
+  type: str
+  sample: 4.20.33
+operators:
+  description: The cluster operators. Empty unless O(condition=install_complete).
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Name of the operator.
+      type: str
+      sample: ingress
+    available:
+      description: Whether what it stands for works.
+      type: bool
+      sample: true
+    progressing:
+      description: Whether it is about to change something.
+      type: bool
+      sample: false
+    degraded:
+      description: Whether it is not as it should be.
+      type: bool
+      sample: false
+    message:
+      description: What it says about the worst of these, empty when all is well.
+      type: str
+      sample: ""
+console_url:
+  description: Address of the web console. V(null) unless O(condition=install_complete), or when there is none.
+  returned: always
+  type: str
+  sample: https://console-openshift-console.apps.demo.metal.test
+"""
+
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import (
+    BOOTSTRAP_STATUS,
+    CLUSTER_OPERATORS,
+    CLUSTER_VERSION,
+    CONSOLE_ROUTE,
+    ETCD,
+    NODES,
+    ApiUnreachable,
+    ClusterClient,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_module import ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import node_state
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._operators import CONDITIONS, View, operator_facts, version_of
+
+OPTIONS = Options(
+    {
+        "condition": {"type": "str", "choices": list(CONDITIONS), "required": True},
+        "nodes": {"type": "list", "elements": "str", "default": []},
+        "stable_for": {"type": "float", "default": 30},
+    }
+)
+
+
+def look(client: ClusterClient, params: dict[str, Any]) -> dict[str, Any]:
+    """The result of one look at the cluster; only what the condition needs is read."""
+    result: dict[str, Any] = {"api_answers": False, "kube_version": None, "cluster_version": None, "operators": [], "console_url": None}
+    try:
+        result["kube_version"] = client.version()
+        result["api_answers"] = True
+        condition = params["condition"]
+        view = View(now=client.now(), wanted_nodes=params["nodes"], stable_for=params["stable_for"])
+        if condition == "bootstrap_complete":
+            view = view.with_objects(bootstrap_status=client.get(BOOTSTRAP_STATUS), etcd=client.get(ETCD))
+        elif condition == "install_complete":
+            view = view.with_objects(cluster_version=client.get(CLUSTER_VERSION), cluster_operators=list(client.objects(CLUSTER_OPERATORS)))
+            result["cluster_version"] = version_of(view.cluster_version)
+            result["operators"] = operator_facts(view.cluster_operators)
+            result["console_url"] = console_url(client.get(CONSOLE_ROUTE))
+        else:
+            states = [node_state(node) for node in client.objects(NODES)]
+            view = view.with_objects(nodes={state.name: state for state in states})
+        waiting = CONDITIONS[condition](view)
+    except ApiUnreachable as problem:
+        waiting = [problem.message]
+        # It may go away between two questions: then nothing of this look counts.
+        result["api_answers"] = False
+    return {**result, "reached": not waiting, "waiting": waiting}
+
+
+def console_url(route: dict[str, Any] | None) -> str | None:
+    """Address of the console, from its route."""
+    spec = (route or {}).get("spec")
+    host = spec.get("host") if isinstance(spec, dict) else None
+    return f"https://{host}" if isinstance(host, str) and host else None
+
+
+def main() -> None:
+    with ClusterModule(OPTIONS) as module:
+        client = module.client()
+
+        def once() -> list[str]:
+            module.result.update(look(client, module.params))
+            waiting: list[str] = module.result["waiting"]
+            return waiting
+
+        if module.params["wait"] and not module.check_mode:
+            module.waiter().until_nothing_missing(once, f"{module.params['condition']} of the cluster")
+        else:
+            once()
+
+
+if __name__ == "__main__":
+    main()

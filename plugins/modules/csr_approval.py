@@ -1,0 +1,245 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: csr_approval
+short_description: Approve the certificate requests of the machines that may join, and of no others
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors
+description:
+  - A node joins OpenShift by two certificate signing requests, one for its client certificate and, once its Node is registered, one for
+    its serving certificate. Where no machine API answers for the machines, somebody has to approve both.
+  - This module approves exactly those of the O(machines) it is given, follows them until each of these is joined, and says of every
+    other request why it was left pending. A machine is joined when its Node exists and is Ready and its serving certificate is issued.
+  - For every request all of this must hold. The signer is one of the two of kubelets, the usages are exactly a kubelet's, the request is
+    one clean PEM block with a valid signature, its key is ECDSA P-256 or RSA with at least 2048 bits, and it has nothing in it that could
+    be read in two ways.
+  - A client request must have been filed by the node bootstrapper with exactly its groups, its subject must be exactly the node's,
+    without alternative names, for one of O(machines), within O(window) of the machine's creation, and no Node of that name may exist. Of
+    several requests of one machine only the newest is approved, since a kubelet that asks again has forgotten its older key. A second key
+    for a machine that has joined is refused.
+  - A serving request must have been filed by the node itself, its Node must exist, its names must be the node's and each of its addresses
+    must be one of the machine's or of O(additional_addresses).
+  - Refusing means leaving a request pending, nothing is ever denied. Renewals and requests of other signers are not touched.
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.changing
+  - equinix_metal.openshift._cluster
+  - equinix_metal.openshift._wait
+options:
+  machines:
+    description:
+      - The machines that may join.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      name:
+        description: The node's name, which is the machine's full host name in lower case.
+        type: str
+        required: true
+      addresses:
+        description:
+          - All addresses the machine has by the Metal API. Its serving certificate may be for these and no others.
+        type: list
+        elements: str
+        default: []
+      created_at:
+        description:
+          - When the machine was created, as the Metal API tells it. Its first request must come within O(window) after that.
+          - Left out, the machine may come at any time.
+        type: str
+  additional_addresses:
+    description:
+      - Addresses every machine may have beside its own, for example virtual ones that move between machines.
+    type: list
+    elements: str
+    default: []
+  window:
+    description:
+      - How long after its creation a machine's first request is accepted, in seconds. V(0) is without end.
+    type: float
+    default: 7200
+  short_names:
+    description:
+      - Whether a serving certificate may also name the first label of the node's name.
+    type: bool
+    default: false
+  pending_limit:
+    description:
+      - With more pending requests of kubelets from the last hour than this nothing is approved until somebody has looked.
+      - Without it, ten for each machine and 100 more.
+    type: int
+  second_key_after:
+    description:
+      - A machine whose request was approved but whose Node does not exist may have been started again and then asks with another key.
+        That one is approved when the Node has not registered after so many seconds.
+    type: float
+    default: 60
+  wait:
+    description:
+      - Whether to go on until every machine is joined. Otherwise what can be approved now is, and the module ends.
+    type: bool
+    default: true
+  wait_interval:
+    description:
+      - How long to pause between two looks at the Nodes, in seconds. Requests are followed all the time.
+    type: float
+    default: 5
+seealso:
+  - module: equinix_metal.openshift.cluster_wait
+"""
+
+EXAMPLES = r"""
+- name: Let the new workers join
+  equinix_metal.openshift.csr_approval:
+    kubeconfig: clusters/demo.metal.test/auth/kubeconfig
+    api_addresses:
+      - 127.64.0.3
+      - 127.64.0.4
+    machines:
+      - name: worker-2.demo.metal.test
+        addresses:
+          - 127.64.0.9
+          - 10.66.0.9
+        created_at: "2026-03-01T12:00:00Z"
+    wait_timeout: 5400
+    progress_interval: 15
+
+- name: See what would be approved
+  equinix_metal.openshift.csr_approval:
+    kubeconfig: clusters/demo.metal.test/auth/kubeconfig
+    machines:
+      - name: worker-2.demo.metal.test
+        addresses:
+          - 127.64.0.9
+  check_mode: true
+  register: requests
+
+- name: Show the verdict on each request
+  ansible.builtin.debug:
+    msg: "{{ requests.verdicts }}"
+"""
+
+RETURN = r"""
+verdicts:
+  description: What was decided about every certificate request of the cluster, oldest first.
+  returned: when the cluster's API has answered
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Name of the request.
+      type: str
+      sample: csr-7xk2p
+    signer:
+      description: The signer it is addressed to.
+      type: str
+      sample: kubernetes.io/kubelet-serving
+    node:
+      description: The node it claims to be for, empty if it cannot be told.
+      type: str
+      sample: worker-2.demo.metal.test
+    verdict:
+      description: Whether it was (in check mode, would be) approved, stays pending, or is not this module's to decide.
+      type: str
+      sample: approved
+    reason:
+      description: Why.
+      type: str
+      sample: first certificate of the expected machine worker-2.demo.metal.test
+approved:
+  description: Names of the requests that were (in check mode, would be) approved.
+  returned: when the cluster's API has answered
+  type: list
+  elements: str
+  sample: [csr-7xk2p]
+refused:
+  description: The requests left pending because a rule speaks against them. Somebody should look at these.
+  returned: when the cluster's API has answered
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Name of the request.
+      type: str
+      sample: csr-q8w4d
+    signer:
+      description: The signer it is addressed to.
+      type: str
+      sample: kubernetes.io/kube-apiserver-client-kubelet
+    node:
+      description: The node it claims to be for.
+      type: str
+      sample: stranger.demo.metal.test
+    requestor:
+      description: The user who filed it.
+      type: str
+      sample: system:serviceaccount:openshift-machine-config-operator:node-bootstrapper
+    reason:
+      description: The rule that speaks against it.
+      type: str
+      sample: "no expected machine has the name 'stranger.demo.metal.test'"
+joined:
+  description: The machines that are joined.
+  returned: when the cluster's API has answered
+  type: list
+  elements: str
+  sample: [worker-2.demo.metal.test]
+waiting:
+  description: What each of the other machines still lacks.
+  returned: when the cluster's API has answered
+  type: list
+  elements: str
+  sample: ["worker-3.demo.metal.test: it has not asked for a certificate yet"]
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_module import ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import policy
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._joining import Joining
+
+OPTIONS = Options(
+    {
+        "machines": {
+            "type": "list",
+            "elements": "dict",
+            "required": True,
+            "options": {
+                "name": {"type": "str", "required": True},
+                "addresses": {"type": "list", "elements": "str", "default": []},
+                "created_at": {"type": "str"},
+            },
+        },
+        "additional_addresses": {"type": "list", "elements": "str", "default": []},
+        "window": {"type": "float", "default": 7200},
+        "short_names": {"type": "bool", "default": False},
+        "pending_limit": {"type": "int"},
+        "second_key_after": {"type": "float", "default": 60},
+    }
+)
+
+
+def main() -> None:
+    with ClusterModule(OPTIONS) as module:
+        rules = policy(module.params)
+        joining = Joining(module.client(), rules, check_mode=module.check_mode, node_interval=module.params["wait_interval"])
+
+        def look(*, patient: bool = True) -> list[str]:
+            waiting = joining.look(patient=patient)
+            module.result.update(joining.result(), waiting=waiting)
+            return waiting
+
+        if module.params["wait"] and not module.check_mode:
+            module.waiter(sleep=joining.sleep).until_nothing_missing(look, f"Joining of {len(rules.machines)} machines")
+        else:
+            look(patient=False)
+
+
+if __name__ == "__main__":
+    main()

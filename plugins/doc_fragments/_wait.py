@@ -27,8 +27,8 @@ options:
   progress_interval:
     description:
       - While waiting, show what is still missing after so many seconds, each time it has changed. V(0) is off.
-      - One call of the module then waits no longer than this and answers with C(waiting), a list of texts. The action plugin of the same name
-        shows it and calls the module again, until O(wait_timeout) is over. With C(async) nothing is shown.
+      - One call of the module then waits no longer than this and answers with C(waiting), a list of texts. The action plugin
+        of the same name shows it and calls the module again, until O(wait_timeout) is over. With C(async) nothing is shown.
     type: float
     default: 0
 """

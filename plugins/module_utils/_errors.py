@@ -8,7 +8,7 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -26,6 +26,70 @@ class CollectionError(Exception):
 
     def __str__(self) -> str:
         return self.message
+
+
+class MetalError(CollectionError):
+    """The service refused, failed or could not be understood. ``status`` is the HTTP status, or nothing when there was no answer."""
+
+    def __init__(  # noqa: PLR0913 - all of it is what one answer was; passed by keyword
+        self,
+        message: str,
+        *,
+        method: str = "",
+        path: str = "",
+        status: int | None = None,
+        errors: Sequence[str] = (),
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(
+            message,
+            {"method": method, "path": path, "status": status, "errors": list(errors), "request_id": request_id},
+        )
+        self.method = method
+        self.path = path
+        self.status = status
+        self.errors = list(errors)
+        self.request_id = request_id
+
+    def says(self, text: str) -> bool:
+        """Whether one of the service's own sentences contains ``text``, whatever its case."""
+        return any(text.lower() in error.lower() for error in self.errors)
+
+
+class NotFoundError(MetalError):
+    """404, said by the service itself (in JSON), not by something on the way."""
+
+
+class DeniedError(MetalError):
+    """401 or 403: the token is wrong, or may not do this or see this."""
+
+
+class ValidationError(MetalError):
+    """422 or another 4xx: the service will not do this. ``errors`` has all its reasons."""
+
+
+class RateLimitedError(MetalError):
+    """429 to the last try."""
+
+
+class UnreachableError(MetalError):
+    """No connection, or no answer to a read within the time limit, to the last try."""
+
+
+class ServerError(MetalError):
+    """5xx to the last try."""
+
+
+class UnreadableError(MetalError):
+    """An answer that is not the JSON the API gives."""
+
+
+class LostAnswerError(MetalError):
+    """A write was sent and its effect is unknown: the connection was lost, the service failed, or its answer could not be read."""
+
+
+class ReadOnlyError(MetalError):
+    """A write in check mode. It was not sent: this is a mistake in the collection, never in what the user asked for."""
 
 
 def together(heading: str, problems: list[str]) -> str:

@@ -32,7 +32,19 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    CollectionError,
+    DeniedError,
+    LostAnswerError,
+    MetalError,
+    NotFoundError,
+    RateLimitedError,
+    ReadOnlyError,
+    ServerError,
+    UnreachableError,
+    UnreadableError,
+    ValidationError,
+)
 
 LIBRARY_ERROR: str | None = None
 """Traceback of the import when packet-python (or requests, which it brings) is missing, for ``missing_required_lib``."""
@@ -49,10 +61,21 @@ PAGE_SIZE = 1000
 """The most one page may hold (vendor's OpenAPI text: ``per_page`` 1 to 1000, default 10)."""
 
 PAGED = frozenset(
-    (
-        "devices projects organizations events hardware-reservations invitations memberships users licenses "
-        "metal-gateways connections payment-methods ips"
-    ).split()
+    {
+        "devices",
+        "projects",
+        "organizations",
+        "events",
+        "hardware-reservations",
+        "invitations",
+        "memberships",
+        "users",
+        "licenses",
+        "metal-gateways",
+        "connections",
+        "payment-methods",
+        "ips",
+    }
 )
 """Last path segments of the lists that come in pages (vendor's OpenAPI text); the others have no page parameters."""
 
@@ -65,70 +88,6 @@ READING = frozenset({"GET", "DELETE"})
 MAX_PAUSE = 60.0
 MAX_CONNECT_ATTEMPTS = 5
 """An address where nothing listens is given up on earlier than a service that has trouble: about eight seconds, time for a restart."""
-
-
-class MetalError(CollectionError):
-    """The service refused, failed or could not be understood. ``status`` is the HTTP status, or nothing when there was no answer."""
-
-    def __init__(  # noqa: PLR0913 - all of it is what one answer was; passed by keyword
-        self,
-        message: str,
-        *,
-        method: str = "",
-        path: str = "",
-        status: int | None = None,
-        errors: Sequence[str] = (),
-        request_id: str | None = None,
-    ) -> None:
-        super().__init__(
-            message,
-            {"method": method, "path": path, "status": status, "errors": list(errors), "request_id": request_id},
-        )
-        self.method = method
-        self.path = path
-        self.status = status
-        self.errors = list(errors)
-        self.request_id = request_id
-
-    def says(self, text: str) -> bool:
-        """Whether one of the service's own sentences contains ``text``, whatever its case."""
-        return any(text.lower() in error.lower() for error in self.errors)
-
-
-class NotFoundError(MetalError):
-    """404, said by the service itself (in JSON), not by something on the way."""
-
-
-class DeniedError(MetalError):
-    """401 or 403: the token is wrong, or may not do this or see this."""
-
-
-class ValidationError(MetalError):
-    """422 or another 4xx: the service will not do this. ``errors`` has all its reasons."""
-
-
-class RateLimitedError(MetalError):
-    """429 to the last try."""
-
-
-class UnreachableError(MetalError):
-    """No connection, or no answer to a read within the time limit, to the last try."""
-
-
-class ServerError(MetalError):
-    """5xx to the last try."""
-
-
-class UnreadableError(MetalError):
-    """An answer that is not the JSON the API gives."""
-
-
-class LostAnswerError(MetalError):
-    """A write was sent and its effect is unknown: the connection was lost, the service failed, or its answer could not be read."""
-
-
-class ReadOnlyError(MetalError):
-    """A write in check mode. It was not sent: this is a mistake in the collection, never in what the user asked for."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,135 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a resource says of itself, and the steps of its life that every resource takes in the same way.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, LostAnswerError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import clock
+
+LOOKS_AFTER_LOST_CREATE = (6.0, 2.0)
+"""For so many seconds, so often: an object made a moment ago may be missing from the next list (service's known behaviour)."""
+
+Found = Mapping[str, Any]
+"""One object as the API gives it."""
+
+
+class Resource(Protocol):
+    """What one module manages. ``view`` and ``wanted`` speak of the same attributes by the names of the options, in comparable form,
+    and hold no secret: their difference is what will be changed, and what ``--diff`` shows.
+    """
+
+    name: str
+    """Key of the resource in the module's result."""
+    fixed: Mapping[str, str]
+    """Attributes that cannot be changed, each with the way out."""
+    after_creation: frozenset[str]
+    """Attributes that can only be set on what exists already."""
+
+    @property
+    def title(self) -> str:
+        """Kind and name, for messages and the head of the diff."""
+
+    def find(self) -> Found | None:
+        """The object these options mean, or nothing. Raises CollectionError when that cannot be said, or when an id is unknown."""
+
+    def wanted(self) -> dict[str, Any]:
+        """The attributes that were given."""
+
+    def view(self, found: Found) -> dict[str, Any]:
+        """The attributes as they are."""
+
+    def check_creation(self) -> None:
+        """Raise CollectionError when it cannot be created from these options: everything that is missing, at once."""
+
+    def create(self) -> Found:
+        """Order it."""
+
+    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+        """What has to pass before these changes can be made."""
+
+    def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
+        """Make the changes; returns the object as it is then."""
+
+    def refresh(self, found: Found) -> Found:
+        """Look at it again. Raises MetalError when it is gone."""
+
+    def missing(self, found: Found) -> list[str]:
+        """What is missing until it is as wanted. Raises CollectionError when it will never be."""
+
+    def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
+        """The object as it will be, as far as it can be known."""
+
+    def facts(self, found: Found) -> dict[str, Any]:
+        """What the module returns of it; no secret."""
+
+    def leaving(self, found: Found) -> bool:
+        """Whether it is being deleted already."""
+
+    def check_removal(self, found: Found) -> None:
+        """Raise CollectionError when the service would refuse to delete it."""
+
+    def delete(self, found: Found) -> list[str]:
+        """Ask for its deletion; returns what has to pass before it can be asked for, nothing when it was accepted."""
+
+    def remaining(self, found: Found) -> list[str]:
+        """What is still there of it."""
+
+
+def create_once(
+    create: Callable[[], Found], find: Callable[[], Found | None], *, sleep: Callable[[float], None] = time.sleep, attempts: int = 3
+) -> Found:
+    """Create, and when the answer was lost look whether it was done before trying again, so that nothing is ever ordered twice.
+
+    ``find`` looks by our own mark (hostname with ownership tags, or what else the options name the object by). It found nothing just before
+    the first try, so what it finds now is what was ordered. The mark is what makes the object ours at every later run too: a mark made for
+    one create only would have to be written into something the user sees and owns (tags, customdata), and would say no more.
+    """
+    for attempt in range(1, attempts + 1):
+        try:
+            return create()
+        except LostAnswerError:
+            for _elapsed in clock(*LOOKS_AFTER_LOST_CREATE, sleep=sleep):
+                found = find()
+                if found is not None:
+                    return found
+            if attempt == attempts:
+                raise
+    raise AssertionError("attempts is 1 or more")
+
+
+def update_once(resource: Resource, found: Found, changes: Mapping[str, Any]) -> Found:
+    """Update, and when the answer was lost look what is left to do before trying again."""
+    try:
+        return resource.update(found, changes)
+    except LostAnswerError:
+        found = resource.refresh(found)
+        left = differences(resource.view(found), changes)
+        return resource.update(found, left) if left else found
+
+
+def refuse_fixed(resource: Resource, current: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+    """Raise CollectionError when something is to be changed that cannot be: all of it at once, each with the way out."""
+    problems = [
+        f"{name} is {current.get(name)!r}, wanted is {changes[name]!r}; {resource.fixed[name]}"
+        for name in sorted(changes)
+        if name in resource.fixed
+    ]
+    if problems:
+        raise CollectionError(
+            together(f"Cannot change {resource.title}", problems),
+            {
+                "fixed": {
+                    name: {"current": current.get(name), "wanted": changes[name]} for name in sorted(changes) if name in resource.fixed
+                }
+            },
+        )

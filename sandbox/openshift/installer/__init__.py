@@ -10,8 +10,8 @@ The mirror serves this package as an executable archive (`sandbox.openshift.mirr
 Environment:
 
 ``SANDBOX_INSTALLER_FAIL``
-    Ends a step as if it had failed: ``install-config`` (exit 3), ``infrastructure`` (4), ``bootstrap`` (5), ``install`` (6),
-    ``operators`` (7); several with commas.
+    Ends a step as if it had failed: ``install-config`` (any create, exit 3), ``bootstrap`` (wait-for bootstrap-complete, 5),
+    ``install`` (wait-for install-complete, 6), ``operators`` (its operators never settle, 7); several with commas.
 ``SANDBOX_INSTALLER_SPEED``
     Divides all time limits and intervals of wait-for (texts still tell the real ones). Default 1.
 ``SANDBOX_INSTALLER_STRICT``

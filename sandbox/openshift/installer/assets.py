@@ -39,6 +39,7 @@ _INSTALL_CONFIG: Final = "*installconfig.InstallConfig"
 _CLUSTER_ID: Final = "*installconfig.ClusterID"
 _PASSWORD: Final = "*password.KubeadminPassword"  # noqa: S105 - the name of a section, not a password
 _TLS: Final = "*tls.RootCA"
+_SECRETS: Final = "*tls.ServiceAccountKeyPair"
 _MANIFESTS: Final = "*manifests.Manifests"
 _IGNITION: Final = "*bootstrap.Bootstrap"
 
@@ -52,6 +53,7 @@ class Assets:
         self._log = log
         self._strict = strict
         self._state = _read_state(directory / STATE_FILE)
+        self._config: InstallConfig | None = None
 
     # --- the three targets -------------------------------------------------------------------------------------------
 
@@ -84,6 +86,11 @@ class Assets:
     # --- assets, each from the state if it was made before --------------------------------------------------------------
 
     def _install_config(self, target: str) -> InstallConfig:
+        if self._config is None:
+            self._config = self._read_install_config(target)
+        return self._config
+
+    def _read_install_config(self, target: str) -> InstallConfig:
         path = self._directory / install_config.FILE
         on_disk = path.read_bytes() if path.exists() else None
         if on_disk is not None:
@@ -129,13 +136,28 @@ class Assets:
             self._state[_TLS] = _encoded(held)
         return have
 
+    def _secrets(self) -> dict[str, bytes]:
+        """What is neither certificate nor manifest: path below /opt/openshift -> content."""
+        if _SECRETS not in self._state:
+            private, public = certificates.service_account_keys()
+            self._state[_SECRETS] = _encoded(
+                {
+                    "tls/service-account.key": private,
+                    "tls/service-account.pub": public,
+                    "auth/node-bootstrapper-token": secrets.token_urlsafe(48).encode(),
+                }
+            )
+        return _decoded(self._state[_SECRETS])
+
     def _manifests(self, target: str) -> dict[str, bytes]:
         config = self._install_config(target)
         on_disk = self._manifests_on_disk()
         if on_disk:
             for name in ("Common Manifests", "Openshift Manifests", "Master Machines", "Worker Machines"):
                 self._log.info(f"Consuming {name} from target directory")
-            self._state[_MANIFESTS] = _encoded(on_disk)
+            if self._state.get(_MANIFESTS) != _encoded(on_disk):
+                self._state[_MANIFESTS] = _encoded(on_disk)
+                self._discard_ignition()
         if _MANIFESTS in self._state:
             return _decoded(self._state[_MANIFESTS])
         pairs = self._pairs(certificates.wanted_for_manifests(config.cluster_domain))
@@ -157,6 +179,18 @@ class Assets:
         self._state[_MANIFESTS] = _encoded(made)
         return made
 
+    def _discard_ignition(self) -> None:
+        """Forget Ignition configs made from other manifests; keys and token stay."""
+        if self._state.pop(_IGNITION, None) is None:
+            return
+        for name, path in (("Bootstrap", "bootstrap.ign"), ("Master", "master.ign"), ("Worker", "worker.ign")):
+            if (self._directory / path).exists():
+                self._log.warning(
+                    f"Discarding the {name} Ignition Config that was provided in the target directory because its dependencies "
+                    "are dirty and it needs to be regenerated"
+                )
+                (self._directory / path).unlink()
+
     def _manifests_on_disk(self) -> dict[str, bytes]:
         return {
             f"{name}/{path.name}": path.read_bytes()
@@ -170,19 +204,51 @@ class Assets:
         files = self._manifests(target)
         if _IGNITION in self._state:
             return _decoded(self._state[_IGNITION])
-        made = _ignition_files(
-            config,
-            self._release,
-            self._identity(config),
-            self._pairs(
-                certificates.wanted_for_manifests(config.cluster_domain)
-                | certificates.wanted_for_bootstrap(config.cluster_domain, config.service_address)
-            ),
-            files,
-        )
-        made["auth/kubeadmin-password"] = self._password().encode()
+        made = self._ignition_files(config, files)
         self._state[_IGNITION] = _encoded(made)
         return made
+
+    def _ignition_files(self, config: InstallConfig, files: Mapping[str, bytes]) -> dict[str, bytes]:
+        identity = self._identity(config)
+        pairs = self._pairs(
+            certificates.wanted_for_manifests(config.cluster_domain)
+            | certificates.wanted_for_bootstrap(config.cluster_domain, config.service_address)
+        )
+        secret_files = self._secrets()
+        token = secret_files["auth/node-bootstrapper-token"].decode()
+        domain = config.cluster_domain
+        # What serves the API is signed by the balancer's signer; root-ca is in the bundle as in the real kubeconfig-kubelet.
+        authorities = certificates.bundle([pairs["kube-apiserver-lb-signer"], pairs["root-ca"]])
+        clients = ["admin-kubeconfig-signer", "kube-csr-signer", "kube-control-plane-signer", "kubelet-bootstrap-kubeconfig-signer"]
+        admin = kubeconfig.admin(config.name, f"https://api.{domain}:6443", authorities, pairs["admin-kubeconfig-client"])
+        metadata: dict[str, Any] = {
+            "clusterName": config.name,
+            "clusterID": identity.cluster_id,
+            "infraID": identity.infra_id,
+            "featureSet": "",
+            "customFeatureSet": None,
+        }
+        encoded_metadata = json.dumps(metadata, separators=(",", ":")).encode()
+        content = dict(files) | dict(secret_files)
+        content |= {f"tls/{name}.crt": pair.certificate for name, pair in pairs.items()}
+        content |= {f"tls/{name}.key": pair.key for name, pair in pairs.items()}
+        content |= {
+            "tls/kube-apiserver-complete-client-ca-bundle.crt": certificates.bundle(pairs[name] for name in clients),
+            "tls/kube-apiserver-complete-server-ca-bundle.crt": authorities,
+            "tls/aggregator-ca-bundle.crt": pairs["aggregator-signer"].certificate,
+            "auth/kubeconfig": admin,
+            "auth/kubeconfig-kubelet": kubeconfig.kubelet_bootstrap(config.name, f"https://api-int.{domain}:6443", authorities, token),
+            "metadata.json": encoded_metadata,
+        }
+        root_ca = pairs["root-ca"].certificate
+        return {
+            "bootstrap.ign": ignition.bootstrap(config, self._release, content),
+            "master.ign": ignition.pointer(domain, "master", root_ca),
+            "worker.ign": ignition.pointer(domain, "worker", root_ca),
+            "metadata.json": encoded_metadata,
+            "auth/kubeconfig": admin,
+            "auth/kubeadmin-password": self._password().encode(),
+        }
 
     # --- files ---------------------------------------------------------------------------------------------------------
 
@@ -202,48 +268,6 @@ class Assets:
 
     def _shown(self, name: str = "") -> str:
         return str(self._directory / name) if name else str(self._directory)
-
-
-def _ignition_files(
-    config: InstallConfig, release: Release, identity: ClusterIdentity, pairs: Mapping[str, KeyPair], files: Mapping[str, bytes]
-) -> dict[str, bytes]:
-    private, public = certificates.service_account_keys()
-    token = secrets.token_urlsafe(48)
-    domain = config.cluster_domain
-    # What serves the API is signed by the balancer's signer; root-ca is in the bundle as in the real kubeconfig-kubelet.
-    authorities = certificates.bundle([pairs["kube-apiserver-lb-signer"], pairs["root-ca"]])
-    clients = ["admin-kubeconfig-signer", "kube-csr-signer", "kube-control-plane-signer", "kubelet-bootstrap-kubeconfig-signer"]
-    admin = kubeconfig.admin(config.name, f"https://api.{domain}:6443", authorities, pairs["admin-kubeconfig-client"])
-    metadata: dict[str, Any] = {
-        "clusterName": config.name,
-        "clusterID": identity.cluster_id,
-        "infraID": identity.infra_id,
-        "featureSet": "",
-        "customFeatureSet": None,
-    }
-    encoded_metadata = json.dumps(metadata, separators=(",", ":")).encode()
-    content = {f"manifests/{path.partition('/')[2]}": data for path, data in files.items()}
-    content |= {f"tls/{name}.crt": pair.certificate for name, pair in pairs.items()}
-    content |= {f"tls/{name}.key": pair.key for name, pair in pairs.items()}
-    content |= {
-        "tls/service-account.key": private,
-        "tls/service-account.pub": public,
-        "tls/kube-apiserver-complete-client-ca-bundle.crt": certificates.bundle(pairs[name] for name in clients),
-        "tls/kube-apiserver-complete-server-ca-bundle.crt": authorities,
-        "tls/aggregator-ca-bundle.crt": pairs["aggregator-signer"].certificate,
-        "auth/kubeconfig": admin,
-        "auth/kubeconfig-kubelet": kubeconfig.kubelet_bootstrap(config.name, f"https://api-int.{domain}:6443", authorities, token),
-        "auth/node-bootstrapper-token": token.encode(),
-        "metadata.json": encoded_metadata,
-    }
-    root_ca = pairs["root-ca"].certificate
-    return {
-        "bootstrap.ign": ignition.bootstrap(config, release, content),
-        "master.ign": ignition.pointer(domain, "master", root_ca),
-        "worker.ign": ignition.pointer(domain, "worker", root_ca),
-        "metadata.json": encoded_metadata,
-        "auth/kubeconfig": admin,
-    }
 
 
 def _read_state(path: Path) -> dict[str, Any]:

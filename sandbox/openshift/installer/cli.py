@@ -8,20 +8,23 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
+import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
-from . import catalogue, errors
+from . import catalogue, errors, explain
 from .assets import Assets
 from .errors import InstallerError
 from .log import LEVELS, Log
+from .wait import Waiter
 
 RELEASE_FILE: Final = "release.json"
-_FAILURES: Final = ("install-config", "infrastructure", "bootstrap", "install", "operators")
+_FAILURES: Final = ("install-config", "bootstrap", "install", "operators")
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,45 @@ def _warn_of_override(context: Context) -> None:
         context.log.warning(f'Found override for release image ({image}). Please be warned, this is not advised')
 
 
+def _wait_for_bootstrap_complete(context: Context) -> int:
+    return _waiter(context).bootstrap_complete()
+
+
+def _wait_for_install_complete(context: Context) -> int:
+    return _waiter(context).install_complete()
+
+
+def _waiter(context: Context) -> Waiter:
+    return Waiter(context.directory, context.log, speed=context.speed, failures=context.failures)
+
+
+def _gather_bootstrap(context: Context) -> int:
+    """The way of the platforms without machines of their own: addresses have to be given, SSH does the rest."""
+    bootstrap, masters = context.arguments.bootstrap, context.arguments.master
+    if not bootstrap or not masters:
+        raise InstallerError("bootstrap host address and at least one control plane host address must be provided")
+    context.log.info("Pulling debug logs from the bootstrap machine")
+    try:
+        socket.create_connection((bootstrap, 22), timeout=5).close()
+    except OSError as error:
+        raise InstallerError(f"failed to create SSH client: dial tcp {bootstrap}:22: connect: {error.strerror or error}") from error
+    raise InstallerError("failed to create SSH client: machines of the sandbox run no SSH server, something else answers there")
+
+
+def _destroy(context: Context) -> int:
+    """Platforms none and external have nothing in metadata.json that could be destroyed: always ends with an error."""
+    prefix = "Failed while preparing to destroy cluster: " if context.arguments.what == "cluster" else ""
+    path = context.directory / "metadata.json"
+    if not path.exists():
+        raise InstallerError(f"{prefix}open {path}: no such file or directory")
+    raise InstallerError(f"{prefix}no platform configured in metadata")
+
+
+def _explain(context: Context) -> int:
+    sys.stdout.write(explain.text(context.arguments.path))
+    return 0
+
+
 def _print_stream_json(context: Context) -> int:
     json.dump(catalogue.stream(context.release.rhcos, context.mirror_url), sys.stdout, indent=2)
     sys.stdout.write("\n")
@@ -162,26 +204,60 @@ def _version(context: Context) -> int:
     return 0
 
 
+class _Parser(argparse.ArgumentParser):
+    """argparse that fails with the words and the code of the real one's library."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = re.match(r"unrecognized arguments: (\S+)", message)
+        choice = re.match(r"argument \[command\]: invalid choice: '([^']*)'", message)
+        if unknown and unknown[1].startswith("-"):
+            message = f"unknown flag: {unknown[1]}"
+        elif choice or unknown:
+            name = (choice or unknown or [""])[1]
+            message = f'unknown command "{name}" for "{self.prog}"'
+        sys.stderr.write(f"Error: {message}\nRun '{self.prog} --help' for usage.\n")
+        Log().fatal(f"Error executing openshift-install: {message}")
+        sys.exit(errors.OTHER)
+
+
 def _parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="openshift-install", description="Creates OpenShift clusters", allow_abbrev=False)
+    top = _Parser(prog="openshift-install", description="Creates OpenShift clusters", allow_abbrev=False)
     _global_flags(top, defaults=True)
     top.set_defaults(parser=top)
     commands = top.add_subparsers(title="Available Commands", metavar="[command]")
 
-    create = _group(commands, "create", "Create part of an OpenShift cluster")
-    _leaf(create, "install-config", "Generates the Install Config asset", _create_install_config)
-    _leaf(create, "manifests", "Generates the Kubernetes manifests", _create_manifests)
-    _leaf(create, "ignition-configs", "Generates the Ignition Config asset", _create_ignition_configs)
-
     coreos = _group(commands, "coreos", "Commands for operating on CoreOS boot images")
     _leaf(coreos, "print-stream-json", "Outputs the CoreOS stream metadata for the bootimages", _print_stream_json, writes=False)
 
+    create = _group(commands, "create", "Create part of an OpenShift cluster")
+    _leaf(create, "ignition-configs", "Generates the Ignition Config asset", _create_ignition_configs)
+    _leaf(create, "install-config", "Generates the Install Config asset", _create_install_config)
+    _leaf(create, "manifests", "Generates the Kubernetes manifests", _create_manifests)
+
+    destroy = _group(commands, "destroy", "Destroy part of an OpenShift cluster")
+    for what, text in (("bootstrap", "Destroy the bootstrap resources"), ("cluster", "Destroy an OpenShift cluster")):
+        _leaf(destroy, what, text, _destroy).set_defaults(what=what)
+
+    explained = _leaf(commands, "explain", "List the fields for supported InstallConfig versions", _explain, writes=False)
+    explained.add_argument("path", help="installconfig, or the path of a field below: installconfig.networking.clusterNetwork")
+
+    gather = _group(commands, "gather", "Gather debugging data for a given installation failure")
+    bootstrap = _leaf(gather, "bootstrap", "Gather debugging data for a failing-to-bootstrap control plane", _gather_bootstrap)
+    bootstrap.add_argument("--bootstrap", metavar="string", help="Hostname or IP of the bootstrap host")
+    bootstrap.add_argument("--master", action="append", metavar="strings", help="Hostnames or IPs of all control plane hosts")
+    bootstrap.add_argument("--key", action="append", metavar="strings", help="Path to SSH private keys that should be used")
+    bootstrap.add_argument("--skipAnalysis", action="store_true", help="Skip analysis of the gathered data")
+
     _leaf(commands, "version", "Print version information", _version, writes=False)
+
+    waiting = _group(commands, "wait-for", "Wait for install-time events")
+    _leaf(waiting, "bootstrap-complete", "Wait until cluster bootstrapping has completed", _wait_for_bootstrap_complete)
+    _leaf(waiting, "install-complete", "Wait until the cluster is ready", _wait_for_install_complete)
     return top
 
 
 if TYPE_CHECKING:
-    type_commands = argparse._SubParsersAction[argparse.ArgumentParser]  # argparse has no public name for it
+    type_commands = argparse._SubParsersAction["_Parser"]  # argparse has no public name for it
 
 
 def _global_flags(parser: argparse.ArgumentParser, *, defaults: bool) -> None:
@@ -202,7 +278,7 @@ def _group(commands: type_commands, name: str, text: str) -> type_commands:
 
 def _leaf(
     commands: type_commands, name: str, text: str, command: Callable[[Context], int], *, writes: bool = True
-) -> argparse.ArgumentParser:
+) -> _Parser:
     parser = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
     _global_flags(parser, defaults=False)
     parser.set_defaults(command=command, writes=writes, parser=parser)

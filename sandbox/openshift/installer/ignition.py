@@ -11,8 +11,8 @@
 ``/opt/openshift/auth/kubeconfig``                      administrator, by ``https://api.<cluster>.<domain>:6443``
 ``/opt/openshift/auth/kubeconfig-kubelet``              with the node-bootstrapper token, by api-int
 ``/opt/openshift/auth/node-bootstrapper-token``         that token, one line
-``/opt/openshift/manifests/<file>``                     all manifests, those of ``openshift/`` too: the real
-                                                        bootstrap joins the two directories itself
+``/opt/openshift/manifests/<file>`` and                 all manifests, users' own too, in the two directories they
+``/opt/openshift/openshift/<file>``                     have in the asset directory; bootkube.sh joins them
 ``/opt/openshift/metadata.json``                        as beside bootstrap.ign
 ``/opt/openshift/release-image-references.json``        the component images of the release
 =====================================================  ===========================================================

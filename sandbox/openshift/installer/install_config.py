@@ -54,7 +54,7 @@ _POOL: Final[dict[str, Any]] = {
     "diskSetup": _ANY,
     "management": None,
 }
-_FIELDS: Final[dict[str, Any]] = {
+FIELDS: Final[dict[str, Any]] = {
     "apiVersion": None,
     "kind": None,
     "metadata": _ANY,
@@ -170,7 +170,7 @@ def read(text: bytes, release_architecture: str, log: Log, *, strict: bool = Fal
                 "into Go value of type types.InstallConfig"
             )
         data = {}
-    unknown = next(_unknown(data, _FIELDS), None)
+    unknown = next(_unknown(data, FIELDS), None)
     if unknown is not None:
         message = f'failed to unmarshal {FILE}: error unmarshaling JSON: while decoding JSON: json: unknown field "{unknown}"'
         if strict:
@@ -243,7 +243,7 @@ def _with_defaults(data: Mapping[str, Any], architecture: str) -> dict[str, Any]
         return dict(defaults) | {key: value for key, value in given.items() if value is not None}
 
     config = filled(data, {"publish": "External", "additionalTrustBundlePolicy": "Proxyonly", "baseDomain": "", "pullSecret": ""})
-    config = {key: value for key, value in config.items() if key in _FIELDS}
+    config = {key: value for key, value in config.items() if key in FIELDS}
     config["metadata"] = dict(config.get("metadata") or {}) | {"creationTimestamp": None}
     config["networking"] = filled(config.get("networking") or {}, _DEFAULT_NETWORKS)
     config["controlPlane"] = filled(config.get("controlPlane") or {}, pool | {"name": "master"})

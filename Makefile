@@ -21,11 +21,12 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | while IFS= read -r line; do printf '  %-16s %s\n' "$${line%%:*}" "$${line##*## }"; done
 
 setup: $(VENV)/.ready ## make the virtual environment in .venv: Ansible, its collections and the sandbox, pinned
+	@echo 'ready; to have ansible-playbook in this shell: source $(VENV)/bin/activate'
 
-demo: setup ## watch a cluster being installed, scaled up, scaled down and destroyed in the sandbox (DEMO=--verbose: all output)
+demo: $(VENV)/.ready ## watch a cluster being installed, scaled up, scaled down and destroyed in the sandbox (DEMO=--verbose: all output)
 	@python -m sandbox demo $(DEMO)
 
-sandbox: setup ## start the sandbox; stays in the foreground and prints the exports to paste (SANDBOX="--speed 600")
+sandbox: $(VENV)/.ready ## start the sandbox; stays in the foreground and prints the exports to paste (SANDBOX="--speed 600")
 	@exec python -m sandbox serve $(SANDBOX)
 
 test: system-packages lint sanity molecule ## everything .ci/run runs: lint, sanity, molecule, unit tests, laws, a short end-to-end run

@@ -8,17 +8,14 @@ with a summary of what happened, and with a proof that nothing is left. Everythi
 from __future__ import annotations
 
 import argparse
-import base64
 import os
 import re
 import shutil
 import signal
-import ssl
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.parse
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import yaml
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
@@ -35,8 +31,9 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from sandbox.onlooker import REQUESTS, Names, cluster_api
 from sandbox.running import REPOSITORY, RunningSandbox, SandboxStartError
-from sandbox.stranger import REQUESTS, Endpoint, Names, Stranger
+from sandbox.stranger import Stranger
 
 CLUSTER = "demo.metal.test"
 STRANGER = "intruder"
@@ -273,20 +270,7 @@ class Demo:
     # --- looking -------------------------------------------------------------------------------------------------------------
 
     def _api(self, path: str) -> Any:
-        """GET of the cluster's API with the kubeconfig that the install wrote."""
-        kubeconfig = yaml.safe_load((self.cluster / "kubeconfig").read_text(encoding="utf-8"))
-        server, user = kubeconfig["clusters"][0]["cluster"], kubeconfig["users"][0]["user"]
-        trust = ssl.create_default_context(cadata=base64.b64decode(server["certificate-authority-data"]).decode())
-        # ssl reads a client certificate from files only; the folder is private and goes when the demo ends.
-        pem = self.folder / "client.pem"
-        pem.touch(mode=0o600)
-        pem.write_bytes(base64.b64decode(user["client-certificate-data"]) + b"\n" + base64.b64decode(user["client-key-data"]))
-        trust.load_cert_chain(pem)
-        url = urllib.parse.urlsplit(server["server"])
-        host = server.get("tls-server-name") or url.hostname
-        answer = Endpoint(host, str(url.hostname), url.port or 6443, trust).request("GET", path)
-        answer.raise_for_status()
-        return answer.json()
+        return cluster_api(self.cluster / "kubeconfig", path)
 
     def _count_certificates(self) -> None:
         for request in self._api(REQUESTS)["items"]:

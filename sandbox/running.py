@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -149,13 +148,9 @@ class RunningSandbox:
         found: dict[str, Any] = self.call("GET", "inventory")
         return found
 
-    def wait_for(self, what: str, condition: Callable[[], bool], timeout: float = 60.0) -> None:
-        """Until ``condition()``, looking four times a second; TimeoutError naming ``what`` otherwise."""
-        end = time.monotonic() + timeout
-        while not condition():
-            if time.monotonic() > end:
-                raise TimeoutError(f"{what}: not within {timeout:g} seconds")
-            time.sleep(0.25)
+    def inventory_is_empty(self) -> bool:
+        """Whether nothing exists that would be billed."""
+        return not any(found for found in self.inventory().values() if isinstance(found, list | dict))
 
 
 def _drain(stream: Any) -> None:

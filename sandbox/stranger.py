@@ -13,53 +13,19 @@ import ipaddress
 import json
 import ssl
 import urllib.parse
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import dns.message
-import dns.query
-import dns.rdatatype
-import httpx
 import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from sandbox.onlooker import REQUESTS, Endpoint, Names
+
 CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
 SERVING_SIGNER = "kubernetes.io/kubelet-serving"
-REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-
-
-@dataclass(frozen=True)
-class Names:
-    """The sandbox's DNS server, asked as a machine asks it."""
-
-    server: str
-    port: int
-
-    def addresses(self, name: str) -> list[str]:
-        """IPv4 addresses of ``name``; empty if it does not exist."""
-        answer = dns.query.udp(dns.message.make_query(name, "A"), self.server, port=self.port, timeout=5)
-        return [record.address for rrset in answer.answer if rrset.rdtype == dns.rdatatype.A for record in rrset]
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """An HTTPS service of the cluster: connects to ``address``, expects the certificate of ``host``."""
-
-    host: str
-    address: str
-    port: int
-    trust: ssl.SSLContext
-
-    def request(self, method: str, path: str, *, token: str | None = None, body: Any = None) -> httpx.Response:
-        headers = {"Host": f"{self.host}:{self.port}"} | ({"Authorization": f"Bearer {token}"} if token else {})
-        with httpx.Client(verify=self.trust, timeout=20) as client:
-            return client.request(
-                method, f"https://{self.address}:{self.port}{path}", headers=headers, json=body, extensions={"sni_hostname": self.host}
-            )
 
 
 class Stranger:

@@ -1,0 +1,66 @@
+"""What anybody beside the machines can see: names, and a cluster's API through a kubeconfig. For the demo and the tests."""
+
+from __future__ import annotations
+
+import base64
+import ssl
+import tempfile
+import urllib.parse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dns.message
+import dns.query
+import dns.rdatatype
+import httpx
+import yaml
+
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+
+
+@dataclass(frozen=True)
+class Names:
+    """The sandbox's DNS server, asked as a machine asks it."""
+
+    server: str
+    port: int
+
+    def addresses(self, name: str) -> list[str]:
+        """IPv4 addresses of ``name``; empty if it does not exist."""
+        answer = dns.query.udp(dns.message.make_query(name, "A"), self.server, port=self.port, timeout=5)
+        return [record.address for rrset in answer.answer if rrset.rdtype == dns.rdatatype.A for record in rrset]
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An HTTPS service of the cluster: connects to ``address``, expects the certificate of ``host``."""
+
+    host: str
+    address: str
+    port: int
+    trust: ssl.SSLContext
+
+    def request(self, method: str, path: str, *, token: str | None = None, body: Any = None) -> httpx.Response:
+        headers = {"Host": f"{self.host}:{self.port}"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        with httpx.Client(verify=self.trust, timeout=20) as client:
+            return client.request(
+                method, f"https://{self.address}:{self.port}{path}", headers=headers, json=body, extensions={"sni_hostname": self.host}
+            )
+
+
+def cluster_api(kubeconfig: Path, path: str) -> Any:
+    """GET ``path`` of the cluster's API as the user of ``kubeconfig`` (client certificate); the decoded answer."""
+    content = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
+    server, user = content["clusters"][0]["cluster"], content["users"][0]["user"]
+    trust = ssl.create_default_context(cadata=base64.b64decode(server["certificate-authority-data"]).decode())
+    # ssl reads a client certificate from files only.
+    with tempfile.NamedTemporaryFile() as pem:
+        pem.write(base64.b64decode(user["client-certificate-data"]) + b"\n" + base64.b64decode(user["client-key-data"]))
+        pem.flush()
+        trust.load_cert_chain(pem.name)
+    url = urllib.parse.urlsplit(server["server"])
+    host = server.get("tls-server-name") or str(url.hostname)
+    answer = Endpoint(host, str(url.hostname), url.port or 6443, trust).request("GET", path)
+    answer.raise_for_status()
+    return answer.json()

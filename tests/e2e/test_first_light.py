@@ -1,0 +1,292 @@
+"""A cluster's life in the sandbox, and what must hold on the way. The tests of this file build on each other's world, in this order.
+
+What a user is promised: check mode touches nothing; bad input is told before anything is bought; an install that is killed goes
+on where it was; nobody joins whom the inventory does not know; the bootstrap machine leaves no trace; a second run changes
+nothing; no secret is told; scaling follows the inventory; destroy gives everything back and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.e2e.harness import NAME, Moment, Run, TamperedMirror, User
+
+pytestmark = pytest.mark.e2e
+
+# A pull secret whose text is found again wherever it leaks.
+PLANTED = "planted-pull-secret-3f9a1c"
+PULL_SECRET = json.dumps({"auths": {"registry.example": {"auth": "cGxhbnRlZDpwbGFudGVkLXB1bGwtc2VjcmV0LTNmOWExYw==", "email": PLANTED}}})
+
+KILLS = (Moment("ignition", 2.0), Moment("provision", 6.0), Moment("csr_approval", 4.0))
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    user = User(tmp_path_factory.mktemp("first-light"), speed=90)
+    user.variables["OPENSHIFT_PULL_SECRET"] = PULL_SECRET
+    with user.at_work():
+        yield user
+
+
+# --- before anything exists ----------------------------------------------------------------------------------------------------
+
+
+def test_check_mode_touches_nothing_and_says_what_would_be(user: User) -> None:
+    run = user.play("install.yml", "--check", "--diff").ended_well()
+    assert run.writes == []
+    assert user.sandbox.inventory_is_empty()
+    assert not user.cluster.exists()
+    for name in ("bootstrap", "master-0", "master-2", "worker-0", "worker-1"):
+        assert f"{name}.{NAME}" in run.output, name
+
+
+@dataclass(frozen=True)
+class Bad:
+    """An input that must be refused: how it is made, and what the message has to say (all of ``told``)."""
+
+    name: str
+    told: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
+    variables: dict[str, str] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    prepare: Callable[[User], None] | None = None
+
+
+def hosts_twice(user: User) -> None:
+    (user.inventory / "09-twice.yml").write_text(
+        "openshift:\n  children:\n    workers:\n      children:\n        worker:\n          hosts:\n            Worker-0:\n",
+        encoding="utf-8",
+    )
+
+
+def little_capacity(user: User) -> None:
+    user.sandbox.call("PUT", "settings", json={"capacity": {"da": {"c3.small.x86": 3}}})
+
+
+UNKNOWN = str(uuid.UUID(int=4))
+BAD = (
+    Bad("no token", ("METAL_AUTH_TOKEN",), without=("METAL_AUTH_TOKEN", "METAL_API_TOKEN", "PACKET_API_TOKEN")),
+    Bad("wrong token", (r"401|[Uu]nauthorized|[Ii]nvalid authentication token",), variables={"METAL_AUTH_TOKEN": "not-the-token"}),
+    Bad("unknown project", (UNKNOWN,), variables={"METAL_PROJECT_ID": UNKNOWN}),
+    Bad("unknown plan", ("c9.enormous",), ("-e", "metal_plan=c9.enormous")),
+    Bad("no capacity for the whole set", ("c3.small.x86", r"\bda\b", "capacity"), prepare=little_capacity),
+    Bad("two hosts of one name", (f"worker-0.{NAME}",), prepare=hosts_twice),
+    Bad("cluster name too long", ("a" * 40,), ("-e", f"openshift_cluster_name={'a' * 40}")),
+    Bad(
+        "pull secret that is no JSON",
+        ("pull secret|openshift_pull_secret", "JSON"),
+        variables={"OPENSHIFT_PULL_SECRET": "no json, planted-bad"},
+    ),
+    Bad("mirror without that version", (r"4\.99\.9",), ("-e", "openshift_version=4.99.9")),
+    Bad("an API that is not there", (r"127\.0\.0\.1:9\b",), variables={"METAL_API_URL": "http://127.0.0.1:9/metal/v1"}),
+    Bad(
+        "several at once",
+        ("c9.enormous", "pull secret|openshift_pull_secret", r"4\.99\.9"),
+        ("-e", "metal_plan=c9.enormous", "-e", "openshift_version=4.99.9"),
+        {"OPENSHIFT_PULL_SECRET": "no json, planted-bad"},
+    ),
+)
+
+
+@pytest.fixture
+def tidied(user: User) -> Iterator[None]:
+    """Undoes what a ``prepare`` did."""
+    before = user.sandbox.call("GET", "settings")
+    yield
+    (user.inventory / "09-twice.yml").unlink(missing_ok=True)
+    user.sandbox.call("PUT", "settings", json=before)
+
+
+def refused(run: Run, *told: str) -> None:
+    assert run.code not in {0, -9}, run.tail
+    assert "Traceback" not in run.output
+    failures = "\n".join(line for line in run.output.splitlines() if not line.startswith(("TASK", "ok:", "PLAY")))
+    for pattern in told:
+        assert re.search(pattern, failures), f"{pattern!r} is not told:\n{run.tail}"
+    bought = [request for request in run.writes if "/metal/" in request["path"]]
+    assert bought == []
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.name)
+@pytest.mark.usefixtures("tidied")
+def test_bad_input_is_told_and_nothing_is_bought(user: User, bad: Bad) -> None:
+    if bad.prepare:
+        bad.prepare(user)
+    run = user.play("install.yml", *bad.arguments, without=bad.without, timeout=120, variables=bad.variables)
+    refused(run, *bad.told)
+    assert "planted-bad" not in run.output
+
+
+def test_a_wrong_checksum_is_told_and_nothing_is_bought(user: User) -> None:
+    with TamperedMirror(user.sandbox.environment["OPENSHIFT_MIRROR_URL"]) as mirror:
+        run = user.play("install.yml", timeout=120, variables={"OPENSHIFT_MIRROR_URL": mirror.url})
+    refused(run, "checksum|sha256")
+
+
+# --- the install ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Installed:
+    """A finished install, and what led there."""
+
+    runs: list[Run]
+
+    @property
+    def output(self) -> str:
+        return "\n".join(run.output for run in self.runs)
+
+
+@pytest.fixture(scope="module")
+def installed(user: User) -> Installed:
+    """Installed with -vvv, killed on the way, with two strangers at the door once the bootstrap machine is gone."""
+
+    def strangers() -> None:
+        user.stranger.file("made-up", f"made-up.{NAME}")
+        known = f"worker-0.{NAME}"
+        user.stranger.file("foreign-address", known, serving=True, dns_names=(known,), addresses=("127.99.1.1",))
+
+    runs = [user.play("install.yml", "-vvv", kill=moment, after={"bootstrap_teardown": strangers}) for moment in KILLS]
+    assert [run.code for run in runs] == [-9] * len(KILLS), [run.tail for run in runs if run.code != -9]
+    runs.append(user.play("install.yml", "-vvv").ended_well())
+    return Installed(runs)
+
+
+def test_killed_and_started_again_it_is_the_same_cluster(user: User, installed: Installed) -> None:
+    assert user.hostnames() == ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
+    nodes = sorted(node["metadata"]["name"] for node in user.kube("/api/v1/nodes")["items"])
+    assert nodes == [f"{name}.{NAME}" for name in user.hostnames()]
+    created = [
+        json.dumps(request)
+        for run in installed.runs
+        for request in run.writes
+        if request["method"] == "POST" and request["path"].endswith("/devices")
+    ]
+    assert len(created) == 6, "one order a machine: five that stay and the bootstrap machine"
+
+
+def test_only_machines_of_the_inventory_were_let_in(user: User, installed: Installed) -> None:
+    machines = {f"system:node:{name}.{NAME}" for name in user.hostnames()}
+    for request in user.kube("/apis/certificates.k8s.io/v1/certificatesigningrequests")["items"]:
+        conditions = {condition["type"] for condition in request.get("status", {}).get("conditions", [])}
+        name = request["metadata"]["name"]
+        if name in {"made-up", "foreign-address"}:
+            assert conditions == set(), f"{name} was decided on: {conditions}"
+            assert name in installed.output, f"{name} was not named"
+        elif "Approved" in conditions and request["spec"]["username"].startswith("system:node:"):
+            assert request["spec"]["username"] in machines
+
+
+def test_the_bootstrap_machine_is_gone_and_the_api_answers_without_it(user: User, installed: Installed) -> None:
+    assert "bootstrap" not in user.hostnames()
+    masters = {
+        address["address"]
+        for device in user.devices()
+        if "/master-" in f"/{device['hostname']}"
+        for address in device["ip_addresses"]
+        if address["public"] and address["address_family"] == 4
+    }
+    for name in ("api", "api-int"):
+        assert set(user.names.addresses(f"{name}.{NAME}")) == masters
+    assert user.names.addresses(f"bootstrap.{NAME}") == []
+    assert user.kube("/version")["major"] == "1"
+    config = json.loads((user.cluster / "ignition" / "bootstrap.ign").read_text(encoding="utf-8"))
+    assert config["ignition"]["version"].startswith("3.")
+    published = re.findall(r"https://[^\s\"']+bootstrap\.ign", installed.output)
+    for url in set(published):
+        with pytest.raises(httpx.TransportError):
+            httpx.get(url, verify=False)  # noqa: S501  (nothing must answer, whatever its certificate)
+
+
+def test_a_second_install_changes_nothing_and_only_reads(user: User, installed: Installed) -> None:
+    run = user.play("install.yml").ended_well()
+    assert run.changed == 0
+    assert run.writes == []
+    assert len(run.requests) < 40
+
+
+def secrets_of(user: User) -> dict[str, str]:
+    """What nobody may read anywhere but in the files kept for it: name to text."""
+    environment = user.sandbox.environment
+    ignition = (user.cluster / "ignition" / "bootstrap.ign").read_text(encoding="utf-8")
+    kubeconfig = (user.cluster / "kubeconfig").read_text(encoding="utf-8")
+    key = re.search(r"client-key-data: (\S+)", kubeconfig)
+    assert key is not None
+    password = next(user.cluster.rglob("kubeadmin-password")).read_text(encoding="utf-8").strip()
+    return {
+        "Metal token": environment["METAL_AUTH_TOKEN"],
+        "pull secret": PLANTED,
+        "TSIG secret": environment["OPENSHIFT_DNS_KEY_SECRET"],
+        "kubeadmin password": password,
+        "admin key": key[1][:80],
+        "bootstrap.ign": ignition[200:280],
+        "a private key": "PRIVATE KEY",
+    }
+
+
+def test_no_secret_is_told(user: User, installed: Installed) -> None:
+    inventory = user.play("install.yml", "--list-hosts").output
+    journal = json.dumps([run.requests for run in installed.runs])
+    log = user.sandbox.log.read_text(encoding="utf-8", errors="replace")
+    for name, secret in secrets_of(user).items():
+        for where, text in (("output of -vvv", installed.output), ("journal", journal), ("host list", inventory), ("sandbox's log", log)):
+            found = text.find(secret)
+            assert found < 0, f"{name} stands in the {where}: ...{text[max(0, found - 300) : found + 20]}"
+
+
+def test_files_with_secrets_are_the_user_s_alone(user: User, installed: Installed) -> None:
+    secrets = [secret.encode() for secret in secrets_of(user).values()]
+    for path in (user.folder / "clusters").rglob("*"):
+        if path.is_file() and not path.is_symlink() and readable_by_others(path, user.folder / "clusters"):
+            content = path.read_bytes()
+            assert not [secret for secret in secrets if secret in content], f"{path} is readable by others"
+
+
+def readable_by_others(path: Path, top: Path) -> bool:
+    """Whether another user of this computer could open ``path``, below ``top`` (above it the tests' own folder keeps everybody out)."""
+    folders = [parent for parent in path.parents if parent.is_relative_to(top)]
+    others = stat.S_IROTH | stat.S_IRGRP
+    return bool(path.stat().st_mode & others) and all(folder.stat().st_mode & (stat.S_IXOTH | stat.S_IXGRP) for folder in folders)
+
+
+# --- day 2 ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_scaling_follows_the_inventory(user: User, installed: Installed) -> None:
+    user.edit_workers(2)
+    up = user.play("scale.yml").ended_well()
+    assert up.changed > 0
+    assert [name for name in user.hostnames() if name.startswith("worker")] == ["worker-0", "worker-1", "worker-2"]
+    assert len(user.kube("/api/v1/nodes")["items"]) == 6
+
+    quiet = user.play("scale.yml").ended_well()
+    assert (quiet.changed, quiet.writes) == (0, [])
+
+    user.edit_workers(0)
+    user.play("scale.yml").ended_well()
+    assert [name for name in user.hostnames() if name.startswith("worker")] == ["worker-0"]
+    nodes = [node["metadata"]["name"] for node in user.kube("/api/v1/nodes")["items"]]
+    assert sorted(nodes) == [f"{name}.{NAME}" for name in user.hostnames()]
+    assert user.names.addresses(f"worker-1.{NAME}") == []
+
+
+def test_destroy_gives_back_ours_and_nothing_else(user: User, installed: Installed) -> None:
+    other = {"count": 2, "plan": "c3.small.x86", "metro": "da", "tags": [f"openshift-cluster=other-{NAME}", "openshift-role=worker"]}
+    user.sandbox.call("POST", "devices", json=other)
+    before = len(user.devices())
+    user.play("destroy.yml").ended_well()
+    left = user.devices()
+    assert before - len(left) == 4
+    assert len(left) == 2
+    assert all(user.names.addresses(f"{name}.{NAME}") == [] for name in ("api", "api-int", "console.apps", "master-0", "worker-0"))
+    again = user.play("destroy.yml").ended_well()
+    assert (again.changed, again.writes) == (0, [])

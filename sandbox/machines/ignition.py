@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Ignition as an installed machine runs it: follow pointers, check, merge.
 
-Follows Ignition's own rules (`internal/exec/engine.go`, `internal/resource/url.go`, spec 3.0 to 3.5): connection errors, certificate
-errors and 5xx are tried again for ever, from 200 ms growing to 5 s; any other status but 200 ends the boot. Hashes are over the decompressed
-bytes. On equal keys the fetched (child) config wins over the pointer that named it.
+Follows Ignition's own rules (`internal/exec/engine.go`, `internal/resource/url.go`, spec 3.0 to 3.5): connection errors,
+certificate errors and 5xx are tried again for ever, from 200 ms growing to 5 s; any other status but 200 ends the boot. Hashes are
+over the decompressed bytes. On equal keys the fetched (child) config wins over the pointer that named it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,199 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The other operating systems: installed by the service itself, configured by cloud-init from the device's userdata.
+
+Of a cloud-config, ``write_files`` and ``packages`` are done, below the machine's own directory. The one package with work to do is
+haproxy: the host's real one is run with the machine's configuration and the machine's address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import ctypes
+import gzip
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+
+from sandbox.machines.host import Host, Hung
+
+HAPROXY_CONFIG = "/etc/haproxy/haproxy.cfg"
+HAPROXY_DEFAULTS = "/etc/default/haproxy"
+HAPROXY_STARTS = 5
+"""As systemd's default StartLimitBurst."""
+SYSTEM_PATH = os.pathsep.join(("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin"))
+
+
+class CloudSystem:
+    """An installed system of the service's own images."""
+
+    def __init__(self, host: Host, drive: str, content: dict[str, Any]) -> None:
+        self._host = host
+        self._drive = drive
+        self._content = content
+
+    async def run(self) -> None:
+        """First boot where it is due, then what the cloud-config asked for, until cancelled."""
+        host = self._host
+        host.console(f"Linux version ({self._content['system']}), root on {self._drive}")
+        if self._content.get("first_boot"):
+            await self._first_boot()
+        host.at("system")
+        host.console(f"{host.hardware.hostname} login:")
+        if "haproxy" in self._content["packages"]:
+            await self._haproxy()
+        await asyncio.Event().wait()
+
+    async def _first_boot(self) -> None:
+        host = self._host
+        config = await self._cloud_config()
+        await host.take(30, 60)
+        for entry in config.get("write_files") or []:
+            try:
+                self._write(entry)
+            except (KeyError, TypeError, ValueError, OSError) as error:
+                await host.report("failed", f"[cloud-init] write_files: {entry.get('path')!r}: {error}")
+        packages = [name if isinstance(name, str) else str(name[0]) for name in config.get("packages") or []]
+        if packages:
+            await host.take(20, 40)
+        for ignored in sorted(set(config) & {"runcmd", "bootcmd"}):
+            host.remark(f"cloud-config's {ignored} is not run: the sandbox runs no foreign commands on its host")
+        self._content.update(first_boot=False, packages=packages)
+        host.write_disk(self._drive, self._content)
+        # The service's images phone home at the end of their first boot: "ready to go".
+        await host.post(f"{host.boot_url}/phone-home", None)
+
+    async def _cloud_config(self) -> dict[str, Any]:
+        """The device's cloud-config, empty when it has none or another kind of userdata."""
+        host = self._host
+        try:
+            response = await host.http.request("GET", f"{host.metadata_url}/userdata")
+        except httpx.TransportError as error:
+            await host.report("failed", f"[cloud-init] metadata service: {error}")
+            return {}
+        text = response.content if response.is_success else b""
+        if text[:2] == b"\x1f\x8b":
+            text = gzip.decompress(text)
+        if not text.startswith(b"#cloud-config"):
+            return {}
+        try:
+            config = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            await host.report("failed", f"[cloud-init] cloud-config: {error}")
+            return {}
+        return config if isinstance(config, dict) else {}
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        path = self._path(str(entry["path"]))
+        content = entry.get("content", "")
+        raw = content if isinstance(content, bytes) else str(content).encode()
+        encoding = str(entry.get("encoding", ""))
+        if encoding in ("b64", "base64", "gz+b64", "gz+base64", "gzip+b64", "gzip+base64"):
+            raw = base64.b64decode(raw, validate=True)
+        if encoding.startswith("gz"):
+            raw = gzip.decompress(raw)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        with path.open("ab" if entry.get("append") else "wb") as stream:
+            stream.write(raw)
+        path.chmod(int(str(entry.get("permissions", "0644")), 8) & 0o755 | 0o600)
+
+    def _path(self, name: str) -> Path:
+        """A path of the machine, below its directory; raises ``ValueError`` for one that leaves it."""
+        root = (self._host.directory / "root").resolve()
+        path = (root / name.lstrip("/")).resolve()
+        if not path.is_relative_to(root):
+            raise ValueError("outside the machine")
+        return path
+
+    async def _haproxy(self) -> None:
+        host = self._host
+        config = self._path(HAPROXY_CONFIG)
+        program = shutil.which("haproxy", path=os.pathsep.join((os.environ.get("PATH", ""), SYSTEM_PATH)))
+        if program is None:
+            await host.report("failed", "[haproxy] the sandbox's host has no haproxy installed, so this load balancer does not serve")
+            return
+        if not config.exists():
+            await host.report(
+                "failed", f"[haproxy] {HAPROXY_CONFIG} was not written by the cloud-config; the distribution's own serves nothing"
+            )
+            return
+        for start in range(HAPROXY_STARTS):
+            message = await self._run_haproxy(program, config, announce=start == 0)
+            await host.report("failed", f"[haproxy] ended: {message}")
+            await asyncio.sleep(0.1)
+        raise Hung("haproxy ended too often, it is not started again")
+
+    async def _run_haproxy(self, program: str, config: Path, *, announce: bool) -> str:
+        """Run it until it ends by itself; the last of what it said."""
+        host = self._host
+        environment = {"PATH": SYSTEM_PATH, **self._defaults(), "LB_ADDRESS": host.hardware.address}
+        process = await asyncio.create_subprocess_exec(
+            program,
+            "-db",
+            "-f",
+            str(config),
+            cwd=host.directory,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            preexec_fn=die_with_parent(),
+        )
+        lines: list[str] = []
+        told = None
+        try:
+            if announce:
+                told = asyncio.create_task(host.report("running", f"[haproxy] started on {host.hardware.address}"))
+            assert process.stdout is not None  # noqa: S101 - a pipe was asked for
+            async for line in process.stdout:
+                text = line.decode("utf-8", "replace").rstrip()
+                host.console(f"haproxy: {text}")
+                lines = [*lines[-9:], text]
+            await process.wait()
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.terminate()
+                try:
+                    await asyncio.wait_for(process.wait(), 3)
+                except TimeoutError:
+                    process.kill()
+            if told is not None and not told.done():
+                told.cancel()
+        alerts = [line for line in lines if "[ALERT]" in line] or lines[-1:]
+        return f"exit status {process.returncode}: {' / '.join(alerts)}"
+
+    def _defaults(self) -> dict[str, str]:
+        """KEY=VALUE lines of /etc/default/haproxy, which the distribution's unit reads."""
+        path = self._path(HAPROXY_DEFAULTS)
+        if not path.exists():
+            return {}
+        pairs = (line.strip().partition("=") for line in path.read_text(encoding="utf-8").splitlines() if not line.lstrip().startswith("#"))
+        return {key.removeprefix("export ").strip(): value.strip().strip("\"'") for key, equals, value in pairs if equals}
+
+
+def die_with_parent() -> Callable[[], None]:
+    """For ``preexec_fn``: the child gets SIGTERM when this process ends, even by ``kill -9`` (prctl(2), PR_SET_PDEATHSIG).
+
+    The library is loaded here, not in the child: between fork and exec as little as possible may happen.
+    """
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    parent = os.getpid()
+
+    def prepare() -> None:
+        prctl(1, signal.SIGTERM)
+        # The parent may have gone between fork and prctl.
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return prepare

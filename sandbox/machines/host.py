@@ -1,0 +1,197 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One pretended machine: its folder, disks, console, network card; what every system that runs on it stands on.
+
+Folder of a machine (all of it survives ``kill -9``; writes replace whole files):
+
+    machine.json   where it is on its way: stage, what was booted
+    disks/<name>.json   what a drive holds; no file: a blank drive
+    console.log    the serial console, as SOS would show it
+    screen.log     everything, also what no serial console shows, and the sandbox's own remarks
+    system/        what the installed system keeps (``Machine.directory``)
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from sandbox.clock import Clock
+from sandbox.machines import Hardware
+from sandbox.machines.network import BoundHTTP, NameService
+
+LOG = logging.getLogger(__name__)
+
+LOG_LIMIT = 1024 * 1024
+"""A machine that loops for days must not fill the disk: a full log starts again."""
+
+
+class Hung(Exception):  # noqa: N818 - a state of the machine, told by the exception's way out
+    """The machine waits for ever; the message says for what."""
+
+
+class Rebooting(Exception):  # noqa: N818 - as above
+    """The system asked for a reboot."""
+
+
+class Host:
+    """The :class:`sandbox.machines.Machine` of this sandbox."""
+
+    def __init__(  # noqa: PLR0913 - where a machine is plugged in
+        self,
+        hardware: Hardware,
+        folder: Path,
+        clock: Clock,
+        *,
+        boot_url: str,
+        metadata_url: str,
+        dns_server: tuple[str, int],
+        seed: int = 0,
+    ) -> None:
+        self._hardware = hardware
+        self.folder = folder
+        self._clock = clock
+        self.boot_url = boot_url.rstrip("/")
+        self.metadata_url = metadata_url.rstrip("/")
+        self._names = NameService(dns_server, hardware.address)
+        self._http = BoundHTTP(hardware.address, self._names)
+        # Text, not hash(): the same on every run with the same seed.
+        self._dice = random.Random(f"{seed} {hardware.hostname}")  # noqa: S311 - durations, not secrets
+        self.serial = True
+        folder.mkdir(parents=True, exist_ok=True)
+        self.state: dict[str, Any] = {}
+        saved = folder / "machine.json"
+        if saved.exists():
+            self.state = json.loads(saved.read_text(encoding="utf-8"))
+
+    # -- Machine
+
+    @property
+    def hardware(self) -> Hardware:
+        return self._hardware
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
+
+    @property
+    def directory(self) -> Path:
+        path = self.folder / "system"
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    @property
+    def http(self) -> BoundHTTP:
+        return self._http
+
+    async def report(self, state: str, message: str) -> None:
+        LOG.info("%s: %s: %s", self.hardware.hostname, state, message)
+        self._append("screen.log", f"event {state}: {message}")
+        await self.post(f"{self.boot_url}/events", {"state": state, "message": message})
+
+    async def resolve(self, name: str) -> list[str]:
+        return await self._names.resolve(name)
+
+    def console(self, line: str) -> None:
+        self._append("screen.log", line)
+        if self.serial:
+            self._append("console.log", line)
+
+    # -- what the walk needs beside that
+
+    @property
+    def uefi(self) -> bool:
+        """Whether the firmware is UEFI: all arm64 and the third generation's later plans; the others boot by BIOS."""
+        return self.hardware.architecture == "aarch64" or self.hardware.plan.startswith(("m3.", "n3.", "s3.", "a3.", "f3.", "w3."))
+
+    @property
+    def serial_console(self) -> str:
+        """The kernel's name of the port SOS is wired to."""
+        return "ttyAMA0" if self.hardware.architecture == "aarch64" else "ttyS1"
+
+    def remark(self, line: str) -> None:
+        """Something the sandbox knows and no console would show."""
+        self._append("screen.log", f"[sandbox] {line}")
+
+    async def take(self, shortest: float, longest: float) -> None:
+        """Let simulated seconds pass: between the two, the same for the same seed and machine."""
+        await self.clock.sleep(self._dice.uniform(shortest, longest))
+
+    async def post(self, url: str, body: dict[str, Any] | None) -> None:
+        """POST JSON, or nothing at all; failures are only logged, as by the tools this plays."""
+        content = b"" if body is None else json.dumps(body).encode()
+        headers = {} if body is None else {"content-type": "application/json"}
+        try:
+            response = await self.http.request("POST", url, headers=headers, content=content)
+        except httpx.TransportError as error:
+            LOG.warning("%s: POST %s: %s", self.hardware.hostname, url, error)
+        else:
+            if not response.is_success:
+                LOG.warning("%s: POST %s: HTTP %d", self.hardware.hostname, url, response.status_code)
+
+    def at(self, stage: str, **details: Any) -> None:
+        """Remember where the machine is. ``details`` replace those of the stage before."""
+        kept = {key: self.state[key] for key in ("mode",) if key in self.state}
+        self.state = {**kept, "stage": stage, **details}
+        self._save()
+
+    def set_mode(self, mode: str) -> None:
+        """``install``, ``rescue`` or ``run``: what the next network boot is for."""
+        self.state["mode"] = mode
+        self._save()
+
+    def disk(self, name: str) -> dict[str, Any] | None:
+        """What is on a drive, ``None`` when it is blank."""
+        path = self._disk_path(name)
+        if not path.exists():
+            return None
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return content
+
+    def write_disk(self, name: str, content: dict[str, Any]) -> None:
+        _replace(self._disk_path(name), content)
+
+    def wipe(self, name: str) -> None:
+        self._disk_path(name).unlink(missing_ok=True)
+
+    def bootable(self) -> tuple[str, dict[str, Any]] | None:
+        """The first drive with a boot loader, in the firmware's order."""
+        for drive in self.hardware.drives:
+            content = self.disk(drive.name)
+            if content is not None:
+                return drive.name, content
+        return None
+
+    def wipe_system(self) -> None:
+        """Forget what the installed system kept."""
+        shutil.rmtree(self.folder / "system", ignore_errors=True)
+
+    def _disk_path(self, name: str) -> Path:
+        return self.folder / "disks" / (name.removeprefix("/dev/").replace("/", "_") + ".json")
+
+    def _save(self) -> None:
+        _replace(self.folder / "machine.json", self.state)
+
+    def _append(self, name: str, line: str) -> None:
+        path = self.folder / name
+        if path.exists() and path.stat().st_size > LOG_LIMIT:
+            path.replace(path.with_suffix(".old"))
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n")
+
+
+def _replace(path: Path, content: dict[str, Any]) -> None:
+    """Write JSON for the owner's eyes only (embedded configs are secrets), all or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    fresh.touch(mode=0o600)
+    fresh.write_text(json.dumps(content), encoding="utf-8")
+    fresh.replace(path)

@@ -1,0 +1,309 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Machines that are only pretended: each is a task that walks the way of a real one, in simulated time, over real HTTP.
+
+Power on, self-test, DHCP and boot service, iPXE script, live system, install, reboot, first boot, system. Where a machine is on
+that way is written down at each step, so that :meth:`SimulatedMachines.restore` goes on from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import shutil
+from pathlib import Path
+
+import httpx
+
+from sandbox.clock import Clock
+from sandbox.machines import Hardware, SystemFactory
+from sandbox.machines.cloud import CloudSystem
+from sandbox.machines.coreos import InstalledSystem, LiveSystem, is_kernel
+from sandbox.machines.host import Host, Hung, Rebooting
+from sandbox.machines.ipxe import Boot, Interpreter, PowerCycle, Returned, Waiting
+
+LOG = logging.getLogger(__name__)
+
+FIRMWARE_ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64"}
+BOOT_SERVICE_TRIES = 10
+
+
+class SimulatedMachines:
+    """The :class:`sandbox.machines.Machines` of the sandbox.
+
+    ``state_dir`` keeps a folder for each device. ``boot_url`` and ``metadata_url`` stand for the boot service of a facility and for
+    metadata.packet.net; ``dns_server`` is what DHCP hands out. ``seed`` makes durations repeatable.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917 - what a data centre has to be told once
+        self,
+        state_dir: Path,
+        clock: Clock,
+        boot_url: str,
+        metadata_url: str,
+        dns_server: tuple[str, int],
+        system_factory: SystemFactory,
+        *,
+        seed: int = 0,
+    ) -> None:
+        self._folder = state_dir / "machines"
+        self._clock = clock
+        self._boot_url = boot_url
+        self._metadata_url = metadata_url
+        self._dns_server = dns_server
+        self._factory = system_factory
+        self._seed = seed
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._hardware: dict[str, Hardware] = {}
+
+    async def install(self, hw: Hardware) -> None:
+        host = self._host(hw)
+        host.set_mode("install")
+        await self._switch_on(host)
+
+    async def power_off(self, device_id: str) -> None:
+        task = self._tasks.pop(device_id, None)
+        if task is not None:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def power_on(self, device_id: str, *, hw: Hardware) -> None:
+        if device_id not in self._tasks:
+            host = self._host(hw)
+            # Rescue lives in memory: what boots next is the disk.
+            if host.state.get("mode") == "rescue":
+                host.set_mode("run")
+            host.at("firmware")
+            await self._switch_on(host)
+
+    async def reboot(self, device_id: str) -> None:
+        task = self._tasks.get(device_id)
+        if task is None:
+            return
+        hw = self._hardware[device_id]
+        await self.power_off(device_id)
+        await self.power_on(device_id, hw=hw)
+
+    async def reinstall(self, hw: Hardware, *, keep_disks: bool) -> None:
+        await self.power_off(hw.device_id)
+        host = self._host(hw)
+        system = host.bootable()
+        for drive in hw.drives:
+            if not keep_disks or (system is not None and drive.name == system[0]):
+                host.wipe(drive.name)
+        host.wipe_system()
+        host.set_mode("install")
+        host.at("firmware")
+        await self._switch_on(host)
+
+    async def rescue(self, hw: Hardware) -> None:
+        await self.power_off(hw.device_id)
+        host = self._host(hw)
+        host.set_mode("rescue")
+        host.at("firmware")
+        await self._switch_on(host)
+
+    async def remove(self, device_id: str) -> None:
+        await self.power_off(device_id)
+        self._hardware.pop(device_id, None)
+        await asyncio.to_thread(shutil.rmtree, self._folder / device_id, ignore_errors=True)
+
+    async def restore(self, hw: Hardware) -> None:
+        if hw.device_id not in self._tasks:
+            await self._switch_on(self._host(hw))
+
+    async def close(self) -> None:
+        tasks = list(self._tasks.values())
+        self._tasks.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _host(self, hw: Hardware) -> Host:
+        if not hw.device_id or Path(hw.device_id).name != hw.device_id:
+            raise ValueError(f"not a device id: {hw.device_id!r}")
+        self._hardware[hw.device_id] = hw
+        return Host(
+            hw,
+            self._folder / hw.device_id,
+            self._clock,
+            boot_url=self._boot_url,
+            metadata_url=self._metadata_url,
+            dns_server=self._dns_server,
+            seed=self._seed,
+        )
+
+    async def _switch_on(self, host: Host) -> None:
+        await self.power_off(host.hardware.device_id)
+        self._tasks[host.hardware.device_id] = asyncio.create_task(
+            Life(host, self._factory).run(), name=f"machine {host.hardware.hostname}"
+        )
+
+
+class Life:
+    """One machine from power on to power off."""
+
+    def __init__(self, host: Host, factory: SystemFactory) -> None:
+        self._host = host
+        self._factory = factory
+
+    async def run(self) -> None:
+        host = self._host
+        try:
+            while True:
+                try:
+                    await self._boot()
+                except Rebooting as reason:
+                    host.console(f"reboot: {reason}")
+                    host.at("firmware")
+        except Hung as reason:
+            host.console(f"*** {reason}")
+            await host.report("failed", f"[sandbox] the machine hangs: {reason}")
+            await asyncio.Event().wait()
+        except Exception as error:
+            # Whatever a system of another room raises, only its own machine stops, and says so.
+            LOG.exception("%s: the system crashed", host.hardware.hostname)
+            host.console(f"Kernel panic - not syncing: {error!r}")
+            await host.report("failed", f"[sandbox] the system crashed: {error!r}")
+            await asyncio.Event().wait()
+        finally:
+            await host.http.close()
+
+    async def _boot(self) -> None:
+        """One boot, from wherever the machine was when it was last seen."""
+        host = self._host
+        host.serial = True
+        stage = host.state.get("stage", "firmware")
+        if stage == "live":
+            await LiveSystem.saved(host, host.state["boot"]).run()
+        elif stage == "script":
+            await self._script(host.state["text"].encode("latin-1"), host.state["url"])
+        elif stage == "system":
+            await self._disk("")
+        await self._firmware()
+
+    async def _firmware(self) -> None:
+        """Self-test, then the network card, then the disks."""
+        host = self._host
+        host.at("firmware")
+        host.console(f"{host.hardware.plan}: power on self-test ({'UEFI' if host.uefi else 'BIOS'})")
+        await host.take(180, 300)
+        mode = host.state.get("mode")
+        if mode == "rescue":
+            await self._rescue()
+        if host.hardware.operating_system != "custom_ipxe":
+            if mode == "install":
+                await self._image_install()
+            await self._disk("")
+        url = f"{host.boot_url}/auto.ipxe"
+        script = await self._boot_file(url)
+        if script is None:
+            await self._disk("")
+        else:
+            await self._script(script, url)
+
+    async def _boot_file(self, url: str) -> bytes | None:
+        """The boot service's script; ``None`` when it has none for this machine, which is how a disk boot is chosen."""
+        host = self._host
+        for _ in range(BOOT_SERVICE_TRIES):
+            host.console(f"net0: {host.hardware.macs[0] if host.hardware.macs else '-'} DHCP... {host.hardware.address}, {url}")
+            await host.take(10, 20)
+            try:
+                response = await host.http.request("GET", url, headers={"user-agent": "iPXE/1.0.255"})
+            except httpx.TransportError as error:
+                host.console(f"{url}... {error}")
+                continue
+            if response.is_success:
+                return response.content
+            host.console(f"{url}... no network boot (HTTP {response.status_code})")
+            return None
+        return None
+
+    async def _script(self, script: bytes, url: str) -> None:
+        host = self._host
+        host.at("script", text=script.decode("latin-1"), url=url)
+        outcome = await self._interpreter().run(script, url)
+        match outcome:
+            case Boot():
+                remembered = LiveSystem.remember(outcome)
+                host.at("live", boot=remembered)
+                await LiveSystem.saved(host, remembered).run()
+            case Waiting(reason):
+                raise Hung(reason)
+            case PowerCycle(off=True):
+                raise Hung("the boot script switched the machine off")
+            case PowerCycle():
+                raise Rebooting("asked for by the boot script")
+            case Returned(error):
+                host.at("firmware")
+                await self._disk(f"the boot script failed ({error})" if error else "the boot script ended without booting anything")
+
+    def _interpreter(self) -> Interpreter:
+        host, hw = self._host, self._host.hardware
+        settings = {
+            "buildarch": FIRMWARE_ARCHITECTURE[hw.architecture],
+            "platform": "efi" if host.uefi else "pcbios",
+            "hostname": hw.hostname,
+            "ip": hw.address,
+            "mac": hw.macs[0] if hw.macs else "",
+            "net0/ip": hw.address,
+            "uuid": hw.device_id,
+            "manufacturer": "Sandbox",
+            "product": hw.plan,
+            "version": "1.0.255",
+            **{f"net{number}/mac": mac for number, mac in enumerate(hw.macs)},
+        }
+
+        async def fetch(method: str, url: str, *, headers: dict[str, str], content: bytes | None) -> httpx.Response:
+            return await host.http.request(method, url, headers=headers, content=content, timeout=20)
+
+        interfaces = tuple(f"net{number}" for number in range(max(1, len(hw.macs))))
+        return Interpreter(settings, interfaces, fetch, host.clock, host.console, is_kernel)
+
+    async def _disk(self, network: str) -> None:
+        """Boot from the first drive with a boot loader. ``network`` says why network boot came to nothing."""
+        host = self._host
+        found = host.bootable()
+        if found is None:
+            host.console("No bootable device found. Press any key to reboot.")
+            raise Hung(
+                f"no bootable device{': ' + network if network else ': network boot is not allowed any more and all drives are blank'}"
+            )
+        drive, content = found
+        if content["system"] == "rhcos":
+            await InstalledSystem(host, drive, content, self._factory).run()
+        else:
+            await CloudSystem(host, drive, content).run()
+
+    async def _image_install(self) -> None:
+        """The service's own installer: partitions, packages, network, cloud-init, as its provisioning events tell."""
+        host = self._host
+        if not host.hardware.drives:
+            raise Hung("the machine has no drive to install to")
+        host.console(f"installing {host.hardware.operating_system}")
+        for number, text in (
+            ("104", "Connected to magic install system"),
+            ("105", "Server partitions created"),
+            ("106", "Operating system packages installed"),
+            ("107", "Server networking interfaces configured"),
+            ("108", "Cloud-init packages installed and configured"),
+            ("109", "Installation finished, rebooting server"),
+        ):
+            await host.take(20, 40)
+            await host.post(f"{host.boot_url}/phone-home", {"type": f"provisioning.{number}", "body": text})
+        host.wipe_system()
+        host.write_disk(
+            host.hardware.drives[0].name, {"system": host.hardware.operating_system, "label": "ROOT", "packages": [], "first_boot": True}
+        )
+        host.set_mode("run")
+        raise Rebooting("installation finished")
+
+    async def _rescue(self) -> None:
+        host = self._host
+        await host.take(20, 40)
+        host.console("Welcome to Alpine Linux (rescue)")
+        await host.post(f"{host.boot_url}/phone-home", None)
+        await asyncio.Event().wait()

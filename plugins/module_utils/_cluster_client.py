@@ -23,7 +23,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    ClusterConflictError,
+    ClusterRefusedError,
+    ClusterUnreachableError,
+    CollectionError,
+)
 
 try:
     import urllib3
@@ -48,22 +53,6 @@ PAGE = 500
 FIELD_OWNER = "equinix_metal.openshift"
 # Answers that say something about the moment, not about the request (Kubernetes API conventions): another try may succeed.
 PASSING = frozenset({429, 500, 502, 503, 504})
-
-
-class ApiUnreachable(CollectionError):  # noqa: N818 - says what is, and is mostly waited for
-    """No address of the API gave an answer that could be used. While a cluster starts this is the usual state, not a failure."""
-
-
-class ApiRefused(CollectionError):  # noqa: N818 - named for what the API did
-    """The API answered with an error that is about the request: no such thing, no right to it, not acceptable."""
-
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message, {"status": status})
-        self.status = status
-
-
-class Conflict(ApiRefused):
-    """The object is not any more what was read before."""
 
 
 class ClusterClient:
@@ -97,13 +86,48 @@ class ClusterClient:
         self._pool: Any = RESTClientObject(self._configuration).pool_manager
         self._ahead = timedelta(0)
 
+    # What the modules ask for
+
+    def certificate_requests(self) -> Iterator[tuple[list[dict[str, Any]], str]]:
+        """All CertificateSigningRequests, page by page, each with the version a watch has to go on from."""
+        return self.pages(CERTIFICATE_REQUESTS)
+
+    def certificate_request(self, name: str) -> dict[str, Any] | None:
+        return self.get(f"{CERTIFICATE_REQUESTS}/{quote(name, safe='')}")
+
+    def watch_certificate_requests(self, version: str, seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
+        return self.watch(CERTIFICATE_REQUESTS, version, seconds)
+
+    def nodes(self) -> Iterator[dict[str, Any]]:
+        return self.objects(NODES)
+
+    def node(self, name: str) -> dict[str, Any] | None:
+        return self.get(f"{NODES}/{quote(name, safe='')}")
+
+    def bootstrap_status(self) -> dict[str, Any] | None:
+        """The ConfigMap in which the bootstrap machine says that it is done."""
+        return self.get(BOOTSTRAP_STATUS)
+
+    def etcd(self) -> dict[str, Any] | None:
+        """What the etcd operator tells."""
+        return self.get(ETCD)
+
+    def cluster_version(self) -> dict[str, Any] | None:
+        return self.get(CLUSTER_VERSION)
+
+    def cluster_operators(self) -> Iterator[dict[str, Any]]:
+        return self.objects(CLUSTER_OPERATORS)
+
+    def console_route(self) -> dict[str, Any] | None:
+        return self.get(CONSOLE_ROUTE)
+
     # Calls
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
         """One object, None when there is none of that name (or, for a custom resource, not yet such a kind)."""
         try:
             return self._call("GET", path, query)
-        except ApiRefused as refused:
+        except ClusterRefusedError as refused:
             if refused.status == 404:
                 return None
             raise
@@ -113,7 +137,7 @@ class ClusterClient:
         try:
             for items, _version in self.pages(path):
                 yield from items
-        except ApiRefused as refused:
+        except ClusterRefusedError as refused:
             if refused.status != 404:
                 raise
 
@@ -131,8 +155,8 @@ class ClusterClient:
     def watch(self, path: str, version: str, seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
         """Changes after `version` as (type, object), for at most `seconds`, then it ends.
 
-        Types are ADDED, MODIFIED, DELETED and BOOKMARK. A version the server does not have any more raises ApiRefused with
-        status 410: list again. A connection that breaks raises ApiUnreachable.
+        Types are ADDED, MODIFIED, DELETED and BOOKMARK. A version the server does not have any more raises ClusterRefusedError with
+        status 410: list again. A connection that breaks raises ClusterUnreachableError.
         """
         whole = max(1, round(seconds))
         query = {"watch": "true", "resourceVersion": version, "timeoutSeconds": whole, "allowWatchBookmarks": "true"}
@@ -145,15 +169,15 @@ class ClusterClient:
                     continue
                 if event.get("type") == "ERROR":
                     code = event["object"].get("code")
-                    raise ApiRefused(f"Watching {path}: {event['object'].get('message')}", code if isinstance(code, int) else 500)
+                    raise ClusterRefusedError(f"Watching {path}: {event['object'].get('message')}", code if isinstance(code, int) else 500)
                 yield str(event.get("type")), event["object"]
         except (urllib3.exceptions.HTTPError, OSError) as problem:
-            raise ApiUnreachable(f"Watching {path} broke off: {problem}") from problem
+            raise ClusterUnreachableError(f"Watching {path} broke off: {problem}") from problem
         finally:
             response.close()
 
     def approve(self, name: str, uid: str, version: str, *, reason: str, message: str) -> None:
-        """Approve exactly the request that was judged; raises Conflict when it has changed or is another one of the same name.
+        """Approve exactly the request that was judged; raises ClusterConflictError when it has changed or is another one of the same name.
 
         A merge patch of the approval subresource with uid and resourceVersion as preconditions: the API server refuses with 409 when
         one does not match, and nothing but the condition is written (Kubernetes certificates API, "Approval or rejection using the
@@ -179,9 +203,9 @@ class ClusterClient:
         try:
             answer = _json(response.data)
         except (urllib3.exceptions.HTTPError, OSError) as problem:
-            raise ApiUnreachable(f"{method} {path}: the answer broke off: {problem}") from problem
+            raise ClusterUnreachableError(f"{method} {path}: the answer broke off: {problem}") from problem
         if not isinstance(answer, dict):
-            raise ApiUnreachable(f"{method} {path}: the answer with status {response.status} is no JSON object")
+            raise ClusterUnreachableError(f"{method} {path}: the answer with status {response.status} is no JSON object")
         return answer
 
     def _send(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, *, stream_for: float = 0) -> Any:
@@ -217,7 +241,7 @@ class ClusterClient:
                 return response
             failures.append(f"{base}: {response.status} {_message(response)}")
             response.release_conn()
-        raise ApiUnreachable(f"{method} {path}: the cluster's API does not answer ({'; '.join(failures)})")
+        raise ClusterUnreachableError(f"{method} {path}: the cluster's API does not answer ({'; '.join(failures)})")
 
     def _read_clock(self, response: Any) -> None:
         try:
@@ -297,11 +321,11 @@ def _message(response: Any) -> str:
     return str(answer.get("message") or answer) if isinstance(answer, dict) else response.data[:200].decode("utf-8", "replace").strip()
 
 
-def _refusal(method: str, path: str, response: Any) -> ApiRefused:
+def _refusal(method: str, path: str, response: Any) -> ClusterRefusedError:
     text = f"{method} {path}: the cluster answered {response.status}: {_message(response)}"
     if response.status in (401, 403):
         text += " (is this kubeconfig of this cluster, and still valid?)"
-    return (Conflict if response.status == 409 else ApiRefused)(text, response.status)
+    return (ClusterConflictError if response.status == 409 else ClusterRefusedError)(text, response.status)
 
 
 def _because(problem: BaseException) -> str:

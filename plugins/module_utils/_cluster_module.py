@@ -8,8 +8,10 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
@@ -27,6 +29,12 @@ CLUSTER_OPTIONS = Options(
     }
 )
 """Documented in the fragment ``_cluster``."""
+
+
+class Look(Protocol):
+    """One look at the cluster."""
+
+    def __call__(self, *, patient: bool) -> list[str]: ...
 
 
 class ClusterModule:
@@ -56,9 +64,16 @@ class ClusterModule:
             directory=self.module.tmpdir,
         )
 
-    def waiter(self, **clock: Any) -> Waiter:
-        """The time this call may wait."""
-        return Waiter(self.params["wait_timeout"], self.params["wait_interval"], self.params["progress_interval"], **clock)
+    def wait_for(self, look: Look, what: str, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        """Look until nothing is missing, as the options of the fragment ``_wait`` say; a single time without ``wait`` and in check mode.
+
+        ``look`` returns one text for each thing that is missing. With ``patient`` an API that does not answer is one of these.
+        """
+        if self.check_mode or not self.params["wait"]:
+            look(patient=False)
+            return
+        waiter = Waiter(self.params["wait_timeout"], self.params["wait_interval"], self.params["progress_interval"], sleep=sleep)
+        waiter.until_nothing_missing(lambda: look(patient=True), what)
 
     def __enter__(self) -> ClusterModule:
         return self
@@ -67,6 +82,6 @@ class ClusterModule:
         if isinstance(problem, StillWaiting):
             self.module.exit_json(**{**self.result, "waiting": problem.waiting})
         if isinstance(problem, CollectionError):
-            self.module.fail_json(msg=problem.message, failure=problem.details, **self.result)
+            self.module.fail_json(msg=problem.message, failure={"type": type(problem).__name__, **problem.details}, **self.result)
         if problem is None:
             self.module.exit_json(**self.result)

@@ -92,6 +92,26 @@ class ReadOnlyError(MetalError):
     """A write in check mode. It was not sent: this is a mistake in the collection, never in what the user asked for."""
 
 
+class ClusterError(CollectionError):
+    """The cluster's API refused, or could not be understood."""
+
+
+class ClusterUnreachableError(ClusterError):
+    """No address of the cluster's API gave an answer that can be used: while a cluster starts, something to wait for."""
+
+
+class ClusterRefusedError(ClusterError):
+    """The cluster's API answered, with an error about the request. ``status`` is the HTTP status."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message, {"status": status})
+        self.status = status
+
+
+class ClusterConflictError(ClusterRefusedError):
+    """409: the object is not any more what was read before."""
+
+
 def together(heading: str, problems: list[str]) -> str:
     """One message for several problems, so that a user mends them in one go: the heading alone with a single problem."""
     if len(problems) == 1:

@@ -15,17 +15,8 @@ import queue
 import threading
 import time
 from dataclasses import replace
-from typing import Any, Literal
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, Literal
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import (
-    CERTIFICATE_REQUESTS,
-    NODES,
-    ApiRefused,
-    ApiUnreachable,
-    ClusterClient,
-    Conflict,
-)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import (
     NodeState,
     Policy,
@@ -36,7 +27,15 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr impor
     missing,
     node_state,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    ClusterConflictError,
+    ClusterRefusedError,
+    ClusterUnreachableError,
+    CollectionError,
+)
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import ClusterClient
 
 APPROVAL_REASON = "NodeCSRApprove"
 APPROVAL_MESSAGE = "This CSR was approved by equinix_metal.openshift.csr_approval: "
@@ -68,10 +67,10 @@ class _Follower:
                     if not self._version:
                         self._list()
                     self._watch()
-                except ApiUnreachable:
+                except ClusterUnreachableError:
                     self._version = ""
                     time.sleep(_PAUSE)
-                except ApiRefused as refused:
+                except ClusterRefusedError as refused:
                     # 410 Gone: the server has forgotten this version (Kubernetes API concepts, "Efficient detection of changes").
                     if refused.status != 410:
                         raise
@@ -84,7 +83,7 @@ class _Follower:
         self.seen.put(("all", list(requests.values())))
 
     def _watch(self) -> None:
-        for kind, obj in self._client.watch(CERTIFICATE_REQUESTS, self._version, _WATCH_SECONDS):
+        for kind, obj in self._client.watch_certificate_requests(self._version, _WATCH_SECONDS):
             request = assess(obj, self._rules)
             self._version = request.resource_version or self._version
             if kind in ("ADDED", "MODIFIED"):
@@ -97,7 +96,7 @@ def listed(client: ClusterClient, rules: Policy) -> tuple[dict[str, Request], st
     """All requests by uid, and the version to watch from."""
     requests: dict[str, Request] = {}
     version = ""
-    for items, listed_at in client.pages(CERTIFICATE_REQUESTS):
+    for items, listed_at in client.certificate_requests():
         version = listed_at
         for item in items:
             request = assess(item, rules)
@@ -108,10 +107,9 @@ def listed(client: ClusterClient, rules: Policy) -> tuple[dict[str, Request], st
 class Joining:
     """Machines on their way in. `look` does one round and tells who is missing, `sleep` ends early when a request has changed."""
 
-    def __init__(self, client: ClusterClient, rules: Policy, *, check_mode: bool, node_interval: float) -> None:
+    def __init__(self, client: ClusterClient, rules: Policy, *, node_interval: float) -> None:
         self._client = client
         self._rules = rules
-        self._check_mode = check_mode
         self._node_interval = node_interval
         self._requests: dict[str, Request] = {}
         self._version: str | None = None
@@ -125,7 +123,7 @@ class Joining:
     @property
     def approved(self) -> list[str]:
         """Names of the requests approved here (in check mode: that would be)."""
-        if self._check_mode:
+        if self._client.read_only:
             return [verdict.request.name for verdict in self.verdicts if verdict.decision == "approve"]
         return [verdict.request.name for verdict in self._ours.values()]
 
@@ -169,7 +167,7 @@ class Joining:
         try:
             self._read()
             self._judge()
-        except ApiUnreachable as problem:
+        except ClusterUnreachableError as problem:
             if not patient:
                 raise
             self._nodes_at = float("-inf")
@@ -208,7 +206,7 @@ class Joining:
         if self._version is None:
             self._requests, self._version = listed(self._client, self._rules)
         if time.monotonic() - self._nodes_at >= self._node_interval:
-            states = [node_state(node) for node in self._client.objects(NODES)]
+            states = [node_state(node) for node in self._client.nodes()]
             self._nodes = {state.name: state for state in states if state.name in self._rules.machines}
             self._nodes_at = time.monotonic()
         for request in list(self._requests.values()):
@@ -216,7 +214,7 @@ class Joining:
                 self._read_node(request.node)
 
     def _read_node(self, name: str) -> None:
-        node = self._client.get(f"{NODES}/{quote(name, safe='')}")
+        node = self._client.node(name)
         if node is None:
             self._nodes.pop(name, None)
         else:
@@ -230,7 +228,7 @@ class Joining:
                 for verdict in decided
             ]
             chosen = [verdict for verdict in decided if verdict.decision == "approve"]
-            if self._check_mode or not chosen:
+            if self._client.read_only or not chosen:
                 return
             taken = [self._approve(verdict) for verdict in chosen]
             if all(taken):
@@ -247,10 +245,10 @@ class Joining:
             self._client.approve(
                 request.name, request.uid, request.resource_version, reason=APPROVAL_REASON, message=APPROVAL_MESSAGE + verdict.reason
             )
-        except ApiRefused as refused:
+        except ClusterRefusedError as refused:
             if refused.status in (401, 403):
                 raise
-            if isinstance(refused, Conflict) or refused.status == 404:
+            if isinstance(refused, ClusterConflictError) or refused.status == 404:
                 self._read_again(request)
             else:
                 self._requests[request.uid] = replace(request, not_yet=f"the cluster did not take its approval: {refused.message}")
@@ -262,7 +260,7 @@ class Joining:
 
     def _read_again(self, request: Request) -> None:
         self._requests.pop(request.uid, None)
-        obj: dict[str, Any] | None = self._client.get(f"{CERTIFICATE_REQUESTS}/{quote(request.name, safe='')}")
+        obj = self._client.certificate_request(request.name)
         if obj is not None:
             found = assess(obj, self._rules)
             self._requests[found.uid] = found

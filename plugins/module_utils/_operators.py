@@ -15,10 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import NodeState, time_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import NodeState, node_state, time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import ClusterUnreachableError, CollectionError
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import ClusterClient
 
 
 @dataclass(frozen=True)
@@ -49,10 +52,6 @@ class View:
     nodes: Mapping[str, NodeState] = field(default_factory=dict)
     wanted_nodes: Sequence[str] = ()
     stable_for: float = 30.0
-
-    def with_objects(self, **objects: Any) -> View:
-        """The same view with these objects seen."""
-        return replace(self, **objects)
 
 
 def conditions(obj: Mapping[str, Any] | None) -> dict[str, Condition]:
@@ -190,3 +189,36 @@ def version_of(cluster_version: Mapping[str, Any] | None) -> str | None:
     desired = status.get("desired") if isinstance(status, Mapping) else None
     version = desired.get("version") if isinstance(desired, Mapping) else None
     return version if isinstance(version, str) else None
+
+
+def look_at(client: ClusterClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The result of one look at the cluster by the module's options; only what the condition needs is read.
+
+    An API that does not answer is something that is missing, not an error.
+    """
+    result: dict[str, Any] = {"api_answers": False, "kube_version": None, "cluster_version": None, "operators": [], "console_url": None}
+    condition = params["condition"]
+    try:
+        result["kube_version"] = client.version()
+        view = View(now=client.now(), wanted_nodes=params["nodes"], stable_for=params["stable_for"])
+        if condition == "bootstrap_complete":
+            view = replace(view, bootstrap_status=client.bootstrap_status(), etcd=client.etcd())
+        elif condition == "install_complete":
+            view = replace(view, cluster_version=client.cluster_version(), cluster_operators=list(client.cluster_operators()))
+            result["cluster_version"] = version_of(view.cluster_version)
+            result["operators"] = operator_facts(view.cluster_operators)
+            result["console_url"] = _console_url(client.console_route())
+        else:
+            states = [node_state(node) for node in client.nodes()]
+            view = replace(view, nodes={state.name: state for state in states})
+    except ClusterUnreachableError as problem:
+        # It may go away between two questions: then nothing of this look counts.
+        return {**result, "reached": False, "waiting": [problem.message]}
+    waiting = CONDITIONS[condition](view)
+    return {**result, "api_answers": True, "reached": not waiting, "waiting": waiting}
+
+
+def _console_url(route: Mapping[str, Any] | None) -> str | None:
+    spec = (route or {}).get("spec")
+    host = spec.get("host") if isinstance(spec, Mapping) else None
+    return f"https://{host}" if isinstance(host, str) and host else None

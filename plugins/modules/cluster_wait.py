@@ -134,22 +134,9 @@ console_url:
   sample: https://console-openshift-console.apps.demo.metal.test
 """
 
-from typing import Any
-
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import (
-    BOOTSTRAP_STATUS,
-    CLUSTER_OPERATORS,
-    CLUSTER_VERSION,
-    CONSOLE_ROUTE,
-    ETCD,
-    NODES,
-    ApiUnreachable,
-    ClusterClient,
-)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_module import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import node_state
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._operators import CONDITIONS, View, operator_facts, version_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._operators import CONDITIONS, look_at
 
 OPTIONS = Options(
     {
@@ -160,52 +147,16 @@ OPTIONS = Options(
 )
 
 
-def look(client: ClusterClient, params: dict[str, Any]) -> dict[str, Any]:
-    """The result of one look at the cluster; only what the condition needs is read."""
-    result: dict[str, Any] = {"api_answers": False, "kube_version": None, "cluster_version": None, "operators": [], "console_url": None}
-    try:
-        result["kube_version"] = client.version()
-        result["api_answers"] = True
-        condition = params["condition"]
-        view = View(now=client.now(), wanted_nodes=params["nodes"], stable_for=params["stable_for"])
-        if condition == "bootstrap_complete":
-            view = view.with_objects(bootstrap_status=client.get(BOOTSTRAP_STATUS), etcd=client.get(ETCD))
-        elif condition == "install_complete":
-            view = view.with_objects(cluster_version=client.get(CLUSTER_VERSION), cluster_operators=list(client.objects(CLUSTER_OPERATORS)))
-            result["cluster_version"] = version_of(view.cluster_version)
-            result["operators"] = operator_facts(view.cluster_operators)
-            result["console_url"] = console_url(client.get(CONSOLE_ROUTE))
-        else:
-            states = [node_state(node) for node in client.objects(NODES)]
-            view = view.with_objects(nodes={state.name: state for state in states})
-        waiting = CONDITIONS[condition](view)
-    except ApiUnreachable as problem:
-        waiting = [problem.message]
-        # It may go away between two questions: then nothing of this look counts.
-        result["api_answers"] = False
-    return {**result, "reached": not waiting, "waiting": waiting}
-
-
-def console_url(route: dict[str, Any] | None) -> str | None:
-    """Address of the console, from its route."""
-    spec = (route or {}).get("spec")
-    host = spec.get("host") if isinstance(spec, dict) else None
-    return f"https://{host}" if isinstance(host, str) and host else None
-
-
 def main() -> None:
     with ClusterModule(OPTIONS) as module:
         client = module.client()
 
-        def once() -> list[str]:
-            module.result.update(look(client, module.params))
+        def look(*, patient: bool) -> list[str]:
+            module.result.update(look_at(client, module.params))
             waiting: list[str] = module.result["waiting"]
             return waiting
 
-        if module.params["wait"] and not module.check_mode:
-            module.waiter().until_nothing_missing(once, f"{module.params['condition']} of the cluster")
-        else:
-            once()
+        module.wait_for(look, f"Condition {module.params['condition']} of the cluster")
 
 
 if __name__ == "__main__":

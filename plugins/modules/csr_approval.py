@@ -228,17 +228,14 @@ OPTIONS = Options(
 def main() -> None:
     with ClusterModule(OPTIONS) as module:
         rules = policy(module.params)
-        joining = Joining(module.client(), rules, check_mode=module.check_mode, node_interval=module.params["wait_interval"])
+        joining = Joining(module.client(), rules, node_interval=module.params["wait_interval"])
 
-        def look(*, patient: bool = True) -> list[str]:
+        def look(*, patient: bool) -> list[str]:
             waiting = joining.look(patient=patient)
             module.result.update(joining.result(), waiting=waiting)
             return waiting
 
-        if module.params["wait"] and not module.check_mode:
-            module.waiter(sleep=joining.sleep).until_nothing_missing(look, f"Joining of {len(rules.machines)} machines")
-        else:
-            look(patient=False)
+        module.wait_for(look, f"Joining of {len(rules.machines)} machines", sleep=joining.sleep)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,8 @@ NODE_MARKS = ("/etc/ignition-machine-config-encapsulated.json", "/etc/kubernetes
 """Files only a node's config from the machine config server has: with them first boot ends in a pivot to the release's OS."""
 GENTLE_DELAY = 0.2
 EMERGENCY_SECONDS = 300
+ROOTFS_LIMIT = 64 * 1024 * 1024
+"""The mirror's are small; whoever names a real one shall not fill the sandbox's memory."""
 
 
 @dataclass(frozen=True)
@@ -242,6 +244,7 @@ class LiveSystem:
         self._arguments = Arguments(arguments)
         self._others = others
         self._files: dict[str, bytes] = {}
+        self._rootfs_hash = ""
 
     @classmethod
     def saved(cls, host: Host, boot: dict[str, Any]) -> LiveSystem:
@@ -312,6 +315,7 @@ class LiveSystem:
         if initramfs.architecture != kernel.architecture:
             raise self._panic(f"Kernel panic - not syncing: No working init found (the {initramfs})")
         await host.take(20, 40)
+        self._rootfs_hash = wanted[1] if (wanted := re.search(r"^rootfs-sha256 ([0-9a-f]{64})$", image["header"], re.MULTILINE)) else ""
         if initramfs.build != kernel.build:
             host.console("dracut-initqueue: no modules for this kernel, network never came up")
             raise Hung(f"kernel and initramfs are not of one build ({kernel.build}, {initramfs.build}): no drivers, no network")
@@ -334,12 +338,16 @@ class LiveSystem:
                 )
                 host.console("initrd, or use the coreos.live.rootfs_url kernel parameter to specify an HTTP or TFTP URL to the rootfs.")
                 raise Hung("no root file system: the kernel arguments have no coreos.live.rootfs_url")
-            rootfs = Artefact.of(await self._fetch_root(url))
+            content = await self._fetch_root(url)
             await host.take(60, 120)
+            rootfs = Artefact.of(content)
+            if self._rootfs_hash and rootfs is not None and hashlib.sha256(content).hexdigest() != self._rootfs_hash:
+                host.console("coreos-livepxe-rootfs: sha256 of the rootfs is not the one in the initramfs")
+                rootfs = None if rootfs.build == build else rootfs
         if rootfs is None or rootfs.kind != "rootfs" or rootfs.build != build:
             host.console("coreos-livepxe-rootfs: Couldn't fetch, verify, and unpack rootfs: Check that the URL is correct and")
             host.console("that the rootfs version matches the initramfs.")
-            raise Hung(f"the rootfs ({rootfs or 'no rootfs at all'}) does not match the initramfs of build {build}")
+            raise Hung(f"the rootfs ({rootfs or 'damaged, or no rootfs at all'}) does not match the initramfs of build {build}")
 
     async def _fetch_root(self, url: str) -> bytes:
         """HEAD until it works, then GET; every 5 s without end. The server's certificate is not looked at."""
@@ -348,7 +356,7 @@ class LiveSystem:
             reason = ""
             for method in ("HEAD", "GET"):
                 try:
-                    response = await host.http.request(method, url, verify=False, at_most=4096)
+                    response = await host.http.request(method, url, verify=False, at_most=ROOTFS_LIMIT)
                 except httpx.UnsupportedProtocol as error:
                     raise Hung(f"coreos.live.rootfs_url: {error}") from None
                 except httpx.TransportError as error:

@@ -1,0 +1,314 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The whole way of a machine, with boot service, metadata service and mirror over real sockets."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from sandbox.machines.ignition import data_url
+
+from .conftest import BUILD, DataCentre, artefact, hardware, script
+
+POINTER: dict[str, Any] = {
+    "ignition": {"version": "3.2.0"},
+    "storage": {"files": [{"path": "/etc/mark", "contents": {"source": "data:,here"}}]},
+}
+STAGES = ("fetch", "kargs", "disks", "mount", "files", "umount")
+
+
+async def test_from_power_on_to_its_system(centre: DataCentre) -> None:
+    centre.chain(script(centre.web))
+    centre.userdata(POINTER)
+    await centre.machines.install(hardware())
+    await centre.until(lambda: bool(centre.booted))
+    hostname, config = centre.booted[0]
+    assert hostname == "m0"
+    assert config["storage"]["files"][0]["contents"]["source"] == data_url(b"here")
+    assert centre.events == [("running", f"[{stage}] Ignition status: finished successfully") for stage in STAGES]
+    # The script's report, and afterburn's empty check-in of first boot.
+    assert centre.phoned == ["body=Device+connected+to+DHCP+system&type=provisioning.104.01", ""]
+    assert [a.method for a in centre.web.asked if a.path == "/rootfs"] == ["HEAD", "GET"]
+    assert {a.source for web in (centre.web, centre.boot, centre.metadata) for a in web.asked} == {"127.64.9.1"}
+    assert centre.boot.paths().count("/auto.ipxe") == 2
+    assert "coreos-installer: Install complete." in centre.console()
+    assert "m0 login:" in centre.console()
+    installed = json.loads((centre.folder / "machines/d0/disks/sda.json").read_text())
+    assert (installed["build"], installed["platform"], installed["first_boot"]) == (BUILD, "packet", False)
+
+
+async def test_an_embedded_config_wins_over_userdata(centre: DataCentre) -> None:
+    centre.web.answers["/own.ign"] = json.dumps({"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/embedded"}]}}).encode()
+    centre.chain(script(centre.web, f"coreos.inst.ignition_url={centre.web.url}/own.ign"))
+    centre.userdata(POINTER)
+    await centre.machines.install(hardware())
+    await centre.until(lambda: bool(centre.booted))
+    assert centre.booted[0][1]["storage"]["files"][0]["path"] == "/embedded"
+    assert "/userdata" not in centre.metadata.paths()
+
+
+async def test_platform_metal_reads_no_userdata_and_has_no_serial_console(centre: DataCentre) -> None:
+    centre.chain(script(centre.web, install="coreos.inst.install_dev=/dev/sda"))
+    centre.userdata(POINTER)
+    await centre.machines.install(hardware())
+    await centre.until(lambda: bool(centre.booted))
+    assert centre.booted[0][1].get("storage") is None
+    assert centre.events == []
+    assert "login:" not in centre.console()
+    assert "login:" in centre.screen()
+
+
+async def test_a_node_pivots_once_and_keeps_its_config(centre: DataCentre) -> None:
+    centre.chain(script(centre.web))
+    centre.userdata({**POINTER, "storage": {"files": [{"path": "/etc/kubernetes/kubeconfig", "contents": {"source": "data:,x"}}]}})
+    await centre.machines.install(hardware())
+    await centre.until(lambda: bool(centre.booted))
+    assert centre.boot.paths().count("/auto.ipxe") == 3
+    assert centre.console().count("OS image pivoted") == 1
+    assert len([e for e in centre.events if "[fetch]" in e[1]]) == 1
+
+
+async def test_always_pxe_installs_for_ever(centre: DataCentre) -> None:
+    centre.always_pxe = True
+    centre.chain(script(centre.web))
+    centre.userdata(POINTER)
+    await centre.machines.install(hardware())
+    await centre.until(lambda: len(centre.phoned) >= 3)
+    assert centre.booted == []
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"/kernel": 404}, "No such file or directory"),
+        ({"/kernel": b"<html>no</html>"}, "Exec format error"),
+        ({"/kernel": artefact("kernel", architecture="aarch64")}, "cannot start on an x86_64 machine"),
+        ({"/initramfs": artefact("initramfs", architecture="aarch64")}, "No working init"),
+        ({"/initramfs": artefact("initramfs", build="1.2.3")}, "not of one build"),
+        ({"/initramfs": artefact("rootfs")}, "no initramfs was loaded"),
+        ({"/rootfs": artefact("rootfs", build="1.2.3")}, "does not match the initramfs"),
+        ({"/rootfs": b"<html>login</html>"}, "no rootfs at all"),
+    ],
+)
+async def test_wrong_artefacts_hang(centre: DataCentre, change: dict[str, Any], reason: str) -> None:
+    centre.chain(script(centre.web))
+    centre.web.answers.update(change)
+    await centre.machines.install(hardware())
+    await centre.until(lambda: any(state == "failed" for state, _ in centre.events))
+    assert reason in centre.events[-1][1]
+    assert centre.events[-1][1].startswith("[sandbox] the machine hangs: ")
+    assert centre.booted == []
+
+
+@pytest.mark.parametrize(
+    ("install", "reason"),
+    [
+        ("coreos.inst.install_dev=/dev/nvme0n1", "this machine has /dev/sda, /dev/sdb"),
+        ("", "neither coreos.inst.install_dev"),
+        ("coreos.inst.install_dev=/dev/sda coreos.inst.skip_reboot", "skip_reboot"),
+        ("coreos.inst.install_dev=/dev/sda coreos.inst.ignition_url=ftp://x/y", "scheme"),
+    ],
+)
+async def test_wrong_install_arguments_hang(centre: DataCentre, install: str, reason: str) -> None:
+    centre.chain(script(centre.web, install=install))
+    await centre.machines.install(hardware())
+    await centre.until(lambda: any(state == "failed" for state, _ in centre.events))
+    assert reason in centre.events[-1][1]
+
+
+async def test_no_rootfs_argument(centre: DataCentre) -> None:
+    centre.chain(script(centre.web).replace("coreos.live.rootfs_url", "coreos.live.rootfs"))
+    await centre.machines.install(hardware())
+    await centre.until(lambda: bool(centre.events))
+    assert "coreos.live.rootfs_url" in centre.events[-1][1]
+
+
+async def test_rootfs_as_second_initrd(centre: DataCentre) -> None:
+    text = script(centre.web).replace(f"coreos.live.rootfs_url={centre.web.url}/rootfs ", "")
+    centre.chain(text.replace("boot\n", f"initrd {centre.web.url}/rootfs\nboot\n"))
+    centre.userdata(POINTER)
+    await centre.machines.install(hardware())
+    await centre.until(lambda: bool(centre.booted))
+
+
+async def test_a_missing_rootfs_is_waited_for(centre: DataCentre) -> None:
+    centre.chain(script(centre.web))
+    centre.userdata(POINTER)
+    del centre.web.answers["/rootfs"]
+    await centre.machines.install(hardware())
+    await centre.until(lambda: bool(centre.events))
+    assert centre.events == [("running", f"[live] rootfs not there yet, tried again for ever: {centre.web.url}/rootfs: HTTP 404")]
+    centre.web.answers["/rootfs"] = artefact("rootfs")
+    await centre.until(lambda: bool(centre.booted))
+
+
+async def test_uefi_needs_the_initrd_named_on_the_command_line(centre: DataCentre) -> None:
+    centre.web.answers = {f"/{kind}": artefact(kind, architecture="aarch64") for kind in ("kernel", "initramfs", "rootfs")}
+    centre.chain(script(centre.web).replace("initrd=main ", "").replace("ttyS1", "ttyAMA0"))
+    await centre.machines.install(hardware(architecture="aarch64", plan="c3.large.arm64"))
+    await centre.until(lambda: bool(centre.events))
+    assert "initrd=main" in centre.events[-1][1]
+
+
+@pytest.mark.parametrize(
+    ("user_script", "reason"),
+    [
+        ("#!ipxe\nfrobnicate\n", "Exec format error"),
+        ("#!ipxe\nshell\n", "iPXE shell"),
+        ("#!ipxe\nprompt Press a key\n", "waits for a key"),
+        ("#!ipxe\nexit\n", "ended without booting anything"),
+        ("#!ipxe\npoweroff\n", "switched the machine off"),
+        ("echo no first line\n", "Exec format error"),
+        ("#!ipxe\nkernel http://nowhere.metal.test/kernel\n", "No such DNS name"),
+    ],
+)
+async def test_scripts_that_lead_nowhere(centre: DataCentre, user_script: str, reason: str) -> None:
+    centre.chain(user_script)
+    await centre.machines.install(hardware())
+    await centre.until(lambda: any(state == "failed" for state, _ in centre.events))
+    assert reason in centre.events[-1][1]
+    assert centre.phoned == ["body=Device+connected+to+DHCP+system&type=provisioning.104.01"]
+
+
+@pytest.mark.parametrize("userdata", [None, b"#cloud-config\n{}\n", {"ignition": {"version": "2.2.0"}}, b"{"])
+async def test_a_pointer_that_is_none_loops_through_the_emergency_shell(centre: DataCentre, userdata: Any) -> None:
+    centre.chain(script(centre.web))
+    if userdata is not None:
+        centre.userdata(userdata)
+    await centre.machines.install(hardware())
+    await centre.until(lambda: len(centre.events) >= 2)
+    assert all(state == "failed" and message.startswith("[fetch] Ignition error: ") for state, message in centre.events)
+    assert "Press Enter for emergency shell or wait 5 minutes for reboot." in centre.console()
+    # A right pointer, put there meanwhile, ends the loop.
+    centre.userdata(POINTER)
+    await centre.until(lambda: bool(centre.booted))
+
+
+def old_system(centre: DataCentre, drive: str) -> None:
+    disks = centre.folder / "machines" / "d0" / "disks"
+    disks.mkdir(parents=True, exist_ok=True)
+    (disks / f"{drive}.json").write_text(json.dumps({"system": "rhcos", "label": "boot", "build": "old"}))
+
+
+async def test_a_stale_disk_breaks_first_boot(centre: DataCentre) -> None:
+    centre.chain(script(centre.web))
+    centre.userdata(POINTER)
+    old_system(centre, "sdb")
+    await centre.machines.install(hardware())
+    await centre.until(lambda: bool(centre.events))
+    assert "found multiple filesystems with label boot: /dev/sda /dev/sdb" in centre.events[0][1]
+    assert centre.booted == []
+
+
+LIVE = "ignition.firstboot ignition.platform.id=metal ignition.config.url={}/live.ign"
+WIPE_UNIT = (
+    "[Unit]\nBefore=coreos-installer.service\n[Service]\nExecStart=/bin/sh -c 'for d in $(lsblk -dno NAME); do wipefs -a /dev/$d; done'\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("unit", "wiped"),
+    [
+        ({"name": "wipe.service", "enabled": True, "contents": WIPE_UNIT}, True),
+        ({"name": "wipe.service", "contents": WIPE_UNIT}, False),
+        ({"name": "wipe.service", "enabled": True, "contents": WIPE_UNIT.replace("Before=", "After=")}, False),
+    ],
+)
+async def test_a_live_config_wipes_the_other_disks(centre: DataCentre, unit: dict[str, Any], wiped: bool) -> None:
+    centre.chain(script(centre.web, LIVE.format(centre.web.url)))
+    centre.userdata(POINTER)
+    centre.web.answers["/live.ign"] = json.dumps({"ignition": {"version": "3.2.0"}, "systemd": {"units": [unit]}}).encode()
+    old_system(centre, "sdb")
+    await centre.machines.install(hardware())
+    await centre.until(lambda: bool(centre.booted) or any(state == "failed" for state, _ in centre.events))
+    assert bool(centre.booted) is wiped
+
+
+@pytest.mark.parametrize("missing", ["ignition.firstboot", "ignition.platform.id=metal"])
+async def test_a_live_config_needs_both_arguments(centre: DataCentre, missing: str) -> None:
+    centre.chain(script(centre.web, LIVE.format(centre.web.url).replace(missing, "")))
+    centre.userdata(POINTER)
+    await centre.machines.install(hardware())
+    await centre.until(lambda: bool(centre.booted))
+    assert "/live.ign" not in centre.web.paths()
+    assert "ignition.config.url does nothing" in centre.screen()
+
+
+async def test_installer_files_choose_device_and_console(centre: DataCentre) -> None:
+    options = "dest-device: /dev/sdb\nplatform: packet\n"
+    files = [{"path": "/etc/coreos/installer.d/10-own.yaml", "contents": {"source": data_url(options.encode())}}]
+    centre.web.answers["/live.ign"] = json.dumps({"ignition": {"version": "3.2.0"}, "storage": {"files": files}}).encode()
+    centre.chain(script(centre.web, LIVE.format(centre.web.url), install=""))
+    centre.userdata(POINTER)
+    await centre.machines.install(hardware())
+    await centre.until(lambda: bool(centre.booted))
+    assert (centre.folder / "machines/d0/disks/sdb.json").exists()
+    assert not (centre.folder / "machines/d0/disks/sda.json").exists()
+
+
+async def test_a_mistyped_installer_file_stops_the_install(centre: DataCentre) -> None:
+    files = [{"path": "/etc/coreos/installer.d/10-own.yaml", "contents": {"source": "data:,dest_device:%20/dev/sda"}}]
+    centre.web.answers["/live.ign"] = json.dumps({"ignition": {"version": "3.2.0"}, "storage": {"files": files}}).encode()
+    centre.chain(script(centre.web, LIVE.format(centre.web.url)))
+    await centre.machines.install(hardware())
+    await centre.until(lambda: bool(centre.events))
+    assert "unknown field dest_device" in centre.events[-1][1]
+
+
+async def test_power_reboot_reinstall_rescue_remove(centre: DataCentre) -> None:
+    centre.chain(script(centre.web))
+    centre.userdata(POINTER)
+    machine = hardware()
+    await centre.machines.install(machine)
+    await centre.until(lambda: len(centre.booted) == 1)
+    await centre.machines.power_off("d0")
+    await centre.machines.power_on("d0", hw=machine)
+    await centre.until(lambda: len(centre.booted) == 2)
+    await centre.machines.reboot("d0")
+    await centre.until(lambda: len(centre.booted) == 3)
+    assert len(centre.events) == len(STAGES)
+    await centre.machines.rescue(machine)
+    await centre.until(lambda: centre.phoned[-1:] == [""] and len(centre.phoned) == 3)
+    await centre.machines.reboot("d0")
+    await centre.until(lambda: len(centre.booted) == 4)
+    centre.chain(script(centre.web))
+    await centre.machines.reinstall(machine, keep_disks=False)
+    await centre.until(lambda: len(centre.booted) == 5)
+    assert len(centre.events) == 2 * len(STAGES)
+    await centre.machines.remove("d0")
+    assert not (centre.folder / "machines/d0").exists()
+    await centre.machines.remove("d0")
+
+
+@pytest.mark.parametrize("stage", ["script", "live", "first boot", "system"])
+async def test_a_killed_sandbox_goes_on_where_it_was(centre: DataCentre, stage: str) -> None:
+    """Cancelling all tasks without any word is what kill -9 does to machines, whose folders are all that is left."""
+    centre.chain(script(centre.web))
+    if stage != "first boot":
+        centre.userdata(POINTER)
+    if stage == "script":
+        centre.web.answers["/boot.ipxe"] = b"#!ipxe\n:again\ngoto again\n"
+    if stage == "live":
+        del centre.web.answers["/rootfs"]
+    await centre.machines.install(hardware())
+    await centre.until(
+        {
+            "script": lambda: bool(centre.phoned),
+            "live": lambda: bool(centre.events),
+            "first boot": lambda: bool(centre.events),
+            "system": lambda: bool(centre.booted),
+        }[stage]
+    )
+    await centre.machines.close()
+    centre.booted.clear()
+    centre.web.answers["/boot.ipxe"] = script(centre.web).encode()
+    centre.web.answers["/rootfs"] = artefact("rootfs")
+    centre.userdata(POINTER)
+    centre.machines = centre.new_machines()
+    await centre.machines.restore(hardware())
+    await centre.until(lambda: bool(centre.booted))
+    assert len(centre.booted) == 1

@@ -1,0 +1,478 @@
+"""Certificate requests for tests: what a kubelet sends, and everything odd or hostile that could be sent in its place.
+
+Well-formed ones are made with the `cryptography` library; what no library writes is put together from DER by hand and then signed, so that
+the signature is never what gives a hostile request away.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import ipaddress
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
+
+CLIENT = "kubernetes.io/kube-apiserver-client-kubelet"
+SERVING = "kubernetes.io/kubelet-serving"
+BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
+GROUPS = ["system:serviceaccounts:openshift-machine-config-operator", "system:serviceaccounts", "system:authenticated"]
+NODE_GROUPS = ["system:nodes", "system:authenticated"]
+CLIENT_USAGES = ["digital signature", "client auth"]
+SERVING_USAGES = ["digital signature", "server auth"]
+
+WORKER, OTHER, MASTER = "worker-0.demo.metal.test", "worker-1.demo.metal.test", "control-plane-0.demo.metal.test"
+ADDRESS, PRIVATE, OTHER_ADDRESS, VIRTUAL, SIX = "127.64.0.9", "10.66.0.9", "127.64.0.10", "127.64.0.200", "2604:1380::9"
+CREATED, FILED = "2026-03-01T12:00:00Z", "2026-03-01T12:25:00Z"
+
+Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
+
+
+@functools.cache
+def key(name: str = "worker-0", kind: str = "P-256") -> Key:
+    """A key by name, made once; of two names two keys."""
+    if kind == "ed25519":
+        return ed25519.Ed25519PrivateKey.generate()
+    if kind.startswith("RSA"):
+        return rsa.generate_private_key(65537, int(kind[3:]))
+    return ec.generate_private_key({"P-256": ec.SECP256R1(), "P-384": ec.SECP384R1(), "K-256": ec.SECP256K1()}[kind])
+
+
+def made(
+    common_name: str | None = f"system:node:{WORKER}",
+    organizations: Iterable[str] = ("system:nodes",),
+    names: Iterable[x509.GeneralName] = (),
+    *,
+    signed_with: Key | None = None,
+    further: Iterable[x509.NameAttribute[str]] = (),
+    extensions: Iterable[x509.ExtensionType] = (),
+    attributes: Iterable[tuple[str, bytes]] = (),
+) -> bytes:
+    """A request the library can write, as PEM."""
+    subject = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, text) for text in organizations]
+    if common_name is not None:
+        subject.append(x509.NameAttribute(NameOID.COMMON_NAME, common_name))
+    builder = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([*subject, *further]))
+    names = list(names)
+    if names:
+        builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+    for extension in extensions:
+        builder = builder.add_extension(extension, critical=False)
+    for oid, value in attributes:
+        builder = builder.add_attribute(ObjectIdentifier(oid), value)
+    signer = signed_with or key()
+    return builder.sign(signer, None if isinstance(signer, ed25519.Ed25519PrivateKey) else hashes.SHA256()).public_bytes(
+        serialization.Encoding.PEM
+    )
+
+
+def dns(*names: str) -> list[x509.GeneralName]:
+    return [x509.DNSName(name) for name in names]
+
+
+def ips(*addresses: str) -> list[x509.GeneralName]:
+    return [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
+
+
+# --- DER by hand ---------------------------------------------------------------------------------------------------------------
+
+
+def tlv(tag: int, *contents: bytes) -> bytes:
+    content = b"".join(contents)
+    size = len(content)
+    if size < 0x80:
+        return bytes([tag, size]) + content
+    octets = size.to_bytes((size.bit_length() + 7) // 8, "big")
+    return bytes([tag, 0x80 | len(octets)]) + octets + content
+
+
+def oid(dotted: str) -> bytes:
+    first, second, *rest = (int(part) for part in dotted.split("."))
+    out = bytes([first * 40 + second])
+    for part in rest:
+        groups = [part & 0x7F]
+        while part := part >> 7:
+            groups.append(part & 0x7F | 0x80)
+        out += bytes(reversed(groups))
+    return tlv(0x06, out)
+
+
+def name_part(dotted: str, text: bytes, kind: int = 0x0C) -> bytes:
+    return tlv(0x31, tlv(0x30, oid(dotted), tlv(kind, text)))
+
+
+def subject(common_name: str = f"system:node:{WORKER}", organization: str = "system:nodes") -> bytes:
+    return tlv(0x30, name_part("2.5.4.10", organization.encode()), name_part("2.5.4.3", common_name.encode()))
+
+
+def alternative_names(*names: bytes) -> bytes:
+    """One subjectAltName extension."""
+    return tlv(0x30, oid("2.5.29.17"), tlv(0x04, tlv(0x30, *names)))
+
+
+def extension_request(*extensions: bytes, dotted: str = "1.2.840.113549.1.9.14") -> bytes:
+    return tlv(0x30, oid(dotted), tlv(0x31, tlv(0x30, *extensions)))
+
+
+def by_hand(
+    *attributes: bytes,
+    named: bytes | None = None,
+    version: bytes = b"\x00",
+    after: bytes = b"",
+    before_signing: bytes = b"",
+    valid: bool = True,
+) -> bytes:
+    """DER of a request with these attributes, signed with the worker's key."""
+    private = key()
+    assert isinstance(private, ec.EllipticCurvePrivateKey)
+    public = private.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    info = tlv(0x30, tlv(0x02, version), named or subject(), public, tlv(0xA0, *attributes), before_signing)
+    signature = private.sign(info if valid else info + b"x", ec.ECDSA(hashes.SHA256()))
+    return tlv(0x30, info, tlv(0x30, oid("1.2.840.10045.4.3.2")), tlv(0x03, b"\x00", signature)) + after
+
+
+def pem(der: bytes, *, label: str = "CERTIFICATE REQUEST", width: int = 64, newline: str = "\n") -> bytes:
+    text = base64.b64encode(der).decode()
+    lines = [text[start : start + width] for start in range(0, len(text), width)]
+    return newline.join([f"-----BEGIN {label}-----", *lines, f"-----END {label}-----", ""]).encode()
+
+
+def der_of(text: bytes) -> bytes:
+    return x509.load_pem_x509_csr(text).public_bytes(serialization.Encoding.DER)
+
+
+# --- objects as the API server gives them ---------------------------------------------------------------------------------------
+
+
+def client(content: bytes | None = None, /, **changes: Any) -> dict[str, Any]:
+    """A client request as the API server lists it; `changes` replace fields of its spec, `name` and `filed` of its metadata."""
+    return _object(content if content is not None else made(), (CLIENT, BOOTSTRAPPER, GROUPS, CLIENT_USAGES), changes)
+
+
+def serving(content: bytes | None = None, /, **changes: Any) -> dict[str, Any]:
+    """A serving request as the API server lists it."""
+    given = content if content is not None else made(names=dns(WORKER) + ips(ADDRESS))
+    return _object(given, (SERVING, f"system:node:{WORKER}", NODE_GROUPS, SERVING_USAGES), changes)
+
+
+def _object(request: bytes, by: tuple[str, str, list[str], list[str]], changes: dict[str, Any]) -> dict[str, Any]:
+    signer, username, groups, usages = by
+    name = changes.pop("name", "csr-abcde")
+    metadata = {
+        "name": name,
+        "uid": f"uid-{name}",
+        "resourceVersion": changes.pop("version", "100"),
+        "creationTimestamp": changes.pop("filed", FILED),
+    }
+    status = changes.pop("status", {})
+    spec = {"request": base64.b64encode(request).decode(), "signerName": signer, "username": username, "groups": groups, "usages": usages}
+    return {"metadata": metadata, "spec": {**spec, **changes}, "status": status}
+
+
+def answered(obj: dict[str, Any], *, at: str = FILED, issued: bool = True) -> dict[str, Any]:
+    """The same request, approved."""
+    status: dict[str, Any] = {"conditions": [{"type": "Approved", "status": "True", "reason": "x", "lastUpdateTime": at}]}
+    if issued:
+        status["certificate"] = "bm8="
+    return {**obj, "status": status}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One odd or hostile request and a word its reason has to have. `nodes`: which Nodes exist."""
+
+    title: str
+    obj: Callable[[], Any]
+    word: str
+    nodes: tuple[str, ...] = ()
+
+
+def _old_digest() -> bytes:
+    """A request with a good signature over an outdated digest."""
+    private = key("rsa", "RSA2048")
+    assert isinstance(private, rsa.RSAPrivateKey)
+    public = private.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    info = tlv(0x30, tlv(0x02, b"\x00"), subject(), public, tlv(0xA0))
+    signature = private.sign(info, padding.PKCS1v15(), hashes.SHA1())  # noqa: S303 - it is what has to be refused
+    return tlv(0x30, info, tlv(0x30, oid("1.2.840.113549.1.1.5"), tlv(0x05)), tlv(0x03, b"\x00", signature))
+
+
+SAN_WORKER = tlv(0x82, WORKER.encode())
+SAN_OTHER = tlv(0x82, OTHER.encode())
+LONG_LENGTH = b"\x30\x84\x00\x00"
+
+
+def _spare_bits() -> bytes:
+    """Base64 whose last character has bits that mean nothing: two texts for one DER."""
+    text = made(names=dns(WORKER))
+    for padding_size in range(3):
+        der = by_hand(extension_request(alternative_names(SAN_WORKER, *[tlv(0x82, b"a" * padding_size)] * bool(padding_size))))
+        text = pem(der)
+        if b"=\n" in text:
+            break
+    position = text.index(b"=") - 1
+    alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    return text[:position] + bytes([alphabet[alphabet.index(text[position]) | 1]]) + text[position + 1 :]
+
+
+CASES = [
+    # Who asks, through which signer, for what use.
+    Case("an administrator files a node's client request", lambda: client(username="system:admin"), "filed by"),
+    Case("another service account", lambda: client(username="system:serviceaccount:default:default"), "filed by"),
+    Case("a requestor that only begins alike", lambda: client(username=BOOTSTRAPPER + "x"), "filed by"),
+    Case("one group more", lambda: client(groups=[*GROUPS, "system:masters"]), "groups"),
+    Case("one group less", lambda: client(groups=GROUPS[:2]), "groups"),
+    Case("a group twice", lambda: client(groups=[*GROUPS, GROUPS[0]]), "groups"),
+    Case("no groups", lambda: client(groups=None), "groups"),
+    Case("usage server auth in a client request", lambda: client(usages=SERVING_USAGES), "usages"),
+    Case("one usage more", lambda: client(usages=[*CLIENT_USAGES, "cert sign"]), "usages"),
+    Case("a usage twice", lambda: client(usages=[*CLIENT_USAGES, "client auth"]), "usages"),
+    Case("usages that are no list", lambda: client(usages="client auth"), "usages"),
+    Case("both uses in a serving request", lambda: serving(usages=[*SERVING_USAGES, "client auth"]), "usages", (WORKER,)),
+    # Whose name.
+    Case("a made-up node", lambda: client(made("system:node:stranger.demo.metal.test")), "no expected machine"),
+    Case("a control plane's name", lambda: client(made(f"system:node:{MASTER}")), "no expected machine"),
+    Case("a name in other case", lambda: client(made("system:node:Worker-0.demo.metal.test")), "not written as"),
+    Case("a name with a final dot", lambda: client(made(f"system:node:{WORKER}.")), "not written as"),
+    Case("a name with a space", lambda: client(made(f"system:node:{WORKER} ")), "not written as"),
+    Case("the short name", lambda: client(made("system:node:worker-0")), "short name"),
+    Case("a letter from another alphabet", lambda: client(made("system:node:wоrker-0.demo.metal.test")), "no expected machine"),  # noqa: RUF001
+    Case("a terminal's control sequence as a name", lambda: client(made("system:node:\x1b[2Kworker-0")), r"\\x1b"),
+    Case("an empty node name", lambda: client(made("system:node:")), "no expected machine"),
+    Case("no common name", lambda: client(made(None)), "common name"),
+    Case(
+        "two common names", lambda: client(made(further=[x509.NameAttribute(NameOID.COMMON_NAME, f"system:node:{MASTER}")])), "common name"
+    ),
+    Case("an administrator's common name", lambda: client(made("system:admin")), "common name"),
+    Case("organization system:masters", lambda: client(made(organizations=["system:masters"])), "organization"),
+    Case("a second organization", lambda: client(made(organizations=["system:nodes", "system:masters"])), "organization"),
+    Case("no organization", lambda: client(made(organizations=[])), "organization"),
+    Case("an organizational unit", lambda: client(made(further=[x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, "x")])), "more than"),
+    Case("the node exists", client, "has joined already", (WORKER,)),
+    Case("filed before the machine was made", lambda: client(filed="2026-03-01T11:00:00Z"), "before the machine"),
+    Case("filed after the window", lambda: client(filed="2026-03-01T15:00:00Z"), "window"),
+    Case("no time of filing", lambda: client(filed=None), "when it was filed"),
+    # Alternative names.
+    Case("a client certificate with a name", lambda: client(made(names=dns(WORKER))), "no alternative names"),
+    Case("a client certificate with an address", lambda: client(made(names=ips(ADDRESS))), "no alternative names"),
+    Case("serving without a name", lambda: serving(made()), "at least one", (WORKER,)),
+    Case(
+        "serving for the address of another machine",
+        lambda: serving(made(names=dns(WORKER) + ips(OTHER_ADDRESS))),
+        OTHER_ADDRESS,
+        (WORKER,),
+    ),
+    Case(
+        "serving for a foreign address among good ones",
+        lambda: serving(made(names=ips(ADDRESS, "198.51.100.1"))),
+        "198.51.100.1",
+        (WORKER,),
+    ),
+    Case("serving for loopback", lambda: serving(made(names=ips("127.0.0.1"))), "127.0.0.1", (WORKER,)),
+    Case("serving for the name of another machine", lambda: serving(made(names=dns(WORKER, OTHER))), OTHER, (WORKER,)),
+    Case("serving for the API's name", lambda: serving(made(names=dns("api-int.demo.metal.test"))), "api-int", (WORKER,)),
+    Case("serving for a wildcard", lambda: serving(made(names=dns("*.demo.metal.test"))), "\\*.demo", (WORKER,)),
+    Case("serving for the name in other case", lambda: serving(made(names=dns(WORKER.upper()))), "WORKER", (WORKER,)),
+    Case("serving for the short name", lambda: serving(made(names=dns("worker-0"))), "worker-0", (WORKER,)),
+    Case("serving with an e-mail address", lambda: serving(made(names=[*dns(WORKER), x509.RFC822Name("a@b.test")])), "e-mail", (WORKER,)),
+    Case(
+        "serving with a URI",
+        lambda: serving(made(names=[*dns(WORKER), x509.UniformResourceIdentifier("spiffe://x/y")])),
+        "URI",
+        (WORKER,),
+    ),
+    Case(
+        "serving with a directory name",
+        lambda: serving(made(names=[x509.DirectoryName(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "x")]))])),
+        "directory",
+        (WORKER,),
+    ),
+    Case("serving filed by another node", lambda: serving(username=f"system:node:{OTHER}"), "was filed by", (WORKER, OTHER)),
+    Case("two machines swap names", lambda: serving(made(names=dns(WORKER) + ips(OTHER_ADDRESS))), "none of", (WORKER, OTHER)),
+    Case("serving filed by the bootstrapper", lambda: serving(username=BOOTSTRAPPER, groups=GROUPS), "filed by", (WORKER,)),
+    Case("serving without the nodes' group", lambda: serving(groups=["system:authenticated"]), "groups", (WORKER,)),
+    Case(
+        "serving for a node nobody expects",
+        lambda: serving(made(f"system:node:{MASTER}", names=dns(MASTER)), username=f"system:node:{MASTER}"),
+        "no expected",
+        (MASTER,),
+    ),
+    Case(
+        "an IPv4 address in IPv6 spelling",
+        lambda: serving(pem(by_hand(extension_request(alternative_names(tlv(0x87, b"\x00" * 10 + b"\xff\xff" + bytes([127, 64, 0, 9]))))))),
+        "as an IPv6 one",
+        (WORKER,),
+    ),
+    Case(
+        "an address of five bytes",
+        lambda: serving(pem(by_hand(extension_request(alternative_names(tlv(0x87, b"\x7f\x40\x00\x09\x00")))))),
+        "5 bytes",
+        (WORKER,),
+    ),
+    Case(
+        "an address with a mask",
+        lambda: serving(pem(by_hand(extension_request(alternative_names(tlv(0x87, bytes(8))))))),
+        "8 bytes",
+        (WORKER,),
+    ),
+    Case(
+        "a name that is not ASCII",
+        lambda: serving(pem(by_hand(extension_request(alternative_names(tlv(0x82, b"w\xf6rker")))))),
+        "ASCII",
+        (WORKER,),
+    ),
+    Case("a name twice", lambda: serving(pem(by_hand(extension_request(alternative_names(SAN_WORKER, SAN_WORKER))))), "twice", (WORKER,)),
+    Case("an empty list of names", lambda: serving(pem(by_hand(extension_request(alternative_names())))), "empty", (WORKER,)),
+    # What is judged must be what is signed: attributes and extensions.
+    Case(
+        "two subjectAltName extensions",
+        lambda: serving(pem(by_hand(extension_request(alternative_names(SAN_WORKER), alternative_names(SAN_OTHER))))),
+        "more than one extension",
+        (WORKER,),
+    ),
+    Case(
+        "two extension requests",
+        lambda: serving(pem(by_hand(extension_request(alternative_names(SAN_WORKER)), extension_request(alternative_names(SAN_OTHER))))),
+        "more than one attribute",
+        (WORKER,),
+    ),
+    Case(
+        "names hidden in Microsoft's extension request",
+        lambda: client(pem(by_hand(extension_request(alternative_names(SAN_OTHER), dotted="1.3.6.1.4.1.311.2.1.14")))),
+        "not the standard",
+    ),
+    Case(
+        "a second value in the extension request",
+        lambda: serving(
+            pem(
+                by_hand(
+                    tlv(
+                        0x30,
+                        oid("1.2.840.113549.1.9.14"),
+                        tlv(0x31, tlv(0x30, alternative_names(SAN_WORKER)), tlv(0x30, alternative_names(SAN_OTHER))),
+                    )
+                )
+            )
+        ),
+        "too many",
+        (WORKER,),
+    ),
+    Case("a challenge password", lambda: client(made(attributes=[("1.2.840.113549.1.9.7", b"secret")])), "not the standard"),
+    Case("asks to be an authority", lambda: client(made(extensions=[x509.BasicConstraints(ca=True, path_length=None)])), "other than"),
+    Case(
+        "asks for a use of the key",
+        lambda: serving(made(names=dns(WORKER), extensions=[x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])])),
+        "more than one extension",
+        (WORKER,),
+    ),
+    Case("an empty extension request", lambda: client(pem(by_hand(extension_request()))), "too early"),
+    # PEM.
+    Case("no request", lambda: client(request=""), "holds no request"),
+    Case("a request that is no text", lambda: client(request=7), "holds no request"),
+    Case("no base64", lambda: client(request="%%%"), "not base64"),
+    Case("a PEM with two requests", lambda: client(made() + made(f"system:node:{MASTER}")), "2 PEM blocks"),
+    Case("a request behind a certificate block", lambda: client(pem(b"x", label="CERTIFICATE") + made()), "2 PEM blocks"),
+    Case("words before the block", lambda: client(b"hello\n" + made()), "one clean PEM"),
+    Case("words behind the block", lambda: client(made() + b"hello\n"), "one clean PEM"),
+    Case(
+        "a header inside the block",
+        lambda: client(made().replace(b"REQUEST-----\n", b"REQUEST-----\nProc-Type: 4\n\n", 1)),
+        "one clean PEM",
+    ),
+    Case("the old label", lambda: client(pem(der_of(made()), label="NEW CERTIFICATE REQUEST")), "one clean PEM"),
+    Case("lines of another width", lambda: client(pem(der_of(made()), width=60)), "canonical"),
+    Case("other line ends", lambda: client(pem(der_of(made()), newline="\r\n")), "one clean PEM"),
+    Case("spare bits in the base64", lambda: serving(_spare_bits()), "canonical", (WORKER,)),
+    Case("a null byte behind", lambda: client(made() + b"\x00"), "one clean PEM"),
+    Case("a huge request", lambda: client(made() + b"\n" * 20000), "bytes, a kubelet"),
+    # DER.
+    Case("bytes behind the DER", lambda: client(pem(by_hand(after=b"\x00\x00"))), "too many"),
+    Case("bytes behind the attributes", lambda: client(pem(by_hand(before_signing=tlv(0x05)))), "too many"),
+    Case("cut off in the middle", lambda: client(pem(der_of(made())[:-20])), "cut off"),
+    Case("a length in long form", lambda: client(pem(LONG_LENGTH + len(by_hand()[3:]).to_bytes(2, "big") + by_hand()[3:])), "as DER wants"),
+    Case("version 2", lambda: client(pem(by_hand(version=b"\x01"))), "version"),
+    Case("version 4 billion", lambda: client(pem(by_hand(version=b"\x00\xff\xff\xff\xff"))), "version"),
+    Case("no DER at all", lambda: client(pem(b"hello world")), "tag"),
+    Case("nothing in the block", lambda: client(pem(b"")), "one clean PEM"),
+    Case(
+        "organization and name in one set",
+        lambda: client(
+            pem(
+                by_hand(
+                    named=tlv(
+                        0x30,
+                        tlv(
+                            0x31,
+                            tlv(0x30, oid("2.5.4.10"), tlv(0x0C, b"system:nodes")),
+                            tlv(0x30, oid("2.5.4.3"), tlv(0x0C, f"system:node:{WORKER}".encode())),
+                        ),
+                    )
+                )
+            )
+        ),
+        "too many",
+    ),
+    Case(
+        "a name in a wide string",
+        lambda: client(
+            pem(
+                by_hand(
+                    named=tlv(
+                        0x30,
+                        name_part("2.5.4.10", b"system:nodes"),
+                        name_part("2.5.4.3", f"system:node:{WORKER}".encode("utf-16-be"), 0x1E),
+                    )
+                )
+            )
+        ),
+        "string type",
+    ),
+    Case(
+        "a name in an old string",
+        lambda: client(
+            pem(
+                by_hand(
+                    named=tlv(0x30, name_part("2.5.4.10", b"system:nodes"), name_part("2.5.4.3", f"system:node:{WORKER}".encode(), 0x14))
+                )
+            )
+        ),
+        "string type",
+    ),
+    Case(
+        "a null byte in the name",
+        lambda: client(pem(by_hand(named=subject(f"system:node:{WORKER}\x00.evil.test")))),
+        "no expected machine|cannot be read",
+    ),
+    Case(
+        "a printable string that is not",
+        lambda: client(
+            pem(
+                by_hand(
+                    named=tlv(
+                        0x30, name_part("2.5.4.10", b"system:nodes", 0x13), name_part("2.5.4.3", f"system:node:{WORKER}*".encode(), 0x13)
+                    )
+                )
+            )
+        ),
+        "PrintableString",
+    ),
+    # Keys and signatures.
+    Case("RSA with 1024 bits", lambda: client(made(signed_with=key("short", "RSA1024"))), "1024 bits"),
+    Case("P-384", lambda: client(made(signed_with=key("a", "P-384"))), "secp384r1"),
+    Case("secp256k1", lambda: client(made(signed_with=key("a", "K-256"))), "secp256k1"),
+    Case("Ed25519", lambda: client(made(signed_with=key("a", "ed25519"))), "neither"),
+    Case("signed by somebody else", lambda: client(pem(by_hand(valid=False))), "signature"),
+    Case("RSA with SHA-1", lambda: client(pem(_old_digest())), "signature"),
+    # Objects no API server would send.
+    Case("no object", lambda: None, "ignored: signer"),
+    Case("a list", list, "ignored: signer"),
+    Case("metadata is null", lambda: {**client(), "metadata": None}, "when it was filed"),
+    Case("spec is a list", lambda: {**client(), "spec": []}, "ignored: signer"),
+    Case("groups with a number", lambda: client(groups=[*GROUPS[:2], 7]), "groups"),
+    Case("usages with an object", lambda: client(usages=["digital signature", {"a": "b"}]), "usages"),
+]

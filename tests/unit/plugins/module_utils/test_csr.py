@@ -1,0 +1,246 @@
+"""Decisions on certificate requests: what a kubelet sends is approved, and nothing that only looks like it."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import (
+    Policy,
+    Verdict,
+    assess,
+    decide,
+    missing,
+    node_state,
+    policy,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+
+from . import csr_cases as cases
+from .csr_cases import ADDRESS, CASES, FILED, OTHER, PRIVATE, SIX, VIRTUAL, WORKER, answered, client, dns, ips, key, made, serving
+
+NOW = datetime(2026, 3, 1, 12, 25, 1, tzinfo=UTC)
+
+
+def rules(**changes: Any) -> Policy:
+    machines = [
+        {"name": WORKER, "addresses": [ADDRESS, PRIVATE, SIX], "created_at": cases.CREATED},
+        {"name": OTHER, "addresses": [cases.OTHER_ADDRESS], "created_at": cases.CREATED},
+    ]
+    options = {"machines": machines, "additional_addresses": [VIRTUAL], "window": 7200, "second_key_after": 60, "pending_limit": None}
+    return policy({**options, **changes})
+
+
+def judged(*objects: Any, nodes: tuple[str, ...] = (), now: datetime = NOW, **changes: Any) -> list[Verdict]:
+    given = rules(**changes)
+    return decide([assess(obj, given) for obj in objects], given, nodes, now)
+
+
+def decision(verdict: Verdict) -> str:
+    return f"{verdict.decision}: {verdict.reason}"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
+def test_odd_and_hostile_requests_stay_pending_with_their_reason(case: cases.Case) -> None:
+    (verdict,) = judged(case.obj(), nodes=case.nodes)
+    assert verdict.decision == ("ignore" if case.word.startswith("ignored: ") else "refuse"), decision(verdict)
+    assert re.search(case.word.removeprefix("ignored: "), verdict.reason), verdict.reason
+    assert verdict.reason.isprintable()
+
+
+def test_the_table_is_as_long_as_it_is_meant_to_be() -> None:
+    assert len(CASES) >= 100
+    assert len({case.title for case in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize(
+    ("obj", "nodes"),
+    [
+        (client, ()),
+        (lambda: client(usages=["client auth", "key encipherment", "digital signature"]), ()),
+        (lambda: client(made(signed_with=key("rsa", "RSA2048"))), ()),
+        (lambda: client(groups=list(reversed(cases.GROUPS))), ()),
+        (lambda: client(cases.pem(cases.by_hand())), ()),
+        (lambda: client(extra={"a": ["b"]}, uid="x", expirationSeconds=86400), ()),
+        (serving, (WORKER,)),
+        (lambda: serving(made(names=dns(WORKER))), (WORKER,)),
+        (lambda: serving(made(names=ips(ADDRESS, PRIVATE, SIX))), (WORKER,)),
+        (lambda: serving(made(names=dns(WORKER) + ips(ADDRESS, VIRTUAL))), (WORKER,)),
+        (lambda: serving(groups=["system:nodes", "system:authenticated", "x"]), (WORKER,)),
+    ],
+)
+def test_what_kubelets_send_is_approved(obj: Any, nodes: tuple[str, ...]) -> None:
+    (verdict,) = judged(obj(), nodes=nodes)
+    assert verdict.decision == "approve", verdict.reason
+    assert verdict.request.node == WORKER
+
+
+def test_short_names_by_choice() -> None:
+    obj = serving(made(names=dns(WORKER, "worker-0")))
+    assert judged(obj, nodes=(WORKER,), short_names=True)[0].decision == "approve"
+    assert judged(obj, nodes=(WORKER,))[0].decision == "refuse"
+
+
+def test_a_machine_named_without_time_may_come_at_any_time() -> None:
+    obj = client(filed="2027-01-01T00:00:00Z")
+    assert judged(obj, machines=[{"name": WORKER, "addresses": []}])[0].decision == "approve"
+    assert judged(obj, window=0)[0].decision == "approve"
+    assert judged(obj)[0].decision == "refuse"
+
+
+def test_not_yet_is_not_no() -> None:
+    assert decision(judged(serving())[0]) == f"wait: the node {WORKER} is not registered yet"
+    (verdict,) = judged(serving(), nodes=(WORKER,), machines=[{"name": WORKER, "addresses": []}])
+    assert verdict.decision == "wait"
+    assert "not known yet" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("obj", "word"),
+    [
+        (client(signerName="kubernetes.io/kube-apiserver-client", username=f"system:node:{WORKER}"), "none of the two"),
+        (client(signerName="example.com/mine"), "none of the two"),
+        (client(username=f"system:node:{WORKER}", groups=cases.NODE_GROUPS), "renews"),
+        (answered(client()), "issued already"),
+        (answered(client(), issued=False), "not issued yet"),
+        (client(status={"conditions": [{"type": "Denied", "status": "True"}]}), "denied"),
+        (client(status={"conditions": [{"type": "Approved"}, {"type": "Failed"}]}), "failed"),
+        (client(status={"certificate": "eA=="}), "failed"),
+    ],
+)
+def test_not_ours_to_decide(obj: Any, word: str) -> None:
+    (verdict,) = judged(obj)
+    assert verdict.decision == "ignore"
+    assert word in verdict.reason
+
+
+# --- several requests seen together ----------------------------------------------------------------------------------------------
+
+
+def test_of_several_waiting_requests_of_a_machine_only_the_newest_lives() -> None:
+    old = client(made(signed_with=key("first")), name="csr-old", filed="2026-03-01T12:10:00Z")
+    new = client(made(signed_with=key("second")), name="csr-new", filed="2026-03-01T12:25:00Z")
+    first, second = judged(old, new)
+    assert (first.decision, second.decision) == ("wait", "approve")
+    assert "csr-new" in first.reason
+
+
+def test_a_hostile_newer_request_does_not_stand_in_the_way() -> None:
+    good = client(name="csr-good", filed="2026-03-01T12:20:00Z")
+    bad = client(made(names=ips(ADDRESS)), name="csr-bad", filed="2026-03-01T12:24:00Z")
+    assert [verdict.decision for verdict in judged(good, bad)] == ["approve", "refuse"]
+
+
+def test_within_one_second_the_later_version_is_the_newer_one() -> None:
+    first, second = judged(client(name="csr-z", version="99"), client(made(signed_with=key("b")), name="csr-a", version="101"))
+    assert (first.decision, second.decision) == ("wait", "approve")
+
+
+def test_a_machine_whose_certificate_was_never_fetched_is_not_locked_out() -> None:
+    earlier = answered(client(name="csr-1", filed="2026-03-01T12:10:00Z"), at="2026-03-01T12:10:00Z")
+    again = client(made(signed_with=key("after restart")), name="csr-2")
+    verdict = judged(earlier, again)[1]
+    assert verdict.decision == "approve"
+    assert "csr-1" in verdict.reason
+
+
+def test_a_second_key_right_after_an_approval_waits_for_the_node() -> None:
+    earlier = answered(client(name="csr-1"), at=FILED)
+    again = client(made(signed_with=key("somebody")), name="csr-2")
+    assert judged(earlier, again)[1].decision == "wait"
+    assert judged(earlier, again, now=NOW + timedelta(seconds=61))[1].decision == "approve"
+    assert judged(earlier, again, nodes=(WORKER,), now=NOW + timedelta(seconds=61))[1].decision == "refuse"
+
+
+def test_the_same_key_again_needs_no_patience() -> None:
+    assert judged(answered(client(name="csr-1"), at=FILED), client(name="csr-2"))[1].decision == "approve"
+
+
+def test_an_earlier_machine_of_the_same_name_does_not_count() -> None:
+    earlier = answered(client(made(signed_with=key("gone")), name="csr-1", filed="2026-03-01T11:59:00Z"), at="2026-03-01T12:24:59Z")
+    assert judged(earlier, client(name="csr-2"))[1].decision == "approve"
+
+
+def test_too_many_pending_requests_stop_everything() -> None:
+    strangers = [client(made(f"system:node:x{number}"), name=f"csr-{number}") for number in range(3)]
+    verdicts = judged(*strangers, client(name="csr-good"), pending_limit=3)
+    assert [verdict.decision for verdict in verdicts] == ["refuse"] * 3 + ["wait"]
+    assert "4 requests" in verdicts[-1].reason
+    old = [{**stranger, "metadata": {**stranger["metadata"], "creationTimestamp": "2026-03-01T10:00:00Z"}} for stranger in strangers]
+    assert judged(*old, client(name="csr-good"), pending_limit=3)[-1].decision == "approve"
+
+
+def test_one_odd_request_stops_nothing() -> None:
+    objects = [case.obj() for case in CASES if not case.nodes]
+    verdicts = judged(*objects, client(name="csr-good", version="1000"), pending_limit=1000)
+    assert [verdict.request.name for verdict in verdicts if verdict.decision == "approve"] == ["csr-good"]
+
+
+# --- options and results -----------------------------------------------------------------------------------------------------------
+
+
+def test_all_problems_of_the_options_are_told_at_once() -> None:
+    machines = [
+        {"name": "Worker", "addresses": []},
+        {"name": "a.b", "addresses": ["999.1.1.1"], "created_at": "yesterday"},
+        {"name": "a.b", "addresses": []},
+    ]
+    with pytest.raises(CollectionError) as problem:
+        rules(machines=machines, additional_addresses=["x"])
+    for word in ("machines[0].name", "machines[1].addresses", "machines[1].created_at", "a.b is there twice", "additional_addresses"):
+        assert word in problem.value.message
+
+
+def test_results_have_the_documented_words() -> None:
+    given = judged(client(), client(made("system:node:x"), name="csr-x"), answered(client(name="csr-y")))
+    assert [verdict.result()["verdict"] for verdict in given] == ["approved", "pending", "ignored"]
+    assert set(given[0].result()) == {"name", "signer", "node", "verdict", "reason"}
+
+
+# --- joined ------------------------------------------------------------------------------------------------------------------------
+
+
+def node(*, ready: bool = True, created: str = FILED) -> dict[str, Any]:
+    condition = {"type": "Ready", "status": "True" if ready else "False", "message": "network is not ready"}
+    return {"metadata": {"name": WORKER, "creationTimestamp": created}, "status": {"conditions": [condition]}}
+
+
+def lacks(*objects: Any, node: Any = None, now: datetime = NOW) -> str:
+    machine = rules().machines[WORKER]
+    names = (WORKER,) if node else ()
+    return missing(machine, node_state(node) if node else None, judged(*objects, nodes=names, now=now), now)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        (lacks, "not asked"),
+        (lambda: lacks(client()), "client certificate is approved"),
+        (lambda: lacks(answered(client())), "not registered"),
+        (lambda: lacks(client(username="system:admin")), "csr-abcde stays pending: it was filed by"),
+        (lambda: lacks(answered(client()), node=node(ready=False)), "network is not ready"),
+        (lambda: lacks(answered(client()), node=node()), "not asked for a serving"),
+        (lambda: lacks(serving(), node=node()), "approved, not issued"),
+        (lambda: lacks(serving(made(names=ips("192.0.2.1"))), node=node()), "192.0.2.1"),
+        (lambda: lacks(answered(serving(), issued=False), node=node()), "not issued yet"),
+        (lambda: lacks(answered(serving(filed="2026-03-01T12:00:00Z")), node=node()), "not asked for a serving"),
+    ],
+)
+def test_what_a_machine_lacks(text: Any, word: str) -> None:
+    assert word in text()
+
+
+def test_joined() -> None:
+    assert not lacks(answered(serving()), node=node())
+    # Approved requests are removed after an hour: a Node older than that without a waiting request has its certificate.
+    assert not lacks(node=node(created="2026-03-01T10:00:00Z"))
+    assert lacks(serving(made(names=ips("192.0.2.1"))), node=node(created="2026-03-01T10:00:00Z"))
+
+
+def test_odd_nodes_are_not_ready() -> None:
+    odds: list[Any] = [None, [], {"status": None}, {"metadata": [], "status": {"conditions": [None, {"type": "Ready"}]}}]
+    for odd in odds:
+        assert not node_state(odd).ready

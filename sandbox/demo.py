@@ -332,7 +332,7 @@ class Demo:
             table.add_column(name, justify=justify)  # type: ignore[arg-type]  # a literal type, from a table of literals
         for step in self.steps:
             longest = sorted(step.phases, key=lambda phase: phase.seconds, reverse=True)[:3]
-            phases = ", ".join(f"{phase.role} {duration(phase.seconds)}" for phase in longest)
+            phases = "\n".join(f"{phase.role} {duration(phase.seconds)}" for phase in longest)
             counts = [str(step.machines), str(step.calls["read"]), str(step.calls["write"])] if step.command else ["", "", ""]
             table.add_row(step.title, duration(step.seconds), *counts, phases)
         self.console.print(table)

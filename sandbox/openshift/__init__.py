@@ -1,0 +1,12 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The OpenShift side of the sandbox: mirror, installer stand-in, and clusters that are real where it matters."""
+
+from __future__ import annotations
+
+from sandbox.openshift.binaries import Binaries, BinariesError, ensure_binaries
+from sandbox.openshift.cluster import Cluster, Clusters
+from sandbox.openshift.systems import system_factory
+
+__all__ = ["Binaries", "BinariesError", "Cluster", "Clusters", "ensure_binaries", "system_factory"]

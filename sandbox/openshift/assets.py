@@ -1,0 +1,205 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an Ignition config carries, read the way the machine it is for would find it on its disk."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
+
+import yaml
+
+INSTALL_FOLDER: Final = "/opt/openshift"
+
+
+class AssetError(Exception):
+    """Something a cluster cannot be made without is missing or unreadable; the text names it."""
+
+
+def files_of(config: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return path -> content of ``storage.files`` of an Ignition config (spec 3; contents as data URLs only).
+
+    Raises :class:`AssetError` for a content that cannot be decoded.
+    """
+    found: dict[str, bytes] = {}
+    for entry in (config.get("storage") or {}).get("files") or []:
+        contents = entry.get("contents") or {}
+        source = contents.get("source")
+        if source is None:
+            continue
+        try:
+            content = data_url(source)
+            if contents.get("compression") == "gzip":
+                content = gzip.decompress(content)
+        except (ValueError, OSError, EOFError) as error:
+            raise AssetError(f"content of {entry.get('path')} cannot be read: {error}") from error
+        found[entry["path"]] = content
+    return found
+
+
+def units_of(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return name -> contents of ``systemd.units``."""
+    return {unit["name"]: unit.get("contents") or "" for unit in (config.get("systemd") or {}).get("units") or []}
+
+
+def data_url(url: str) -> bytes:
+    """Return what a data URL (RFC 2397) holds. Raises :class:`ValueError`."""
+    scheme, _, rest = url.partition(":")
+    head, comma, body = rest.partition(",")
+    if scheme != "data" or not comma:
+        raise ValueError(f"not a data URL: {url[:40]}...")
+    if head.endswith(";base64"):
+        return base64.b64decode(unquote_to_bytes(body), validate=True)
+    return unquote_to_bytes(body)
+
+
+@dataclass(frozen=True)
+class Assets:
+    """The part of bootstrap.ign a cluster is made from: path below ``/opt/openshift`` -> content."""
+
+    files: Mapping[str, bytes]
+
+    @classmethod
+    def from_ignition(cls, config: Mapping[str, Any]) -> Assets:
+        """Read a merged bootstrap config. Raises :class:`AssetError` when a needed file is not in it."""
+        prefix = INSTALL_FOLDER + "/"
+        assets = cls({path.removeprefix(prefix): body for path, body in files_of(config).items() if path.startswith(prefix)})
+        missing = [name for name in _NEEDED if name not in assets.files]
+        if missing:
+            raise AssetError(f"bootstrap config lacks {', '.join(f'{prefix}{name}' for name in missing)}")
+        return assets
+
+    @classmethod
+    def from_json(cls, text: str) -> Assets:
+        """Read what :meth:`to_json` wrote."""
+        return cls({name: base64.b64decode(body) for name, body in json.loads(text).items()})
+
+    def to_json(self) -> str:
+        """Keep it across a restart. Holds all keys of the cluster: for files with mode 0600 only."""
+        return json.dumps({name: base64.b64encode(body).decode() for name, body in self.files.items()})
+
+    def certificate(self, name: str) -> bytes:
+        """PEM of ``tls/<name>.crt``."""
+        return self._file(f"tls/{name}.crt")
+
+    def key(self, name: str) -> bytes:
+        """PEM of ``tls/<name>.key``."""
+        return self._file(f"tls/{name}.key")
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """``metadata.json``: clusterName, clusterID, infraID."""
+        return dict(json.loads(self._file("metadata.json")))
+
+    @cached_property
+    def cluster_id(self) -> str:
+        return str(self.metadata["clusterID"])
+
+    @cached_property
+    def domain(self) -> str:
+        """``<cluster>.<base domain>``, lower case."""
+        config = self.install_config
+        try:
+            return f"{config['metadata']['name']}.{config['baseDomain']}".lower()
+        except (KeyError, TypeError) as error:
+            raise AssetError("the install-config in ConfigMap kube-system/cluster-config-v1 has no name or no base domain") from error
+
+    @cached_property
+    def version(self) -> str:
+        """Release the installer was of, ``4.20.33``: from ConfigMap ``openshift-config/openshift-install-manifests``."""
+        for manifest in self.manifests:
+            if _is(manifest, "ConfigMap", "openshift-config", "openshift-install-manifests"):
+                return str(manifest["data"]["version"]).removeprefix("v")
+        raise AssetError("bootstrap config has no manifest of ConfigMap openshift-config/openshift-install-manifests")
+
+    @cached_property
+    def kubelet_authorities(self) -> bytes:
+        """PEM bundle a node trusts for the API server."""
+        return self.certificate("kube-apiserver-lb-signer") + self.certificate("root-ca")
+
+    @cached_property
+    def control_plane_replicas(self) -> int:
+        return int((self.install_config.get("controlPlane") or {}).get("replicas", 3))
+
+    @cached_property
+    def token(self) -> str:
+        """Bearer token of the service account ``node-bootstrapper``."""
+        return self._file("auth/node-bootstrapper-token").decode().strip()
+
+    @cached_property
+    def install_config(self) -> dict[str, Any]:
+        """The install-config as the installer leaves it in ConfigMap ``kube-system/cluster-config-v1``."""
+        for manifest in self.manifests:
+            if _is(manifest, "ConfigMap", "kube-system", "cluster-config-v1"):
+                return dict(yaml.safe_load(manifest["data"]["install-config"]))
+        raise AssetError("bootstrap config has no manifest of ConfigMap kube-system/cluster-config-v1")
+
+    @cached_property
+    def pull_secret(self) -> str:
+        """The global pull secret, JSON text."""
+        for manifest in self.manifests:
+            if _is(manifest, "Secret", "openshift-config", "pull-secret"):
+                text = (manifest.get("stringData") or {}).get(".dockerconfigjson")
+                if text is None:
+                    text = base64.b64decode(manifest["data"][".dockerconfigjson"]).decode()
+                return str(text)
+        return str(self.install_config.get("pullSecret") or '{"auths":{}}')
+
+    @cached_property
+    def manifests(self) -> list[dict[str, Any]]:
+        """All objects of the manifest folders, in the order of their file names."""
+        return [document for _, document in self.manifest_documents()]
+
+    def manifest_documents(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield (file name, object) of each manifest; JSON is YAML too. Unreadable ones raise :class:`AssetError`."""
+        for name in sorted(self.files):
+            if not (name.startswith(("manifests/", "openshift/")) and name.endswith((".yaml", ".yml", ".json"))):
+                continue
+            try:
+                documents = [document for document in yaml.safe_load_all(self.files[name].decode()) if document]
+            except (yaml.YAMLError, UnicodeDecodeError) as error:
+                raise AssetError(f"manifest {name} cannot be read: {error}") from error
+            for document in documents:
+                items = document.get("items") if str(document.get("kind", "")).endswith("List") else None
+                yield from ((name, item) for item in (items if items is not None else [document]))
+
+    def _file(self, name: str) -> bytes:
+        try:
+            return self.files[name]
+        except KeyError:
+            raise AssetError(f"bootstrap config lacks {INSTALL_FOLDER}/{name}") from None
+
+
+def _is(manifest: Mapping[str, Any], kind: str, namespace: str, name: str) -> bool:
+    metadata = manifest.get("metadata") or {}
+    return manifest.get("kind") == kind and metadata.get("name") == name and metadata.get("namespace") == namespace
+
+
+_NEEDED: Final = (
+    "metadata.json",
+    "auth/node-bootstrapper-token",
+    *(
+        f"tls/{name}"
+        for name in (
+            "root-ca.crt",
+            "machine-config-server.crt",
+            "machine-config-server.key",
+            "kube-apiserver-lb-signer.crt",
+            "kube-apiserver-lb-signer.key",
+            "kube-apiserver-lb-server.crt",
+            "kube-apiserver-lb-server.key",
+            "admin-kubeconfig-signer.crt",
+            "kube-csr-signer.crt",
+            "kube-csr-signer.key",
+            "service-account.key",
+            "service-account.pub",
+        )
+    ),
+)

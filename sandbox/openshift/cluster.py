@@ -1,0 +1,394 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The clusters of a sandbox: made from a bootstrap config, kept while machines of theirs are on, found again after a crash.
+
+A cluster is its assets, its control plane (real processes) and the operators on it. Which machines are on decides whether
+the processes run: the data of a cluster is on its machines' disks, so a cluster whose machines are all gone goes too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import httpx
+
+from sandbox.clock import Clock
+from sandbox.openshift import machine_config_server, pki, resources
+from sandbox.openshift.api import CSRS, APIError, ClusterAPI, Object
+from sandbox.openshift.assets import Assets
+from sandbox.openshift.binaries import Binaries
+from sandbox.openshift.control_plane import ControlPlane, ControlPlaneError
+from sandbox.openshift.installer import catalogue
+from sandbox.openshift.operators import Operators
+
+_logger = logging.getLogger(__name__)
+
+Role = Literal["bootstrap", "control-plane"]
+
+# What can go wrong with one call, and will be right again when the call is repeated later.
+PASSING_FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
+
+MANIFESTS_APPLIED: Final = "manifests-applied"
+BOOTKUBE_DONE: Final = "bootkube-done"
+
+_INTERNAL_NETWORK: Final = "127.127"
+_INTERNAL_ADDRESSES: Final = 250 * 250
+
+
+@dataclass
+class Member:
+    """A machine that holds the cluster's data: ``directory`` is its disk, gone when the machine is."""
+
+    device_id: str
+    role: Role
+    directory: str
+    serving: bool = False
+    """Whether its own API server (here: the forward to the real one) and machine config server were ever up."""
+
+
+class Cluster:
+    """One cluster. ``directory`` is its own, across restarts."""
+
+    def __init__(  # noqa: PLR0913 - made in one place only
+        self, directory: Path, assets: Assets, *, address: str, clock: Clock, binaries: Binaries, mirror_url: str
+    ) -> None:
+        self.directory = directory
+        self.assets = assets
+        self.clock = clock
+        self.address = address
+        self.control_plane = ControlPlane(directory / "control-plane", binaries, address, assets)
+        self.members: dict[str, Member] = {}
+        self.on: set[str] = set()
+        self._mirror_url = mirror_url
+        self._reached: set[str] = set()
+        self._operators: asyncio.Task[None] | None = None
+        self._lock = asyncio.Lock()
+
+    @property
+    def id(self) -> str:
+        return self.assets.cluster_id
+
+    @property
+    def api(self) -> ClusterAPI:
+        """Administrator's client. Raises :class:`ControlPlaneError` while the processes do not run."""
+        return self.control_plane.api
+
+    # --- which machines are on ----------------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def member(self, device_id: str, role: Role, directory: Path) -> Any:
+        """Count a machine as on while inside; the first one starts the processes, the last one ends them."""
+        await self._join(device_id, role, directory)
+        try:
+            yield
+        finally:
+            await self._leave(device_id)
+
+    async def _join(self, device_id: str, role: Role, directory: Path) -> None:
+        async with self._lock:
+            self.members.setdefault(device_id, Member(device_id, role, str(directory)))
+            self.on.add(device_id)
+            self._save()
+            try:
+                await self.control_plane.start()
+            except BaseException:
+                self.on.discard(device_id)
+                raise
+            if self.has_reached(MANIFESTS_APPLIED):
+                self._start_operators()
+
+    async def _leave(self, device_id: str) -> None:
+        async with self._lock:
+            self.on.discard(device_id)
+            if not self.on:
+                _logger.info("no machine of cluster %s is on: its API ends", self.assets.domain)
+                await self._stop()
+
+    async def close(self) -> None:
+        """End the processes, whoever is on."""
+        async with self._lock:
+            self.on.clear()
+            await self._stop()
+
+    async def _stop(self) -> None:
+        operators, self._operators = self._operators, None
+        if operators is not None:
+            operators.cancel()
+            await asyncio.gather(operators, return_exceptions=True)
+        await self.control_plane.stop()
+
+    def forget_removed_machines(self) -> bool:
+        """Drop members whose disk is gone; True when none is left and the cluster's data with them."""
+        gone = [member for member in self.members.values() if member.device_id not in self.on and not Path(member.directory).exists()]
+        for member in gone:
+            del self.members[member.device_id]
+        if gone:
+            self._save()
+        return bool(gone) and not self.members
+
+    @property
+    def serving_control_planes(self) -> int:
+        """Number of control plane machines, on or off, whose own API servers came up once."""
+        return sum(member.serving for member in self.members.values() if member.role == "control-plane")
+
+    def mark_serving(self, device_id: str) -> None:
+        """Note that a machine's own API server came up."""
+        member = self.members[device_id]
+        if not member.serving:
+            member.serving = True
+            self._save()
+
+    # --- what is done stays done across a restart ----------------------------------------------------------------------
+
+    def has_reached(self, step: str) -> bool:
+        """Whether a step was marked as done."""
+        return step in self._reached
+
+    def reach(self, step: str) -> None:
+        """Mark a step as done."""
+        if step not in self._reached:
+            self._reached.add(step)
+            self._save()
+
+    def _save(self) -> None:
+        record = {
+            "address": self.address,
+            "members": [asdict(member) for member in self.members.values()],
+            "reached": sorted(self._reached),
+        }
+        pki.write_file(self.directory / "cluster.json", json.dumps(record).encode())
+
+    def load(self, record: dict[str, Any]) -> None:
+        """Take over what an earlier process saved."""
+        self.members = {entry["device_id"]: Member(**entry) for entry in record["members"]}
+        self._reached = set(record["reached"])
+
+    # --- making the cluster (what runs on the bootstrap machine) ---------------------------------------------------------
+
+    async def set_up(self) -> None:
+        """Give a new API server the cluster's first objects; may be repeated. Raises what the API refuses."""
+        api = self.api
+        for item in (*resources.namespaces(), *resources.rights()):
+            await api.apply(await api.path_of(item), item)
+        for kind in resources.KINDS:
+            definition = kind.definition()
+            await api.apply(await api.path_of(definition), definition)
+        await self._until_established()
+        await self._apply_all([manifest for _, manifest in self.assets.manifest_documents()])
+        for item in self._own_objects():
+            await api.apply(await api.path_of(item), item)
+        self.reach(MANIFESTS_APPLIED)
+        self._start_operators()
+
+    def _start_operators(self) -> None:
+        if self._operators is None:
+            self._operators = asyncio.create_task(Operators(self).run(), name=f"operators of {self.assets.domain}")
+
+    async def _until_established(self) -> None:
+        definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        while True:
+            items = await self.api.items(definitions)
+            if all((resources.condition_of(item, "Established") or {}).get("status") == "True" for item in items):
+                return
+            await asyncio.sleep(0.1)
+
+    async def _apply_all(self, manifests: list[Object]) -> None:
+        """Apply manifests, in rounds while some succeed: one may bring the kind or the namespace another needs."""
+        left = manifests
+        while left:
+            failed: list[tuple[Object, APIError]] = []
+            for manifest in left:
+                try:
+                    await self._apply(manifest)
+                except APIError as error:
+                    failed.append((manifest, error))
+            if len(failed) == len(left):
+                for manifest, refusal in failed:
+                    name = (manifest.get("metadata") or {}).get("name")
+                    _logger.error("cluster %s: manifest of %s %s refused: %s", self.assets.domain, manifest.get("kind"), name, refusal)
+                return
+            left = [manifest for manifest, _ in failed]
+
+    async def _apply(self, manifest: Object) -> None:
+        try:
+            path = await self.api.path_of(manifest)
+        except KeyError as error:
+            raise APIError("apply a manifest", 400, "Invalid", f"the object has no {error}") from error
+        metadata = {key: value for key, value in manifest["metadata"].items() if value is not None}
+        if "/namespaces/" not in path:
+            metadata.pop("namespace", None)
+        body = {**{key: value for key, value in manifest.items() if key != "status"}, "metadata": metadata}
+        await self.api.apply(path, body)
+        if manifest.get("status"):
+            status = {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": {"name": metadata["name"]}}
+            await self.api.apply(path, {**status, "status": manifest["status"]}, status=True)
+
+    def _own_objects(self) -> Iterator[Object]:
+        root_ca = self.assets.certificate("root-ca")
+        for name in ("master", "worker"):
+            yield resources.pool(name)
+            yield resources.user_data_secret(name, self.assets.domain, root_ca)
+        yield self._boot_images()
+        authorities = self.control_plane.node_certificate_authorities.decode()
+        yield resources.config_map("openshift-config-managed", "csr-controller-ca", {"ca-bundle.crt": authorities})
+        ingress = pki.KeyPair.read(self.directory / "ingress-operator")
+        if ingress is None:
+            ingress = pki.authority("ingress-operator@1", timedelta(days=730))
+            ingress.write(self.directory / "ingress-operator")
+        yield resources.config_map("openshift-config-managed", "default-ingress-cert", {"ca-bundle.crt": ingress.certificate.decode()})
+        yield {
+            "apiVersion": "operator.openshift.io/v1",
+            "kind": "Etcd",
+            "metadata": {"name": "cluster"},
+            "spec": {"managementState": "Managed", "logLevel": "Normal", "operatorLogLevel": "Normal"},
+        }
+
+    def _boot_images(self) -> Object:
+        pool = self.assets.install_config.get("controlPlane") or {}
+        architecture = {"arm64": "aarch64"}.get(pool.get("architecture", ""), "x86_64")
+        data = {"releaseVersion": self.assets.version}
+        try:
+            release = catalogue.release(self.assets.version, architecture)
+        except KeyError:
+            _logger.warning("no boot images are known for OpenShift %s %s", self.assets.version, architecture)
+        else:
+            data["stream"] = json.dumps(catalogue.stream(release.rhcos, self._mirror_url))
+        return resources.config_map("openshift-machine-config-operator", "coreos-bootimages", data)
+
+    async def approve_pending(self) -> list[str]:
+        """Approve every pending request, as the bootstrap machine's approve-csr.service does; return their names.
+
+        Like ``oc adm certificate approve`` it looks at nothing. One that cannot be approved does not stop the others.
+        """
+        approved = []
+        for request in await self.api.items(CSRS):
+            if (request.get("status") or {}).get("conditions"):
+                continue
+            name = request["metadata"]["name"]
+            condition = {
+                "type": "Approved",
+                "status": "True",
+                "reason": "KubectlApprove",
+                "message": "This CSR was approved by kubectl certificate approve.",
+            }
+            request["status"] = {**(request.get("status") or {}), "conditions": [condition]}
+            try:
+                await self.api.put(f"{CSRS}/{name}/approval", request)
+            except APIError as error:
+                _logger.warning("approve-csr of %s: %s", self.assets.domain, error)
+            else:
+                approved.append(name)
+        return approved
+
+    # --- machine configs ---------------------------------------------------------------------------------------------
+
+    async def rendered(self, pool: str) -> tuple[str, machine_config_server.Config]:
+        """Return name and content of a pool's rendered config. Raises ``NotServedError`` for a pool the cluster has not."""
+        found = await self.api.get(f"{resources.POOLS}/{pool}")
+        if found is None:
+            raise machine_config_server.NotServedError(f"no pool {pool} in cluster {self.assets.domain}")
+        configs = await self.api.items(resources.MACHINE_CONFIGS)
+        scheduler = await self.api.get(resources.SCHEDULER)
+        return self.render(found, configs, schedulable=masters_schedulable(scheduler))
+
+    def render(self, pool: Object, machine_configs: list[Object], *, schedulable: bool) -> tuple[str, machine_config_server.Config]:
+        """Render one MachineConfigPool object."""
+        name = pool["metadata"]["name"]
+        selector = (pool.get("spec") or {}).get("machineConfigSelector")
+        chosen = [item for item in machine_configs if resources.selects(selector, resources.labels_of(item))]
+        config = machine_config_server.merged([machine_config_server.template(name, schedulable=schedulable), *chosen])
+        return machine_config_server.rendered_name(name, config), config
+
+    async def bootstrap_config(self, pool: str) -> machine_config_server.Config:
+        """Return what the bootstrap's machine config server serves: the control plane's config and nothing else."""
+        if pool not in {"master", "arbiter"}:
+            raise machine_config_server.NotServedError(f"refusing to serve bootstrap configuration to pool {pool!r}")
+        return await self.cluster_config(pool)
+
+    async def cluster_config(self, pool: str) -> machine_config_server.Config:
+        """Return what the cluster's own machine config servers serve for any existing pool."""
+        rendered, config = await self.rendered(pool)
+        authorities = self.control_plane.node_certificate_authorities
+        return machine_config_server.with_appended(config, rendered=rendered, assets=self.assets, node_authorities=authorities)
+
+
+def masters_schedulable(scheduler: Object | None) -> bool:
+    """Read the answer from the Scheduler object."""
+    return bool(((scheduler or {}).get("spec") or {}).get("mastersSchedulable", False))
+
+
+class Clusters:
+    """All clusters below ``state_dir``. ``mirror_url`` is where boot images named by the clusters are."""
+
+    def __init__(
+        self, state_dir: Path, clock: Clock, binaries: Binaries, *, mirror_url: str = "https://mirror.openshift.com/pub/openshift-v4"
+    ) -> None:
+        self._directory = state_dir / "clusters"
+        self._clock = clock
+        self._binaries = binaries
+        self._mirror_url = mirror_url
+        self._clusters: dict[str, Cluster] = {}
+        self._load()
+
+    def __iter__(self) -> Iterator[Cluster]:
+        return iter(list(self._clusters.values()))
+
+    def made_from(self, assets: Assets) -> Cluster:
+        """Return the cluster of these assets: a new one at the first boot of its bootstrap machine."""
+        self.sweep()
+        known = self._clusters.get(assets.cluster_id)
+        if known is not None:
+            return known
+        directory = self._directory / assets.cluster_id
+        directory.mkdir(parents=True, mode=0o700)
+        pki.write_file(directory / "assets.json", assets.to_json().encode())
+        return self._add(directory, assets, self._free_address())
+
+    def trusted_by(self, authorities: bytes) -> Cluster | None:
+        """Return the cluster whose API a PEM bundle trusts: what a machine has read over the network, and all it knows."""
+        for cluster in self._clusters.values():
+            if cluster.assets.certificate("kube-apiserver-lb-signer").strip() in authorities:
+                return cluster
+        return None
+
+    async def close(self) -> None:
+        """End all processes; everything goes on at the next start."""
+        await asyncio.gather(*(cluster.close() for cluster in self._clusters.values()))
+
+    def sweep(self) -> None:
+        """Delete clusters all of whose machines have been removed."""
+        for cluster in list(self._clusters.values()):
+            if cluster.forget_removed_machines():
+                _logger.info("all machines of cluster %s are gone, and so is it", cluster.assets.domain)
+                del self._clusters[cluster.id]
+                shutil.rmtree(cluster.directory)
+
+    def _add(self, directory: Path, assets: Assets, address: str) -> Cluster:
+        cluster = Cluster(directory, assets, address=address, clock=self._clock, binaries=self._binaries, mirror_url=self._mirror_url)
+        self._clusters[assets.cluster_id] = cluster
+        return cluster
+
+    def _load(self) -> None:
+        for record in sorted(self._directory.glob("*/cluster.json")):
+            content = json.loads(record.read_bytes())
+            assets = Assets.from_json((record.parent / "assets.json").read_text())
+            self._add(record.parent, assets, content["address"]).load(content)
+        self.sweep()
+
+    def _free_address(self) -> str:
+        taken = {cluster.address for cluster in self._clusters.values()}
+        for number in range(_INTERNAL_ADDRESSES):
+            address = f"{_INTERNAL_NETWORK}.{number // 250}.{number % 250 + 1}"
+            if address not in taken:
+                return address
+        raise RuntimeError(f"all {_INTERNAL_ADDRESSES} internal addresses are taken")

@@ -1,0 +1,331 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One cluster's real etcd, kube-apiserver and kube-controller-manager on an internal loopback address.
+
+Machines never learn that address: they reach the API through the TCP forwards of bootstrap and control plane machines,
+which is why losing those machines can be felt. etcd listens on unix sockets in the cluster's own folder (mode 0700) only,
+since it would serve any user of the computer otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import socket
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from sandbox.openshift import pki
+from sandbox.openshift.api import ClusterAPI
+from sandbox.openshift.assets import Assets
+from sandbox.openshift.binaries import Binaries
+from sandbox.openshift.process import Child
+
+_logger = logging.getLogger(__name__)
+
+BOOTSTRAPPER: Final = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
+BOOTSTRAPPER_GROUPS: Final = ("system:serviceaccounts:openshift-machine-config-operator", "system:serviceaccounts")
+
+# The cluster's own components; longer than any sandbox lives.
+_INTERNAL_LIFETIME: Final = timedelta(days=3650)
+# What the installer makes for 24 hours is followed up by a successor for 30 days, well before its end (as the operators of a
+# real cluster do 16 to 22 hours after the install).
+_ROTATE_BEFORE: Final = timedelta(hours=8)
+_ROTATED_LIFETIME: Final = timedelta(days=60)
+_START_LIMIT: Final = 60.0
+
+_CONTROLLERS: Final = (
+    "certificatesigningrequest-signing-controller",
+    "certificatesigningrequest-approving-controller",
+    "certificatesigningrequest-cleaner-controller",
+    "node-lifecycle-controller",
+    "taint-eviction-controller",
+    "pod-garbage-collector-controller",
+    "disruption-controller",
+    "namespace-controller",
+    "serviceaccount-controller",
+)
+
+
+class ControlPlaneError(Exception):
+    """The control plane did not come up; the text has the last words of the process at fault."""
+
+
+class ControlPlane:
+    """``directory`` holds everything (data, keys, logs) across restarts; ``address`` is the internal one."""
+
+    def __init__(self, directory: Path, binaries: Binaries, address: str, assets: Assets) -> None:
+        self._directory = directory
+        self._address = address
+        self._assets = assets
+        self._binaries = binaries
+        self._port = 0
+        self._api: ClusterAPI | None = None
+        self._rotation: asyncio.Task[None] | None = None
+        self._lock = asyncio.Lock()
+        self._pki = directory / "pki"
+        self._etcd = self._child("etcd", self._etcd_command)
+        self._apiserver = self._child("kube-apiserver", self._apiserver_command)
+        self._controllers = self._child("kube-controller-manager", self._controllers_command)
+
+    @property
+    def children(self) -> tuple[Child, ...]:
+        """The three processes."""
+        return self._etcd, self._apiserver, self._controllers
+
+    @property
+    def endpoint(self) -> tuple[str, int] | None:
+        """Internal (address, port) of the API while it is meant to run."""
+        return (self._address, self._port) if self._api is not None else None
+
+    @property
+    def api(self) -> ClusterAPI:
+        """A client in ``system:masters``. Raises :class:`ControlPlaneError` while the control plane is not up."""
+        if self._api is None:
+            raise ControlPlaneError("the control plane does not run")
+        return self._api
+
+    @property
+    def running(self) -> bool:
+        return self._api is not None
+
+    async def start(self) -> None:
+        """Start the processes and return when the API says it is ready. Raises :class:`ControlPlaneError`."""
+        async with self._lock:
+            if self._api is not None:
+                return
+            self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._directory.chmod(0o700)
+            certificate = await asyncio.to_thread(self._prepare)
+            self._port = _free_port(self._address)
+            api: ClusterAPI | None = None
+            try:
+                await self._etcd.start()
+                await self._apiserver.start()
+                api = await self._until_ready(certificate)
+                self._write_kubeconfig()
+                await self._controllers.start()
+            except BaseException:
+                await self._stop_children()
+                if api is not None:
+                    await api.close()
+                raise
+            self._api = api
+            self._rotation = asyncio.create_task(self._rotate(), name="rotate certificates")
+
+    async def stop(self) -> None:
+        """End the processes; what etcd holds stays for the next start."""
+        async with self._lock:
+            if self._rotation is not None:
+                self._rotation.cancel()
+                await asyncio.gather(self._rotation, return_exceptions=True)
+                self._rotation = None
+            api, self._api = self._api, None
+            if api is not None:
+                await api.close()
+            await self._stop_children()
+
+    async def _stop_children(self) -> None:
+        await self._controllers.stop()
+        # Open watches hold a graceful end for long; nobody is left to be served.
+        await self._apiserver.stop(patience=1.0)
+        await self._etcd.stop()
+
+    async def _until_ready(self, certificate: tuple[Path, Path]) -> ClusterAPI:
+        deadline = time.monotonic() + _START_LIMIT
+        while time.monotonic() < deadline:
+            # A client for each try: a start that found its port taken goes on at another one.
+            api = self._client(certificate)
+            try:
+                if await api.ready():
+                    return api
+            except BaseException:
+                await api.close()
+                raise
+            await api.close()
+            await asyncio.sleep(0.2)
+        slow = self._apiserver if self._etcd.pid else self._etcd
+        raise ControlPlaneError(f"the API is not ready after {_START_LIMIT:.0f} s; {slow.name} says: {slow.last_words()}")
+
+    def _client(self, certificate: tuple[Path, Path]) -> ClusterAPI:
+        return ClusterAPI(
+            f"https://{self._address}:{self._port}",
+            server_name=f"api-int.{self._assets.domain}",
+            ca_pem=self._assets.certificate("kube-apiserver-lb-signer"),
+            cert=certificate,
+        )
+
+    # --- keys and files ---------------------------------------------------------------------------------------------
+
+    def _prepare(self) -> tuple[Path, Path]:
+        """Write all keys and files that the processes read; return the administrator's certificate and key files."""
+        own = pki.KeyPair.read(self._pki / "internal-signer")
+        if own is None:
+            own = pki.authority("sandbox-internal-signer", _INTERNAL_LIFETIME)
+            own.write(self._pki / "internal-signer")
+        identities: dict[str, tuple[str, tuple[str, ...]]] = {
+            "internal-admin": ("system:admin", ("system:masters",)),
+            "internal-controllers": ("system:kube-controller-manager", ()),
+        }
+        for name, (user, organizations) in identities.items():
+            if pki.KeyPair.read(self._pki / name) is None:
+                pki.client(own, user, organizations, _INTERNAL_LIFETIME).write(self._pki / name)
+        pki.write_file(self._pki / "service-account.key", self._assets.files["tls/service-account.key"])
+        pki.write_file(self._pki / "service-account.pub", self._assets.files["tls/service-account.pub"])
+        groups = ",".join(BOOTSTRAPPER_GROUPS)
+        line = f'{self._assets.token},{BOOTSTRAPPER},node-bootstrapper,"{groups}"\n'
+        pki.write_file(self._pki / "tokens.csv", line.encode())
+        self._refresh()
+        return self._pki / "internal-admin.crt", self._pki / "internal-admin.key"
+
+    def _refresh(self) -> None:
+        """Write serving certificate, signer of node certificates and client CAs, with successors for those near their end.
+
+        kube-apiserver and kube-controller-manager read these files again when they change.
+        """
+        serving = pki.KeyPair.read(self._pki / "serving") or self._pair("kube-apiserver-lb-server")
+        if serving.remaining < _ROTATE_BEFORE:
+            _logger.info("making a new serving certificate for the API of %s", self._assets.domain)
+            serving = pki.successor(self._pair("kube-apiserver-lb-signer"), serving.certificate, _ROTATED_LIFETIME)
+        serving.write(self._pki / "serving")
+        signer = pki.KeyPair.read(self._pki / "csr-signer") or self._pair("kube-csr-signer")
+        signers = self._pki / "csr-signers.crt"
+        trusted = signers.read_bytes() if signers.exists() else signer.certificate
+        if signer.remaining < _ROTATE_BEFORE:
+            _logger.info("making a new signer of node certificates for %s", self._assets.domain)
+            signer = pki.authority(f"openshift-kube-controller-manager-operator_csr-signer-signer@{int(time.time())}", _ROTATED_LIFETIME)
+            trusted += signer.certificate
+        signer.write(self._pki / "csr-signer")
+        pki.write_file(signers, trusted)
+        extra = (self._assets.files.get(f"tls/{name}.crt") for name in ("kube-control-plane-signer", "kubelet-bootstrap-kubeconfig-signer"))
+        internal = (self._pki / "internal-signer.crt").read_bytes()
+        pki.write_file(
+            self._pki / "client-ca.crt",
+            b"".join((self._assets.certificate("admin-kubeconfig-signer"), trusted, internal, *(pem for pem in extra if pem))),
+        )
+
+    @property
+    def node_certificate_authorities(self) -> bytes:
+        """PEM of all signers whose node certificates are in use (ConfigMap csr-controller-ca)."""
+        return (self._pki / "csr-signers.crt").read_bytes()
+
+    async def _rotate(self) -> None:
+        while True:
+            await asyncio.sleep(3600)
+            try:
+                await asyncio.to_thread(self._refresh)
+            except OSError:
+                _logger.exception("certificates of %s could not be renewed; trying again in an hour", self._assets.domain)
+
+    def _pair(self, name: str) -> pki.KeyPair:
+        return pki.KeyPair(self._assets.certificate(name), self._assets.key(name))
+
+    def _write_kubeconfig(self) -> None:
+        def text(path: Path) -> str:
+            return base64.b64encode(path.read_bytes()).decode()
+
+        kubeconfig = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "internal",
+            "contexts": [{"name": "internal", "context": {"cluster": "internal", "user": "internal"}}],
+            "clusters": [
+                {
+                    "name": "internal",
+                    "cluster": {
+                        "server": f"https://{self._address}:{self._port}",
+                        "tls-server-name": f"api-int.{self._assets.domain}",
+                        "certificate-authority-data": base64.b64encode(self._assets.certificate("kube-apiserver-lb-signer")).decode(),
+                    },
+                }
+            ],
+            "users": [
+                {
+                    "name": "internal",
+                    "user": {
+                        "client-certificate-data": text(self._pki / "internal-controllers.crt"),
+                        "client-key-data": text(self._pki / "internal-controllers.key"),
+                    },
+                }
+            ],
+        }
+        pki.write_file(self._pki / "controllers.kubeconfig", json.dumps(kubeconfig).encode())
+
+    # --- command lines (paths relative to the directory: unix socket paths are short of room) -------------------------
+
+    def _child(self, name: str, command: Callable[[], list[str]]) -> Child:
+        return Child(name, command, directory=self._directory, log=self._directory / f"{name}.log")
+
+    def _etcd_command(self) -> list[str]:
+        return [
+            str(self._binaries.etcd),
+            "--name=sandbox",
+            "--data-dir=etcd",
+            "--listen-client-urls=unix://etcd:1",
+            "--advertise-client-urls=unix://etcd:1",
+            "--listen-peer-urls=unix://etcd:2",
+            "--initial-advertise-peer-urls=unix://etcd:2",
+            "--initial-cluster=sandbox=unix://etcd:2",
+            # A killed process loses nothing that it wrote, only a power cut of the computer would.
+            "--unsafe-no-fsync",
+            "--auto-compaction-mode=periodic",
+            "--auto-compaction-retention=5m",
+            "--log-level=warn",
+        ]
+
+    def _apiserver_command(self) -> list[str]:
+        if self._api is None and self._apiserver.starts > 1:
+            self._port = _free_port(self._address)
+        networking = self._assets.install_config.get("networking") or {}
+        services = networking.get("serviceNetwork") or ["172.30.0.0/16"]
+        return [
+            str(self._binaries.kube_apiserver),
+            f"--bind-address={self._address}",
+            f"--secure-port={self._port}",
+            f"--advertise-address={self._address}",
+            "--endpoint-reconciler-type=none",
+            "--etcd-servers=unix://etcd:1",
+            f"--service-cluster-ip-range={','.join(services)}",
+            "--tls-cert-file=pki/serving.crt",
+            "--tls-private-key-file=pki/serving.key",
+            "--client-ca-file=pki/client-ca.crt",
+            "--token-auth-file=pki/tokens.csv",
+            "--authorization-mode=Node,RBAC",
+            "--enable-admission-plugins=NodeRestriction",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            "--service-account-key-file=pki/service-account.pub",
+            "--service-account-signing-key-file=pki/service-account.key",
+            "--allow-privileged",
+            "--profiling=false",
+            "--shutdown-delay-duration=0s",
+        ]
+
+    def _controllers_command(self) -> list[str]:
+        return [
+            str(self._binaries.kube_controller_manager),
+            "--kubeconfig=pki/controllers.kubeconfig",
+            "--authentication-kubeconfig=pki/controllers.kubeconfig",
+            "--authorization-kubeconfig=pki/controllers.kubeconfig",
+            "--secure-port=0",
+            "--leader-elect=false",
+            "--use-service-account-credentials",
+            f"--controllers={','.join(_CONTROLLERS)}",
+            "--cluster-signing-cert-file=pki/csr-signer.crt",
+            "--cluster-signing-key-file=pki/csr-signer.key",
+            "--cluster-signing-duration=720h",
+            "--profiling=false",
+        ]
+
+
+def _free_port(address: str) -> int:
+    """Return a port nobody listens on at ``address`` now. Who is quicker in between makes the API server choose again."""
+    with socket.socket() as probe:
+        probe.bind((address, 0))
+        port: int = probe.getsockname()[1]
+        return port

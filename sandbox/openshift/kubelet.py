@@ -1,0 +1,451 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A pretended kubelet: everything a real one says to the API server to become and stay a node, and nothing else.
+
+It knows what is on its machine's disk and speaks over its machine's network. Like the real one it holds a new key in memory
+until the certificate for it is there, asks anew with another key when nobody answers for 15 minutes, and goes on with
+its certificates after a restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import logging
+import random
+import re
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, TypeVar
+
+import httpx
+import yaml
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from sandbox.machines import Machine
+from sandbox.openshift import pki
+from sandbox.openshift.api import CSRS, NODES, APIError, Object
+from sandbox.openshift.assets import AssetError, files_of, units_of
+from sandbox.openshift.https import Listener, server_context
+from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_UNIT, NODE_ANNOTATIONS
+from sandbox.openshift.pki import KeyPair
+from sandbox.openshift.resources import ROLE_LABEL, condition_of
+
+_logger = logging.getLogger(__name__)
+
+CLIENT_SIGNER: Final = "kubernetes.io/kube-apiserver-client-kubelet"
+SERVING_SIGNER: Final = "kubernetes.io/kubelet-serving"
+PORT: Final = 10250
+
+# Simulated seconds (a machine's own work) and, below, real ones (Kubernetes' own timers).
+_UNANSWERED: Final = 15 * 60
+_NETWORK_READY: Final = 75
+_CONFIG_DAEMON: Final = 45
+
+_AFTER_DENIAL: Final = 4.0
+_LEASE_SECONDS: Final = 40
+_LEASE_INTERVAL: Final = 10.0
+_STATUS_INTERVAL: Final = 300.0
+_RETRY: Final = (0.5, 10.0)
+_LOOK: Final = (0.3, 3.0)
+
+_FAILURES: Final = (APIError, httpx.HTTPError, OSError)
+
+_T = TypeVar("_T")
+
+
+class _DeniedError(Exception):
+    """The request will never be answered with a certificate."""
+
+
+class _UnansweredError(Exception):
+    """Nobody decided in time, or the request is gone."""
+
+
+@dataclass(frozen=True)
+class KubeletConfig:
+    """What the machine's Ignition config says: where the API is, whom to trust, first credentials, labels."""
+
+    server: str
+    authorities: bytes
+    token: str
+    labels: Mapping[str, str]
+    taints: tuple[Mapping[str, str], ...]
+    annotations: Mapping[str, str]
+
+    @classmethod
+    def read(cls, config: Mapping[str, Any]) -> KubeletConfig:
+        """Read a config that a machine config server made. Raises :class:`AssetError` for what is missing in it."""
+        files = files_of(config)
+        try:
+            kubeconfig = yaml.safe_load(files[KUBECONFIG])
+            cluster = kubeconfig["clusters"][0]["cluster"]
+            flags = units_of(config)[KUBELET_UNIT]
+            return cls(
+                server=cluster["server"].rstrip("/"),
+                authorities=base64.b64decode(cluster["certificate-authority-data"]),
+                token=kubeconfig["users"][0]["user"]["token"],
+                labels=_labels(_flag(flags, "node-labels")),
+                taints=tuple(_taint(text) for text in _flag(flags, "register-with-taints").split(",") if text),
+                annotations=json.loads(files.get(NODE_ANNOTATIONS, b"{}")),
+            )
+        except (KeyError, IndexError, TypeError, ValueError, yaml.YAMLError) as error:
+            raise AssetError(f"the config has no usable kubelet in it: {error!r}") from error
+
+    @property
+    def is_control_plane(self) -> bool:
+        """Whether the kubelet's own flags make it a control plane node."""
+        return f"{ROLE_LABEL}control-plane" in self.labels or f"{ROLE_LABEL}master" in self.labels
+
+
+def _flag(command: str, name: str) -> str:
+    found = re.search(rf"--{name}=(\S*)", command)
+    return found[1] if found else ""
+
+
+def _labels(text: str) -> dict[str, str]:
+    # ${ID} of /etc/os-release is rhel; the other variables are empty unless a drop-in sets them.
+    expanded = re.sub(r"\$\{\w+\}", "", text.replace("${ID}", "rhel"))
+    pairs = (part.partition("=") for part in expanded.split(",") if part)
+    return {key: value for key, _, value in pairs}
+
+
+def _taint(text: str) -> dict[str, str]:
+    key, _, rest = text.partition("=")
+    value, _, effect = rest.partition(":")
+    return {"key": key, "effect": effect, **({"value": value} if value else {})}
+
+
+class Kubelet:
+    """The kubelet of ``machine``; ``on_ready`` is awaited once when the node is Ready for the first time in this boot."""
+
+    def __init__(self, machine: Machine, config: KubeletConfig, on_ready: Callable[[], Awaitable[None]] | None = None) -> None:
+        self._machine = machine
+        self._config = config
+        self._on_ready = on_ready
+        self._folder = machine.directory / "kubelet"
+        self._client_base = self._folder / "kubelet-client-current"
+        self._serving_base = self._folder / "kubelet-server-current"
+        self.node = machine.hardware.hostname.lower()
+        self._started = _timestamp()
+        self._ready_since = ""
+        self._listener: Listener | None = None
+
+    @property
+    def joined(self) -> bool:
+        """Whether this machine has been given a client certificate before (that has not ended)."""
+        pair = KeyPair.read(self._client_base)
+        return pair is not None and pair.remaining > timedelta(0)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        try:
+            await self._until_client_certificate()
+            await self._persist("register node", self._register)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._become_ready())
+                group.create_task(self._keep_lease())
+                group.create_task(self._keep_status())
+                group.create_task(self._keep_client_certificate())
+                group.create_task(self._keep_serving_certificate())
+        finally:
+            if self._listener is not None:
+                await self._listener.close()
+
+    # --- certificates --------------------------------------------------------------------------------------------------
+
+    async def _until_client_certificate(self) -> None:
+        if self.joined:
+            return
+        self._say(f"kubelet: no client certificate yet, asking {self._config.server} for one")
+        pair = await self._certificate(CLIENT_SIGNER, "client auth", lambda: (), token=True)
+        pair.write(self._client_base)
+        self._say("kubelet: got a client certificate")
+
+    async def _keep_client_certificate(self) -> None:
+        while True:
+            pair = KeyPair.read(self._client_base)
+            if pair is None:
+                raise RuntimeError(f"the client certificate of {self.node} is gone from its disk")
+            await _until_renewal(pair)
+            # Approved by the cluster itself: nodes may renew their own.
+            (await self._certificate(CLIENT_SIGNER, "client auth", lambda: ())).write(self._client_base)
+
+    async def _keep_serving_certificate(self) -> None:
+        pair = KeyPair.read(self._serving_base)
+        if pair is not None and pair.remaining <= timedelta(0):
+            pair = None
+        while True:
+            if pair is None:
+                pair = await self._certificate(SERVING_SIGNER, "server auth", lambda: (self.node, self._machine.hardware.address))
+                pair.write(self._serving_base)
+                self._say("kubelet: got a serving certificate")
+            await self._persist("serve on port 10250", self._serve)
+            await _until_renewal(pair)
+            pair = None
+
+    async def _certificate(self, signer: str, usage: str, names: Callable[[], tuple[str, ...]], *, token: bool = False) -> KeyPair:
+        """File requests, each with a key of its own, until one is answered with a certificate."""
+        while True:
+            request, key = pki.request(f"system:node:{self.node}", ["system:nodes"], names())
+            body: Object = {
+                "apiVersion": "certificates.k8s.io/v1",
+                "kind": "CertificateSigningRequest",
+                "metadata": {"generateName": "csr-"},
+                "spec": {
+                    "request": base64.b64encode(request).decode(),
+                    "signerName": signer,
+                    "usages": ["digital signature", usage],
+                },
+            }
+            made = await self._persist(f"file a request for {usage}", lambda body=body: self._call("POST", CSRS, body, token=token))  # type: ignore[misc]  # default binds the loop variable
+            name = made["metadata"]["name"]
+            waiting = asyncio.create_task(self._answer(name, token=token))
+            unanswered = asyncio.create_task(self._machine.clock.sleep(_UNANSWERED))
+            try:
+                await asyncio.wait({waiting, unanswered}, return_when=asyncio.FIRST_COMPLETED)
+                if waiting.done():
+                    return KeyPair(waiting.result(), key)
+                self._say(f"kubelet: {name} unanswered for 15 minutes, asking again with a new key")
+            except _DeniedError as error:
+                self._say(f"kubelet: {name} refused ({error}), asking again")
+                await asyncio.sleep(_AFTER_DENIAL)
+            except _UnansweredError:
+                self._say(f"kubelet: {name} is gone, asking again")
+            finally:
+                waiting.cancel()
+                unanswered.cancel()
+                await asyncio.gather(waiting, unanswered, return_exceptions=True)
+
+    async def _answer(self, name: str, *, token: bool) -> bytes:
+        """Look at a request until there is a certificate. Raises :class:`_DeniedError`, :class:`_UnansweredError`."""
+        pause = _LOOK[0]
+        while True:
+            try:
+                found = await self._call("GET", f"{CSRS}/{name}", token=token)
+            except _FAILURES as error:
+                if isinstance(error, APIError) and error.status == 404:
+                    raise _UnansweredError(name) from error
+                _logger.debug("%s: %s", self.node, error)
+            else:
+                for kind in ("Denied", "Failed"):
+                    condition = condition_of(found, kind)
+                    if condition is not None:
+                        raise _DeniedError(f"{kind}: {condition.get('reason', '')} {condition.get('message', '')}".strip())
+                certificate = (found.get("status") or {}).get("certificate")
+                if certificate and condition_of(found, "Approved"):
+                    return base64.b64decode(certificate)
+            await asyncio.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311 - spreads load, hides nothing
+            pause = min(pause * 1.3, _LOOK[1])
+
+    # --- the node ------------------------------------------------------------------------------------------------------
+
+    async def _register(self) -> None:
+        hardware = self._machine.hardware
+        architecture = {"x86_64": "amd64", "aarch64": "arm64"}.get(hardware.architecture, hardware.architecture)
+        labels = {
+            "kubernetes.io/hostname": self.node,
+            "kubernetes.io/os": "linux",
+            "kubernetes.io/arch": architecture,
+            "beta.kubernetes.io/os": "linux",
+            "beta.kubernetes.io/arch": architecture,
+            # The API server refuses node roles from nodes (NodeRestriction); OpenShift's is patched to take its own. Here
+            # the operators set them from the machine config annotations.
+            **{key: value for key, value in self._config.labels.items() if not key.startswith(ROLE_LABEL)},
+        }
+        annotations = {
+            "volumes.kubernetes.io/controller-managed-attach-detach": "true",
+            **{key: value for key, value in self._config.annotations.items() if not key.endswith("/state")},
+        }
+        node: Object = {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": self.node, "labels": labels, "annotations": annotations},
+            "spec": {"taints": [dict(taint) for taint in self._config.taints]},
+            "status": self._status(),
+        }
+        try:
+            await self._call("POST", NODES, node)
+            self._say("kubelet: node registered")
+        except APIError as error:
+            if error.status != 409:
+                raise
+            await self._call("PATCH", f"{NODES}/{self.node}", {"metadata": {"labels": labels, "annotations": annotations}})
+            await self._patch_status()
+            self._say("kubelet: node was registered before")
+
+    async def _become_ready(self) -> None:
+        await self._machine.clock.sleep(_NETWORK_READY)
+        self._ready_since = _timestamp()
+        await self._persist("post node status", self._patch_status)
+        self._say("kubelet: node is ready")
+        if self._on_ready is not None:
+            await self._on_ready()
+        await self._machine.clock.sleep(_CONFIG_DAEMON)
+        state = {key: value for key, value in self._config.annotations.items() if key.endswith("/state")}
+        await self._persist("annotate node", lambda: self._call("PATCH", f"{NODES}/{self.node}", {"metadata": {"annotations": state}}))
+
+    async def _keep_status(self) -> None:
+        while True:
+            await asyncio.sleep(_STATUS_INTERVAL * random.uniform(0.9, 1.1))  # noqa: S311 - spreads load, hides nothing
+            try:
+                await self._patch_status()
+            except _FAILURES as error:
+                _logger.warning("%s: cannot post node status: %s", self.node, error)
+
+    async def _patch_status(self) -> None:
+        path = f"{NODES}/{self.node}/status"
+        await self._call("PATCH", path, {"status": self._status()}, content_type="application/strategic-merge-patch+json")
+
+    def _status(self) -> Object:
+        hardware = self._machine.hardware
+        conditions = [
+            _condition("MemoryPressure", self._started, "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+            _condition("DiskPressure", self._started, "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+            _condition("PIDPressure", self._started, "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+        ]
+        if self._ready_since:
+            conditions.append(_condition("Ready", self._ready_since, "True", "KubeletReady", "kubelet is posting ready status"))
+        else:
+            text = (
+                "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady "
+                "message:Network plugin returns error: no CNI configuration file in /etc/kubernetes/cni/net.d/. Has your network provider started?"
+            )
+            conditions.append(_condition("Ready", self._started, "False", "KubeletNotReady", text))
+        # The catalogue of plans is the Metal API's; a kubelet would look at its hardware, of which only drives are known here.
+        disk = max((drive.size_gb for drive in hardware.drives), default=100)
+        capacity = {"cpu": "8", "memory": "32561284Ki", "pods": "250", "ephemeral-storage": f"{disk}G"}
+        return {
+            "addresses": [{"type": "InternalIP", "address": hardware.address}, {"type": "Hostname", "address": self.node}],
+            "capacity": capacity,
+            "allocatable": {**capacity, "cpu": "7500m", "memory": "31410308Ki"},
+            "conditions": conditions,
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": PORT}},
+            "nodeInfo": {
+                "architecture": {"x86_64": "amd64", "aarch64": "arm64"}.get(hardware.architecture, hardware.architecture),
+                "bootID": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{hardware.device_id} {self._started}")),
+                "containerRuntimeVersion": "cri-o://1.33.9-2.rhaos4.20",
+                "kernelVersion": f"5.14.0-570.72.1.el9_6.{hardware.architecture}",
+                "kubeProxyVersion": "",
+                "kubeletVersion": "v1.33.11",
+                "machineID": hardware.device_id.replace("-", ""),
+                "operatingSystem": "linux",
+                "osImage": "Red Hat Enterprise Linux CoreOS 9.6",
+                "systemUUID": hardware.device_id,
+            },
+        }
+
+    async def _keep_lease(self) -> None:
+        path = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+        spec = {"holderIdentity": self.node, "leaseDurationSeconds": _LEASE_SECONDS}
+        while True:
+            renewed = {"spec": {**spec, "renewTime": _timestamp(micro=True)}}
+            try:
+                try:
+                    await self._call("PATCH", f"{path}/{self.node}", renewed)
+                except APIError as error:
+                    if error.status != 404:
+                        raise
+                    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": self.node}, **renewed}
+                    await self._call("POST", path, lease)
+            except _FAILURES as error:
+                _logger.warning("%s: cannot renew its lease: %s", self.node, error)
+                await asyncio.sleep(1.0)
+                continue
+            await asyncio.sleep(_LEASE_INTERVAL * random.uniform(0.9, 1.1))  # noqa: S311 - spreads load, hides nothing
+
+    # --- network -------------------------------------------------------------------------------------------------------
+
+    async def _serve(self) -> None:
+        pair = KeyPair.read(self._serving_base)
+        if pair is None:
+            raise FileNotFoundError("the serving certificate is gone from the disk")
+        context = server_context(pair)
+        if self._listener is not None:
+            await self._listener.close()
+        listener = Listener(_APPLICATION)
+        await listener.open(self._machine.hardware.address, PORT, context)
+        self._listener = listener
+
+    async def _call(self, method: str, path: str, body: Object | None = None, *, token: bool = False, content_type: str = "") -> Object:
+        """One call of the API, by name through the machine's own network. Raises :class:`APIError`, ``httpx.HTTPError``."""
+        headers = {"accept": "application/json", "user-agent": "kubelet/v1.33.11 (linux/amd64) kubernetes/sandbox"}
+        cert = None
+        if token:
+            headers["authorization"] = f"Bearer {self._config.token}"
+        else:
+            cert = KeyPair.paths(self._client_base)
+        if body is not None:
+            headers["content-type"] = content_type or ("application/merge-patch+json" if method == "PATCH" else "application/json")
+        answer = await self._machine.http.request(
+            method,
+            f"{self._config.server}{path}",
+            headers=headers,
+            content=None if body is None else json.dumps(body).encode(),
+            ca_pem=self._config.authorities,
+            cert=cert,
+        )
+        if answer.is_error:
+            raise APIError.of(f"{method} {path}", answer)
+        try:
+            found: Object = answer.json()
+        except ValueError as error:
+            raise APIError(f"{method} {path}", answer.status_code, "NotJSON", answer.text[:100]) from error
+        return found
+
+    async def _persist(self, what: str, action: Callable[[], Awaitable[_T]]) -> _T:
+        """Repeat an action, with growing pauses, until it succeeds; say so when it starts to fail."""
+        pause, failing_since, told = _RETRY[0], time.monotonic(), ""
+        while True:
+            try:
+                return await action()
+            except _FAILURES as error:
+                text = f"{error}" or type(error).__name__
+                if text != told:
+                    self._say(f"kubelet: cannot {what}, trying again: {text}")
+                    told = text
+                _logger.debug("%s: cannot %s for %.0f s: %s", self.node, what, time.monotonic() - failing_since, text)
+            await asyncio.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311 - spreads load, hides nothing
+            pause = min(pause * 1.6, _RETRY[1])
+
+    def _say(self, line: str) -> None:
+        with contextlib.suppress(OSError):
+            self._machine.console(line)
+
+
+async def _healthz(request: Request) -> PlainTextResponse:
+    return PlainTextResponse("ok")
+
+
+_APPLICATION: Final = Starlette(routes=[Route("/healthz", _healthz)])
+
+
+async def _until_renewal(pair: KeyPair) -> None:
+    """Return when 70 to 90 % of what is left of a certificate's life are over, as a kubelet does."""
+    left = max(pair.remaining.total_seconds(), 0.0) * random.uniform(0.7, 0.9)  # noqa: S311 - spreads load, hides nothing
+    await asyncio.sleep(left)
+
+
+def _condition(kind: str, since: str, status: str, reason: str, message: str) -> dict[str, str]:
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastHeartbeatTime": _timestamp(),
+        "lastTransitionTime": since,
+    }
+
+
+def _timestamp(*, micro: bool = False) -> str:
+    now = datetime.now(UTC)
+    return now.strftime("%Y-%m-%dT%H:%M:%S.%fZ" if micro else "%Y-%m-%dT%H:%M:%SZ")

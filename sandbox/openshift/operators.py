@@ -1,0 +1,666 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The operators of a cluster, as far as installers and administrators see them: statuses that follow from the nodes.
+
+Each cluster operator waits for something (control plane, schedulable nodes), takes its time once it has that, and falls back when it
+loses it. ClusterVersion, machine config pools and the etcd operator's status follow. What was reached is read back
+from the API after a restart, so that a settled cluster stays settled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx
+
+from sandbox.openshift import resources
+from sandbox.openshift.api import NODES, APIError, Object
+from sandbox.openshift.control_plane import ControlPlaneError
+from sandbox.openshift.installer import catalogue
+from sandbox.openshift.resources import (
+    MACHINE_CONFIG_ANNOTATION,
+    ROLE_LABEL,
+    annotations_of,
+    condition_of,
+    is_ready,
+    labels_of,
+    selects,
+)
+
+if TYPE_CHECKING:
+    from sandbox.openshift.cluster import Cluster
+
+_logger = logging.getLogger(__name__)
+
+_FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
+
+# Simulated seconds.
+_ROUND: Final = 20.0
+_ETCD_MEMBER_REMOVAL: Final = 120.0
+_VERSION_SETTLES: Final = 60.0
+_FAILING_AFTER: Final = 40 * 60.0
+_POOL_REBOOT: Final = 8 * 60.0
+
+# Real seconds between rounds, whatever the speed.
+_ROUND_LIMITS: Final = (0.5, 10.0)
+_AFTER_CHANGE: Final = 0.2
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the operators go by in one round."""
+
+    domain: str
+    masters: int
+    ready_masters: int
+    wanted_masters: int
+    serving_masters: int
+    schedulable: int
+    nodes: int
+    not_ready: tuple[str, ...]
+    bootstrap_complete: bool
+
+
+@dataclass(frozen=True)
+class ClusterOperator:
+    """One operator: what it misses ("" for nothing), how long it takes after that, what it says meanwhile."""
+
+    name: str
+    misses: Callable[[Facts], str]
+    settles: float
+    reason: str
+    message: str
+    """Of Available=False; ``{missing}`` and ``{domain}`` are filled in."""
+    per_node: str = ""
+    """Name of its daemon set: progressing while a node is not ready."""
+    done: str = "All is well"
+
+
+def _control_plane(facts: Facts) -> str:
+    if facts.serving_masters >= facts.wanted_masters and facts.ready_masters > 0:
+        return ""
+    return f"{facts.serving_masters} nodes are active; {facts.wanted_masters - facts.serving_masters} nodes are at revision 0"
+
+
+def _any_master(facts: Facts) -> str:
+    return "" if facts.ready_masters else "no control plane node is ready"
+
+
+def _all_masters(facts: Facts) -> str:
+    missing = facts.wanted_masters - facts.ready_masters
+    return "" if missing <= 0 else f"{missing} of {facts.wanted_masters} control plane nodes are not ready"
+
+
+def _workers(facts: Facts) -> str:
+    return "" if facts.schedulable else f"0/{facts.nodes} nodes are available: {facts.nodes} node(s) had untolerated taint(s)"
+
+
+_CATALOGUE: Final = (
+    ClusterOperator(
+        "authentication",
+        _workers,
+        270,
+        "OAuthServerRouteEndpointAccessibleController_EndpointUnavailable",
+        'OAuthServerRouteEndpointAccessibleControllerAvailable: Get "https://oauth-openshift.apps.{domain}/healthz": EOF ({missing})',
+    ),
+    ClusterOperator("config-operator", _any_master, 30, "FeatureGatesUpgradeable_NoData", "FeatureGateControllerAvailable: {missing}"),
+    ClusterOperator(
+        "console",
+        _workers,
+        330,
+        "RouteHealth_FailedGet",
+        "RouteHealthAvailable: failed to GET route (https://console-openshift-console.apps.{domain}): EOF ({missing})",
+    ),
+    ClusterOperator("dns", _any_master, 90, "DNSUnavailable", 'DNS "default" is unavailable: {missing}', per_node="dns-default"),
+    ClusterOperator(
+        "etcd",
+        _control_plane,
+        120,
+        "StaticPods_ZeroNodesActive",
+        "StaticPodsAvailable: {missing}",
+        done="StaticPodsAvailable: {masters} nodes are active; {masters} nodes are at revision 8\n"
+        "EtcdMembersAvailable: {masters} members are available",
+    ),
+    ClusterOperator(
+        "image-registry", _any_master, 150, "NoReplicasAvailable", "Available: {missing}", done="Available: The registry is removed"
+    ),
+    ClusterOperator(
+        "ingress",
+        _workers,
+        150,
+        "IngressUnavailable",
+        'The "default" ingress controller reports Available=False: IngressControllerUnavailable: One or more status conditions indicate '
+        "unavailable: DeploymentAvailable=False (DeploymentUnavailable: The deployment has Available status condition set to False "
+        "(reason: MinimumReplicasUnavailable) with message: Deployment does not have minimum availability: {missing}.)",
+        done='The "default" ingress controller reports Available=True.',
+    ),
+    ClusterOperator(
+        "kube-apiserver",
+        _control_plane,
+        240,
+        "StaticPods_ZeroNodesActive",
+        "StaticPodsAvailable: {missing}",
+        done="StaticPodsAvailable: {masters} nodes are active; {masters} nodes are at revision 6",
+    ),
+    ClusterOperator(
+        "kube-controller-manager",
+        _control_plane,
+        150,
+        "StaticPods_ZeroNodesActive",
+        "StaticPodsAvailable: {missing}",
+        done="StaticPodsAvailable: {masters} nodes are active; {masters} nodes are at revision 6",
+    ),
+    ClusterOperator(
+        "kube-scheduler",
+        _control_plane,
+        150,
+        "StaticPods_ZeroNodesActive",
+        "StaticPodsAvailable: {missing}",
+        done="StaticPodsAvailable: {masters} nodes are active; {masters} nodes are at revision 5",
+    ),
+    ClusterOperator(
+        "machine-config",
+        _all_masters,
+        120,
+        "MachineConfigPoolNotAvailable",
+        "Cluster not available: required pool master: {missing}",
+        done="Cluster has deployed [{{operator {version}}}]",
+    ),
+    ClusterOperator(
+        "monitoring",
+        _workers,
+        330,
+        "UpdatingPrometheusFailed",
+        'UpdatingPrometheus: Prometheus "openshift-monitoring/k8s": NoPodReady: shard 0: pod prometheus-k8s-0: {missing}',
+        done="Successfully rolled out the stack.",
+    ),
+    ClusterOperator("network", _any_master, 60, "Startup", "The network is starting up: {missing}", per_node="ovnkube-node"),
+    ClusterOperator(
+        "node-tuning",
+        _any_master,
+        60,
+        "TunedUnavailable",
+        'DaemonSet "tuned" has no available Pod(s): {missing}',
+        done="Cluster has deployed {version}",
+    ),
+    ClusterOperator("openshift-apiserver", _control_plane, 210, "APIServerDeployment_NoPod", "APIServerDeploymentAvailable: {missing}"),
+    ClusterOperator("storage", _any_master, 120, "AsExpected", "DefaultStorageClassControllerAvailable: {missing}"),
+)
+
+
+@dataclass
+class _Progress:
+    """Where one cluster operator stands: settled, or on its way (a running task), or waiting."""
+
+    settled: bool = False
+    settling: asyncio.Task[None] | None = None
+    was_available: bool = False
+
+
+@dataclass
+class _State:
+    nodes: dict[str, Object] = field(default_factory=dict)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    written: dict[str, Any] = field(default_factory=dict)
+
+
+class Operators:
+    """All operators of one cluster, from the first manifests on, while its API runs."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._clock = cluster.clock
+        self._state = _State()
+        self._progress = {operator.name: _Progress() for operator in _CATALOGUE}
+        self._since: dict[str, str] = {}
+        self._timers: dict[str, asyncio.Task[None]] = {}
+        self._elapsed: set[str] = set()
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        while True:
+            try:
+                await self._recall()
+                break
+            except _FAILURES as error:
+                _logger.warning("operators of %s cannot start yet: %s", self._cluster.assets.domain, error)
+                await asyncio.sleep(1.0)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._follow_nodes())
+                group.create_task(self._rounds())
+        finally:
+            for task in self._timers.values():
+                task.cancel()
+
+    # --- inputs --------------------------------------------------------------------------------------------------------
+
+    async def _recall(self) -> None:
+        """Read back what earlier rounds reached."""
+        for item in await self._cluster.api.items(resources.CLUSTER_OPERATORS):
+            name = item["metadata"]["name"]
+            for condition in (item.get("status") or {}).get("conditions") or []:
+                self._since[f"{name}/{condition['type']}/{condition['status']}"] = condition["lastTransitionTime"]
+                if name in self._progress and condition["type"] == "Available" and condition["status"] == "True":
+                    self._elapsed.add(f"operator {name}")
+                    self._progress[name].settled = self._progress[name].was_available = True
+        version = await self._cluster.api.get(resources.CLUSTER_VERSION)
+        for condition in ((version or {}).get("status") or {}).get("conditions") or []:
+            self._since[f"version/{condition['type']}/{condition['status']}"] = condition["lastTransitionTime"]
+        if version is not None and (condition_of(version, "Available") or {}).get("status") == "True":
+            self._elapsed.add("version")
+        etcd = await self._cluster.api.get(resources.ETCD)
+        if etcd is not None and (condition_of(etcd, "EtcdBootstrapMemberRemoved") or {}).get("status") == "True":
+            self._elapsed.add("etcd member")
+
+    async def _follow_nodes(self) -> None:
+        while True:
+            try:
+                items, version = await self._cluster.api.list_at(NODES)
+                self._state.nodes = {item["metadata"]["name"]: item for item in items}
+                self._state.changed.set()
+                async for kind, item in self._cluster.api.watch(NODES, version):
+                    if kind == "BOOKMARK":
+                        continue
+                    if kind == "DELETED":
+                        self._state.nodes.pop(item["metadata"]["name"], None)
+                    else:
+                        self._state.nodes[item["metadata"]["name"]] = item
+                    self._state.changed.set()
+            except _FAILURES as error:
+                if not (isinstance(error, APIError) and error.status == 410):
+                    _logger.warning("operators of %s cannot follow nodes: %r", self._cluster.assets.domain, error)
+                await asyncio.sleep(1.0)
+
+    async def _rounds(self) -> None:
+        while True:
+            self._state.changed.clear()
+            try:
+                await self._round()
+            except _FAILURES as error:
+                _logger.warning("a round of the operators of %s failed: %r", self._cluster.assets.domain, error)
+            except Exception:
+                # One odd object (a pool somebody wrote by hand) must not end the operators.
+                _logger.exception("a round of the operators of %s failed", self._cluster.assets.domain)
+            pause = min(max(_ROUND / self._clock.speed, _ROUND_LIMITS[0]), _ROUND_LIMITS[1])
+            try:
+                await asyncio.wait_for(self._state.changed.wait(), pause)
+            except TimeoutError:
+                continue
+            # Let a burst of changes come together.
+            await asyncio.sleep(_AFTER_CHANGE)
+
+    async def _round(self) -> None:
+        scheduler = await self._cluster.api.get(resources.SCHEDULER)
+        schedulable = bool(((scheduler or {}).get("spec") or {}).get("mastersSchedulable", False))
+        pools = await self._cluster.api.items(resources.POOLS)
+        await self._set_roles(pools, schedulable=schedulable)
+        await self._move_pools(pools, schedulable=schedulable)
+        facts = await self._facts()
+        waiting = [name for name in [await self._operate(operator, facts) for operator in _CATALOGUE] if name]
+        await self._etcd(facts)
+        await self._version(facts, waiting)
+
+    async def _facts(self) -> Facts:
+        bootstrap = await self._cluster.api.get(resources.BOOTSTRAP_STATUS)
+        nodes = self._state.nodes.values()
+        masters = [node for node in nodes if f"{ROLE_LABEL}master" in labels_of(node)]
+        return Facts(
+            domain=self._cluster.assets.domain,
+            masters=len(masters),
+            ready_masters=sum(is_ready(node) for node in masters),
+            wanted_masters=self._cluster.assets.control_plane_replicas,
+            serving_masters=self._cluster.serving_control_planes,
+            schedulable=sum(_takes_pods(node) for node in nodes),
+            nodes=len(self._state.nodes),
+            not_ready=tuple(sorted(node["metadata"]["name"] for node in nodes if not is_ready(node))),
+            bootstrap_complete=((bootstrap or {}).get("data") or {}).get("status") == "complete",
+        )
+
+    # --- nodes and pools -----------------------------------------------------------------------------------------------
+
+    async def _set_roles(self, pools: list[Object], *, schedulable: bool) -> None:
+        """Give new nodes the role labels their kubelets asked for, and masters what the Scheduler object says."""
+        custom = {pool["metadata"]["name"]: pool for pool in pools}
+        for node in list(self._state.nodes.values()):
+            labels = labels_of(node)
+            pool = _pool_of_config(annotations_of(node).get(f"{MACHINE_CONFIG_ANNOTATION}currentConfig", ""))
+            wanted: dict[str, str | None] = {}
+            spec: dict[str, Any] = {}
+            if not any(label.startswith(ROLE_LABEL) for label in labels):
+                wanted |= _first_roles(pool, custom.get(pool))
+            if pool == "master":
+                changed, spec = _master_scheduling(node, schedulable=schedulable)
+                wanted |= changed
+            if wanted or spec:
+                name = node["metadata"]["name"]
+                body: Object = {"metadata": {"labels": wanted, "resourceVersion": node["metadata"]["resourceVersion"]}}
+                if spec:
+                    body["spec"] = spec
+                try:
+                    self._state.nodes[name] = await self._cluster.api.patch(f"{NODES}/{name}", body)
+                except APIError as error:
+                    # Somebody else was quicker, or the node is gone: the watch brings what is now.
+                    if error.status not in {404, 409}:
+                        raise
+
+    async def _move_pools(self, pools: list[Object], *, schedulable: bool) -> None:
+        """Render every pool, move its nodes to the new config one by one, and write what an administrator sees."""
+        configs = await self._cluster.api.items(resources.MACHINE_CONFIGS)
+        members = _members(pools, self._state.nodes)
+        for pool in pools:
+            name = pool["metadata"]["name"]
+            rendered, _ = self._cluster.render(pool, configs, schedulable=schedulable)
+            nodes = members[name]
+            if not (pool.get("spec") or {}).get("paused"):
+                await self._roll_out(name, nodes, rendered)
+            status = self._pool_status(pool, nodes, rendered, [item["metadata"]["name"] for item in configs])
+            await self._write_status(f"{resources.POOLS}/{name}", pool, status)
+
+    async def _roll_out(self, pool: str, nodes: list[Object], rendered: str) -> None:
+        """Let one node at a time (maxUnavailable 1) go over to the pool's config, which takes a reboot."""
+        current, desired, state = (MACHINE_CONFIG_ANNOTATION + name for name in ("currentConfig", "desiredConfig", "state"))
+        moving = [node for node in nodes if annotations_of(node).get(current) != annotations_of(node).get(desired)]
+        for node in moving:
+            name = node["metadata"]["name"]
+            if self._after(f"reboot {name} {annotations_of(node)[desired]}", _POOL_REBOOT):
+                await self._annotate(name, {current: annotations_of(node)[desired], state: "Done"})
+        settled = [node for node in nodes if annotations_of(node).get(state) == "Done"]
+        waiting = [node for node in settled if annotations_of(node).get(desired) not in {rendered, None}]
+        if waiting and not moving:
+            name = waiting[0]["metadata"]["name"]
+            _logger.info("pool %s of %s: node %s goes over to %s", pool, self._cluster.assets.domain, name, rendered)
+            self._forget(f"reboot {name} {rendered}")
+            await self._annotate(name, {desired: rendered, state: "Working"})
+
+    async def _annotate(self, node: str, annotations: Mapping[str, str]) -> None:
+        try:
+            self._state.nodes[node] = await self._cluster.api.patch(f"{NODES}/{node}", {"metadata": {"annotations": dict(annotations)}})
+        except APIError as error:
+            if error.status != 404:
+                raise
+
+    def _pool_status(self, pool: Object, nodes: list[Object], rendered: str, sources: list[str]) -> Object:
+        name = pool["metadata"]["name"]
+        updated = [node for node in nodes if _is_updated(node, rendered)]
+        ready = [node for node in updated if is_ready(node)]
+        done = len(updated) == len(nodes)
+        configuration = {"name": rendered, "source": [{"kind": "MachineConfig", "name": source} for source in sources]}
+        return {
+            "observedGeneration": pool["metadata"].get("generation", 1),
+            "configuration": configuration,
+            "machineCount": len(nodes),
+            "updatedMachineCount": len(updated),
+            "readyMachineCount": len(ready),
+            "unavailableMachineCount": len(nodes) - sum(is_ready(node) for node in nodes),
+            "degradedMachineCount": 0,
+            "conditions": self._conditions(
+                f"pool {name}",
+                {
+                    "NodeDegraded": ("False", "", ""),
+                    "RenderDegraded": ("False", "", ""),
+                    "Degraded": ("False", "", ""),
+                    "Updated": ("True", "", f"All nodes are updated with {rendered}") if done else ("False", "", ""),
+                    "Updating": ("False", "", "") if done else ("True", "", f"All nodes are updating to {rendered}"),
+                },
+            ),
+        }
+
+    # --- cluster operators ---------------------------------------------------------------------------------------------
+
+    async def _operate(self, operator: ClusterOperator, facts: Facts) -> str:
+        """Write one ClusterOperator; return its name while it is not available or still progressing for the first time."""
+        progress = self._progress[operator.name]
+        missing = operator.misses(facts)
+        key = f"operator {operator.name}"
+        if missing:
+            self._forget(key)
+            progress.settled = False
+        else:
+            progress.settled = self._after(key, operator.settles)
+        version = self._cluster.assets.version
+        words = {"domain": facts.domain, "missing": missing or "starting", "masters": facts.wanted_masters, "version": version}
+        rolling = bool(operator.per_node and facts.not_ready)
+        if progress.settled:
+            available = ("True", "AsExpected", operator.done.format(**words))
+            progressing = ("False", "AsExpected", operator.done.format(**words))
+            if rolling:
+                text = f'DaemonSet "{operator.per_node}" is not available (awaiting {len(facts.not_ready)} nodes)'
+                progressing = ("True", "Deploying", text)
+        else:
+            available = ("False", operator.reason, operator.message.format(**words))
+            progressing = ("True", "Deploying", operator.message.format(**words)) if not missing else ("True", "Waiting", missing)
+        lost = progress.was_available and not progress.settled
+        degraded = ("True", operator.reason, operator.message.format(**words)) if lost else ("False", "AsExpected", "All is well")
+        progress.was_available = progress.was_available or progress.settled
+        status: Object = {
+            "conditions": self._conditions(
+                operator.name,
+                {
+                    "Available": available,
+                    "Degraded": degraded,
+                    "Progressing": progressing,
+                    "Upgradeable": ("True", "AsExpected", "All is well"),
+                },
+            ),
+            "extension": None,
+            "relatedObjects": [],
+            "versions": [{"name": "operator", "version": version}] if progress.was_available else [],
+        }
+        path = f"{resources.CLUSTER_OPERATORS}/{operator.name}"
+        if path not in self._state.written:
+            await self._cluster.api.apply(
+                path, {"apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator", "metadata": {"name": operator.name}, "spec": {}}
+            )
+        base = {"apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator", "metadata": {"name": operator.name}}
+        await self._write_status(path, base, status)
+        return "" if progress.settled else operator.name
+
+    async def _etcd(self, facts: Facts) -> None:
+        if facts.bootstrap_complete and not _control_plane(facts):
+            removed = self._after("etcd member", _ETCD_MEMBER_REMOVAL)
+        else:
+            removed = "etcd member" in self._elapsed
+        members = f"{facts.serving_masters} members are available"
+        status = {
+            "conditions": self._conditions(
+                "etcd operator",
+                {
+                    "EtcdBootstrapMemberRemoved": ("True", "BootstrapMemberRemoved", "etcd bootstrap member is removed")
+                    if removed
+                    else ("False", "BootstrapMemberExists", "waiting for all control plane members before the bootstrap member is removed"),
+                    "EtcdMembersAvailable": ("True" if facts.serving_masters else "False", "EtcdQuorate", members),
+                },
+            )
+        }
+        base = {"apiVersion": "operator.openshift.io/v1", "kind": "Etcd", "metadata": {"name": "cluster"}}
+        await self._write_status(resources.ETCD, base, status)
+
+    async def _version(self, facts: Facts, waiting: list[str]) -> None:
+        path = resources.CLUSTER_VERSION
+        present = await self._cluster.api.get(path)
+        if present is None:
+            _logger.warning("cluster %s has no ClusterVersion: its manifest is missing", facts.domain)
+            return
+        version = self._cluster.assets.version
+        total = 50 * len(_CATALOGUE) + 100
+        done_before = "version" in self._elapsed
+        done = done_before or (not waiting and self._after("version", _VERSION_SETTLES))
+        failing = bool(waiting) and not done and self._after("version fails", _FAILING_AFTER)
+        names = ", ".join(waiting)
+        if done:
+            progressing = ("False", "", f"Cluster version is {version}")
+            available = ("True", "", f"Done applying {version}")
+        else:
+            count = total - 50 * len(waiting) - 20
+            share = f"{count} of {total} done ({count * 100 // total}% complete)"
+            text = f"Working towards {version}: {share}" + (f", waiting on {names}" if waiting else "")
+            progressing = ("True", "ClusterOperatorsNotAvailable" if waiting else "", text)
+            available = ("False", "", "")
+        if failing:
+            progressing = ("True", "ClusterOperatorsNotAvailable", f"Unable to apply {version}: some cluster operators are not available")
+        failure = ("True", "ClusterOperatorsNotAvailable", f"Cluster operators {names} are not available") if failing else ("False", "", "")
+        history = ((present.get("status") or {}).get("history") or [None])[0] or {
+            "startedTime": _now(),
+            "state": "Partial",
+            "version": version,
+            "image": self._image(),
+            "verified": False,
+            "completionTime": None,
+        }
+        if done and history["state"] != "Completed":
+            history = {**history, "state": "Completed", "completionTime": _now()}
+            await self._finish(facts.domain)
+        status = {
+            "availableUpdates": None,
+            "conditions": self._conditions(
+                "version",
+                {
+                    "Available": available,
+                    "Failing": failure,
+                    "Progressing": progressing,
+                    "ReleaseAccepted": ("True", "PayloadLoaded", f'Payload loaded version="{version}" image="{self._image()}"'),
+                    "RetrievedUpdates": ("False", "RemoteFailed", "the sandbox has no update service"),
+                    "Upgradeable": ("True", "", ""),
+                },
+            ),
+            "desired": {"image": self._image(), "version": version},
+            "history": [history],
+            "observedGeneration": present["metadata"].get("generation", 1),
+            "versionHash": "sandbox",
+        }
+        await self._write_status(path, present, status)
+
+    async def _finish(self, domain: str) -> None:
+        """Add what appears with a finished install: the console's route."""
+        route = resources.console_route(domain)
+        await self._cluster.api.apply(resources.CONSOLE_ROUTE, route)
+        host = route["spec"]["host"]
+        admitted = [{"host": host, "routerName": "default", "conditions": [{"type": "Admitted", "status": "True"}]}]
+        base = {key: route[key] for key in ("apiVersion", "kind")} | {"metadata": {"name": "console", "namespace": "openshift-console"}}
+        await self._cluster.api.apply(resources.CONSOLE_ROUTE, {**base, "status": {"ingress": admitted}}, status=True)
+
+    def _image(self) -> str:
+        pool = self._cluster.assets.install_config.get("controlPlane") or {}
+        architecture = {"arm64": "aarch64"}.get(pool.get("architecture", ""), "x86_64")
+        try:
+            return catalogue.release(self._cluster.assets.version, architecture).image
+        except KeyError:
+            return f"quay.io/openshift-release-dev/ocp-release:{self._cluster.assets.version}-{architecture}"
+
+    # --- time and writing ----------------------------------------------------------------------------------------------
+
+    def _after(self, key: str, simulated_seconds: float) -> bool:
+        """Whether that much simulated time is over since this was asked first; wakes the next round when it is."""
+        if key in self._elapsed:
+            return True
+        if key not in self._timers:
+            self._timers[key] = asyncio.create_task(self._ring(key, simulated_seconds))
+        return False
+
+    async def _ring(self, key: str, simulated_seconds: float) -> None:
+        await self._clock.sleep(simulated_seconds)
+        self._elapsed.add(key)
+        self._timers.pop(key, None)
+        self._state.changed.set()
+
+    def _forget(self, key: str) -> None:
+        """Start over with a time: what it was counted for is gone again."""
+        self._elapsed.discard(key)
+        timer = self._timers.pop(key, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _conditions(self, owner: str, wanted: Mapping[str, tuple[str, str, str]]) -> list[dict[str, str]]:
+        """Return conditions whose transition time changes only with their status."""
+        found = []
+        for kind, (status, reason, message) in wanted.items():
+            key = f"{owner}/{kind}/{status}"
+            other = f"{owner}/{kind}/{'False' if status == 'True' else 'True'}"
+            self._since.pop(other, None)
+            since = self._since.setdefault(key, _now())
+            condition = {"type": kind, "status": status, "lastTransitionTime": since}
+            if reason:
+                condition["reason"] = reason
+            if message:
+                condition["message"] = message
+            found.append(condition)
+        return found
+
+    async def _write_status(self, path: str, item: Object, status: Object) -> None:
+        """Write a status if it is not what was written last."""
+        if self._state.written.get(path) == status:
+            return
+        body = {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": {"name": item["metadata"]["name"]}, "status": status}
+        await self._cluster.api.apply(path, body, status=True)
+        self._state.written[path] = status
+
+
+def _members(pools: list[Object], nodes: Mapping[str, Object]) -> dict[str, list[Object]]:
+    """Sort nodes into pools: a custom pool wins over worker, master over all."""
+    members: dict[str, list[Object]] = {pool["metadata"]["name"]: [] for pool in pools}
+    order = {"master": 0, "worker": 2}
+    ranked = sorted(pools, key=lambda pool: (order.get(pool["metadata"]["name"], 1), pool["metadata"]["name"]))
+    for node in nodes.values():
+        for pool in ranked:
+            if selects((pool.get("spec") or {}).get("nodeSelector"), labels_of(node)):
+                members[pool["metadata"]["name"]].append(node)
+                break
+    return members
+
+
+def _first_roles(pool: str, custom: Object | None) -> dict[str, str | None]:
+    """Return the role labels of a node whose first config was of ``pool``; a custom pool's nodes are workers too."""
+    if pool == "master":
+        return {f"{ROLE_LABEL}control-plane": "", f"{ROLE_LABEL}master": ""}
+    if not pool:
+        return {}
+    selector = ((custom or {}).get("spec") or {}).get("nodeSelector") or {}
+    return {f"{ROLE_LABEL}worker": "", **(selector.get("matchLabels") or {})}
+
+
+def _master_scheduling(node: Object, *, schedulable: bool) -> tuple[dict[str, str | None], dict[str, Any]]:
+    """Return the changes of labels and spec that bring a master to what the Scheduler object says."""
+    worker, key = f"{ROLE_LABEL}worker", f"{ROLE_LABEL}master"
+    taints = node["spec"].get("taints") or []
+    kept = [taint for taint in taints if taint["key"] != key]
+    labels: dict[str, str | None] = {}
+    if schedulable != (worker in labels_of(node)):
+        labels = {worker: "" if schedulable else None}
+    if schedulable and len(kept) != len(taints):
+        return labels, {"taints": kept}
+    if not schedulable and len(kept) == len(taints):
+        return labels, {"taints": [*taints, {"key": key, "effect": "NoSchedule"}]}
+    return labels, {}
+
+
+def _pool_of_config(rendered: str) -> str:
+    """Return ``worker`` of ``rendered-worker-<hash>``, "" for anything else."""
+    if not rendered.startswith("rendered-"):
+        return ""
+    return rendered.removeprefix("rendered-").rpartition("-")[0]
+
+
+def _is_updated(node: Object, rendered: str) -> bool:
+    current, state = (annotations_of(node).get(MACHINE_CONFIG_ANNOTATION + name) for name in ("currentConfig", "state"))
+    return current == rendered and state == "Done"
+
+
+def _takes_pods(node: Object) -> bool:
+    """Whether ordinary pods could run there: ready, not cordoned, no taint that keeps them off."""
+    taints = node["spec"].get("taints") or []
+    return (
+        is_ready(node)
+        and not node["spec"].get("unschedulable")
+        and not any(taint["effect"] in {"NoSchedule", "NoExecute"} for taint in taints)
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

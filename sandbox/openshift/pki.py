@@ -1,0 +1,185 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Key pairs the running cluster makes by itself: those of its own components, and successors of signers about to end."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import CertificateIssuerPrivateKeyTypes
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+# Clocks of the machines that check may be a little behind.
+_BACKDATED = timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class KeyPair:
+    """Certificate and private key, PEM."""
+
+    certificate: bytes
+    key: bytes
+
+    @property
+    def remaining(self) -> timedelta:
+        """Time until the certificate ends; negative afterwards."""
+        return remaining(self.certificate)
+
+    @staticmethod
+    def paths(base: Path) -> tuple[Path, Path]:
+        """``<base>.crt`` and ``<base>.key``."""
+        return base.with_name(base.name + ".crt"), base.with_name(base.name + ".key")
+
+    def write(self, base: Path) -> tuple[Path, Path]:
+        """Write ``<base>.crt`` and ``<base>.key`` (0600), each in one step, and return both paths."""
+        certificate, key = self.paths(base)
+        write_file(key, self.key)
+        write_file(certificate, self.certificate)
+        return certificate, key
+
+    @classmethod
+    def read(cls, base: Path) -> KeyPair | None:
+        """Return what :meth:`write` wrote, or None when it did not (or not to the end)."""
+        certificate, key = cls.paths(base)
+        try:
+            return cls(certificate.read_bytes(), key.read_bytes())
+        except FileNotFoundError:
+            return None
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Replace a file in one step, readable by its owner only: a crash leaves the old content or the new."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".new")
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content)
+    temporary.replace(path)
+
+
+def remaining(certificate: bytes) -> timedelta:
+    """Time until the first certificate of a PEM text ends."""
+    return x509.load_pem_x509_certificate(certificate).not_valid_after_utc - datetime.now(UTC)
+
+
+def authority(common_name: str, lifetime: timedelta) -> KeyPair:
+    """Make a self-signed authority (unit ``openshift``, as the installer's)."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name(
+        [x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, "openshift"), x509.NameAttribute(NameOID.COMMON_NAME, common_name)]
+    )
+    builder = _builder(subject, subject, key.public_key(), key.public_key(), lifetime, is_authority=True)
+    return _pair(builder.sign(key, hashes.SHA256()), key)
+
+
+def client(signer: KeyPair, common_name: str, organizations: Iterable[str], lifetime: timedelta) -> KeyPair:
+    """Make a client certificate: user ``common_name``, groups ``organizations``."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name(
+        [
+            *(x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization) for organization in organizations),
+            x509.NameAttribute(NameOID.COMMON_NAME, common_name),
+        ]
+    )
+    certificate, signer_key = _loaded(signer)
+    builder = _builder(subject, certificate.subject, key.public_key(), certificate.public_key(), lifetime, is_authority=False)
+    builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+    return _pair(builder.sign(signer_key, hashes.SHA256()), key)
+
+
+def successor(signer: KeyPair, old: bytes, lifetime: timedelta) -> KeyPair:
+    """Make a serving certificate with the subject and names of the PEM ``old``, signed anew."""
+    before = x509.load_pem_x509_certificate(old)
+    names = before.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    key = ec.generate_private_key(ec.SECP256R1())
+    certificate, signer_key = _loaded(signer)
+    builder = _builder(before.subject, certificate.subject, key.public_key(), certificate.public_key(), lifetime, is_authority=False)
+    builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+    builder = builder.add_extension(names, critical=False)
+    return _pair(builder.sign(signer_key, hashes.SHA256()), key)
+
+
+def request(common_name: str, organizations: Iterable[str], names: Iterable[str] = ()) -> tuple[bytes, bytes]:
+    """Make an ECDSA P-256 key and a PKCS#10 request for it, as a kubelet does.
+
+    ``names``: subject alternative names, DNS or IP. Returns PEM of the request and of the key.
+    """
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name(
+        [
+            *(x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization) for organization in organizations),
+            x509.NameAttribute(NameOID.COMMON_NAME, common_name),
+        ]
+    )
+    builder = x509.CertificateSigningRequestBuilder().subject_name(subject)
+    general = [_general_name(name) for name in names]
+    if general:
+        builder = builder.add_extension(x509.SubjectAlternativeName(general), critical=False)
+    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM), private_pem(key)
+
+
+def private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    """PEM (SEC1, as kubelets write it) without a passphrase."""
+    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption())
+
+
+def _builder(  # noqa: PLR0913 - the parts every certificate has
+    subject: x509.Name,
+    issuer: x509.Name,
+    public_key: ec.EllipticCurvePublicKey,
+    issuer_key: object,
+    lifetime: timedelta,
+    *,
+    is_authority: bool,
+) -> x509.CertificateBuilder:
+    now = datetime.now(UTC).replace(microsecond=0)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(public_key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _BACKDATED)
+        .not_valid_after(now + lifetime)
+        .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
+        .add_extension(
+            x509.KeyUsage(
+                digital_signature=True,
+                content_commitment=False,
+                key_encipherment=False,
+                data_encipherment=False,
+                key_agreement=False,
+                key_cert_sign=is_authority,
+                crl_sign=is_authority,
+                encipher_only=False,
+                decipher_only=False,
+            ),
+            critical=True,
+        )
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), critical=False)  # type: ignore[arg-type]  # any signer's key
+    )
+
+
+def _loaded(pair: KeyPair) -> tuple[x509.Certificate, CertificateIssuerPrivateKeyTypes]:
+    key = serialization.load_pem_private_key(pair.key, password=None)
+    return x509.load_pem_x509_certificate(pair.certificate), key  # type: ignore[return-value]  # RSA or EC: signers are nothing else
+
+
+def _pair(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> KeyPair:
+    return KeyPair(certificate.public_bytes(serialization.Encoding.PEM), private_pem(key))
+
+
+def _general_name(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)

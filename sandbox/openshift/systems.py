@@ -1,0 +1,307 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What runs on an installed machine: bootstrap, control plane node, worker, or nothing that is known here."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Final
+
+from sandbox.machines import Machine, System, SystemFactory
+from sandbox.openshift import machine_config_server, resources
+from sandbox.openshift.api import NODES
+from sandbox.openshift.assets import INSTALL_FOLDER, AssetError, Assets, files_of
+from sandbox.openshift.cluster import BOOTKUBE_DONE, MANIFESTS_APPLIED, PASSING_FAILURES, Cluster, Clusters
+from sandbox.openshift.https import Listener, server_context
+from sandbox.openshift.kubelet import Kubelet, KubeletConfig
+from sandbox.openshift.machine_config_server import KUBECONFIG
+from sandbox.openshift.pki import KeyPair
+
+_logger = logging.getLogger(__name__)
+
+API_PORT: Final = 6443
+
+# Simulated seconds. A worker asks for its first certificate some 10 minutes after Ignition, a bootstrap is complete about 40
+# minutes after its first boot: openshift-install's own limits are 20 minutes for the API and 45 for the bootstrap.
+_IMAGE_PULL: Final = 4 * 60
+_BOOTKUBE_START: Final = 2 * 60
+_APPROVE_INTERVAL: Final = 20
+_CONTROL_PLANE_SETTLES: Final = 10 * 60
+_OS_PIVOT: Final = 2.5 * 60
+_REBOOT: Final = 4 * 60
+_STATIC_PODS: Final = 7 * 60
+_RESTARTED_PODS: Final = 60
+
+_RETRY: Final = 1.0
+_CHUNK: Final = 1 << 16
+
+
+def system_factory(clusters: Clusters) -> SystemFactory:
+    """Return the maker of systems for the clusters' machines: decides by what the machine's config carries."""
+
+    def make(machine: Machine, config: dict[str, Any]) -> System:
+        try:
+            files = files_of(config)
+            if any(path.startswith(f"{INSTALL_FOLDER}/") for path in files):
+                return BootstrapSystem(machine, clusters, Assets.from_ignition(config))
+            if KUBECONFIG in files:
+                return NodeSystem(machine, clusters, KubeletConfig.read(config))
+        except AssetError as error:
+            return IdleSystem(machine, f"the Ignition config cannot be used: {error}", failed=True)
+        return IdleSystem(machine, f"nothing of OpenShift in the Ignition config; files: {', '.join(sorted(files)) or 'none'}")
+
+    return make
+
+
+class IdleSystem:
+    """A machine that runs and does nothing anybody asked for: it says what it found."""
+
+    def __init__(self, machine: Machine, found: str, *, failed: bool = False) -> None:
+        self._machine = machine
+        self._found = found
+        self._failed = failed
+
+    async def run(self) -> None:
+        self._machine.console(self._found)
+        await self._machine.report("failed" if self._failed else "running", self._found)
+        await asyncio.Event().wait()
+
+
+class BootstrapSystem:
+    """The bootstrap machine: a temporary control plane, a machine config server for masters, an approver that looks at nothing."""
+
+    def __init__(self, machine: Machine, clusters: Clusters, assets: Assets) -> None:
+        self._machine = machine
+        self._clusters = clusters
+        self._assets = assets
+
+    async def run(self) -> None:
+        machine = self._machine
+        cluster = self._clusters.made_from(self._assets)
+        machine.console("Starting release-image.service, node-image-pull.service")
+        async with _membership(cluster, machine, "bootstrap"):
+            if not cluster.has_reached(MANIFESTS_APPLIED):
+                await machine.clock.sleep(_IMAGE_PULL)
+                machine.console("bootkube.sh: starting temporary control plane")
+                await machine.clock.sleep(_BOOTKUBE_START)
+            async with _serving(cluster, machine, cluster.bootstrap_config):
+                machine.console(f"API and machine config server are up at {machine.hardware.address}")
+                await _persist(machine, "apply manifests", cluster.set_up)
+                if not cluster.has_reached(BOOTKUBE_DONE):
+                    await self._until_control_plane(cluster)
+                machine.console("bootkube.service complete")
+                await _persist(machine, "report completion", lambda: _complete(cluster))
+                await asyncio.Event().wait()
+
+    async def _until_control_plane(self, cluster: Cluster) -> None:
+        approver = asyncio.create_task(self._approve(cluster))
+        try:
+            while not await _persist(self._machine, "look at nodes", lambda: _control_plane_is_up(cluster)):  # noqa: ASYNC110 - it is polled
+                await asyncio.sleep(_RETRY)
+            self._machine.console("bootkube.sh: all control plane nodes are ready, waiting for their static pods to settle")
+            await self._machine.clock.sleep(_CONTROL_PLANE_SETTLES)
+            cluster.reach(BOOTKUBE_DONE)
+        finally:
+            approver.cancel()
+            await asyncio.gather(approver, return_exceptions=True)
+
+    async def _approve(self, cluster: Cluster) -> None:
+        while True:
+            try:
+                for name in await cluster.approve_pending():
+                    self._machine.console(f"approve-csr.sh: certificatesigningrequest.certificates.k8s.io/{name} approved")
+            except PASSING_FAILURES as error:
+                self._machine.console(f"approve-csr.sh: {error}")
+            await self._machine.clock.sleep(_APPROVE_INTERVAL)
+
+
+class NodeSystem:
+    """A control plane node or a worker: pivot to the cluster's OS image, two reboots, kubelet, and for masters static pods."""
+
+    def __init__(self, machine: Machine, clusters: Clusters, config: KubeletConfig) -> None:
+        self._machine = machine
+        self._clusters = clusters
+        self._config = config
+        self._pivoted = machine.directory / "machine-config-daemon-firstboot.done"
+        self._static_pods = machine.directory / "static-pods.done"
+
+    async def run(self) -> None:
+        machine = self._machine
+        if not self._pivoted.exists():
+            machine.console("machine-config-daemon-firstboot: rebasing to the cluster's OS image")
+            await machine.clock.sleep(_OS_PIVOT)
+            machine.console("machine-config-daemon-firstboot: rebooting")
+            await machine.clock.sleep(_REBOOT)
+            self._pivoted.touch()
+            await machine.clock.sleep(_REBOOT / 2)
+        machine.console("Starting kubelet.service")
+        if not self._config.is_control_plane:
+            await Kubelet(machine, self._config).run()
+            return
+        ready = asyncio.Event()
+
+        async def on_ready() -> None:
+            ready.set()
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(Kubelet(machine, self._config, on_ready).run())
+            group.create_task(self._control_plane(ready))
+
+    async def _control_plane(self, ready: asyncio.Event) -> None:
+        """Run this master's part of the control plane: at first when its node is ready, later by itself at every boot."""
+        machine = self._machine
+        if self._static_pods.exists():
+            await machine.clock.sleep(_RESTARTED_PODS)
+        else:
+            await ready.wait()
+            machine.console("static pods: installing etcd, kube-apiserver")
+            await machine.clock.sleep(_STATIC_PODS)
+        cluster = self._clusters.trusted_by(self._config.authorities)
+        if cluster is None:
+            machine.console("static pods: the cluster whose authority this machine trusts is not there any more")
+            await machine.report("failed", "no etcd data of this cluster is left")
+            return
+        async with _membership(cluster, machine, "control-plane"), _serving(cluster, machine, cluster.cluster_config):
+            self._static_pods.touch()
+            cluster.mark_serving(machine.hardware.device_id)
+            machine.console(f"API and machine config server are up at {machine.hardware.address}")
+            await asyncio.Event().wait()
+
+
+@contextlib.asynccontextmanager
+async def _membership(cluster: Cluster, machine: Machine, role: Any) -> AsyncIterator[None]:
+    """Count the machine as on while inside; a control plane that will not start is tried again."""
+    while True:
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(cluster.member(machine.hardware.device_id, role, machine.directory))
+            except PASSING_FAILURES as error:
+                _logger.warning("cluster %s does not start: %s", cluster.assets.domain, error)
+                machine.console(f"control plane does not start: {error}")
+            else:
+                yield
+                return
+        await asyncio.sleep(_RETRY)
+
+
+async def _control_plane_is_up(cluster: Cluster) -> bool:
+    """Whether as many control plane nodes as planned are Ready and have static pods."""
+    wanted = cluster.assets.control_plane_replicas
+    nodes = await cluster.api.items(NODES, labelSelector=f"{resources.ROLE_LABEL}master")
+    return sum(resources.is_ready(node) for node in nodes) >= wanted and cluster.serving_control_planes >= wanted
+
+
+async def _complete(cluster: Cluster) -> None:
+    """Write what ``openshift-install wait-for bootstrap-complete`` waits for."""
+    await cluster.api.apply(resources.BOOTSTRAP_STATUS, resources.config_map("kube-system", "bootstrap", {"status": "complete"}))
+
+
+async def _persist(machine: Machine, what: str, action: Callable[[], Awaitable[Any]]) -> Any:
+    """Repeat an action until it succeeds, saying what is wrong when that changes."""
+    told = ""
+    while True:
+        try:
+            return await action()
+        except PASSING_FAILURES as error:
+            text = str(error) or type(error).__name__
+            if text != told:
+                machine.console(f"cannot {what}, trying again: {text}")
+                _logger.warning("%s cannot %s, trying again: %s", machine.hardware.hostname, what, text)
+                told = text
+        await asyncio.sleep(_RETRY)
+
+
+# --- ports -----------------------------------------------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def _serving(
+    cluster: Cluster, machine: Machine, config_for: Callable[[str], Awaitable[machine_config_server.Config]]
+) -> AsyncIterator[None]:
+    """Serve 6443 (forwarded to the real API) and 22623 at the machine's own address while inside."""
+    pair = KeyPair(cluster.assets.certificate("machine-config-server"), cluster.assets.key("machine-config-server"))
+    listener = Listener(machine_config_server.application(config_for))
+    forward = Forward(cluster)
+    address = machine.hardware.address
+    try:
+        await _until_open(machine, API_PORT, lambda: forward.open(address, API_PORT))
+        await _until_open(
+            machine, machine_config_server.PORT, lambda: listener.open(address, machine_config_server.PORT, server_context(pair))
+        )
+        yield
+    finally:
+        await listener.close()
+        await forward.close()
+
+
+async def _until_open(machine: Machine, port: int, listen: Callable[[], Awaitable[None]]) -> None:
+    told = False
+    while True:
+        try:
+            await listen()
+        except OSError as error:
+            if not told:
+                told = True
+                machine.console(f"port {port} cannot be opened, trying again: {error}")
+                _logger.warning("%s: port %d cannot be opened, trying again: %s", machine.hardware.hostname, port, error)
+        else:
+            return
+        await asyncio.sleep(_RETRY)
+
+
+class Forward:
+    """A machine's own API server, as seen from outside: a TCP forward to where the real one is at that moment."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[Any]] = set()
+
+    async def open(self, address: str, port: int) -> None:
+        """Listen. Raises ``OSError``."""
+        self._server = await asyncio.start_server(self._serve, address, port, limit=_CHUNK)
+
+    async def close(self) -> None:
+        """Stop listening and cut all connections: the machine is off."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
+        connections = list(self._connections)
+        for task in connections:
+            task.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a connection outside of a task")
+        self._connections.add(task)
+        try:
+            endpoint = self._cluster.control_plane.endpoint
+            if endpoint is None:
+                return
+            far_reader, far_writer = await asyncio.open_connection(*endpoint, limit=_CHUNK)
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(_pump(reader, far_writer))
+                    group.create_task(_pump(far_reader, writer))
+            finally:
+                far_writer.close()
+        except* OSError as errors:
+            _logger.debug("a connection to the API of %s ended: %s", self._cluster.assets.domain, errors.exceptions)
+        finally:
+            writer.close()
+            self._connections.discard(task)
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Copy until the end of one direction, and hand that end on."""
+    while data := await reader.read(_CHUNK):
+        writer.write(data)
+        await writer.drain()
+    if writer.can_write_eof():
+        writer.write_eof()

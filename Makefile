@@ -11,8 +11,6 @@ export PATH := $(BIN):$(PATH)
 
 # pytest's own switches for all suites, for example: make unit PYTEST="-x -k csr"
 PYTEST ?=
-# The part of the end-to-end suite that `make test` runs; `make e2e` runs all of it.
-E2E_SHORT := -m "e2e and not long"
 
 .PHONY: help setup demo sandbox test lint unit laws sanity molecule e2e bench docs build clean system-packages lock
 

@@ -35,7 +35,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from pysequoia import Cert, SignatureMode, sign
+from pysequoia import Profile, SignatureMode, Tsk, sign
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
@@ -123,7 +123,7 @@ def _index(shown: str, directory: Path) -> Response:
 # --- what is served ------------------------------------------------------------------------------------------------------
 
 
-def _write_tree(root: Path, python: str, mirror_url: str, key: Cert) -> None:
+def _write_tree(root: Path, python: str, mirror_url: str, key: Tsk) -> None:
     for name in catalogue.ARCHITECTURES:
         for build in catalogue.builds():
             directory = root / catalogue.artefact_directory(build, name)
@@ -138,7 +138,7 @@ def _write_tree(root: Path, python: str, mirror_url: str, key: Cert) -> None:
             (clients / alias).symlink_to(version, target_is_directory=True)
 
 
-def _write_clients(directory: Path, release: catalogue.Release, python: str, mirror_url: str, key: Cert) -> None:
+def _write_clients(directory: Path, release: catalogue.Release, python: str, mirror_url: str, key: Tsk) -> None:
     archive = _tar({"README.md": (_README.encode(), 0o644), "openshift-install": (_executable(release, python, mirror_url), 0o755)})
     files = {
         "openshift-install-linux.tar.gz": archive,
@@ -232,24 +232,22 @@ Images:
 # --- signing -------------------------------------------------------------------------------------------------------------
 
 
-def _signing_key(state_dir: Path) -> Cert:
+def _signing_key(state_dir: Path) -> Tsk:
     """Return this sandbox's signing key, made at the first start; the keyring of its public half is written each time."""
     state_dir.mkdir(parents=True, exist_ok=True)
     path = state_dir / _SECRET_KEY_FILE
     if path.exists():
-        key = Cert.from_bytes(path.read_bytes())
+        key = Tsk.from_bytes(path.read_bytes())
     else:
-        key = Cert.generate(user_id="Sandbox release key <security@sandbox.invalid>", validity_seconds=None)
+        # RFC 4880 (version 4 keys): what the gpgv of today's distributions reads.
+        key = Tsk.generate(user_id="Sandbox release key <security@sandbox.invalid>", profile=Profile.RFC4880)
         partial = path.with_suffix(".partial")  # a start that is killed here must not leave half a key
         partial.touch(mode=0o600)
-        partial.write_text(str(key.secrets), encoding="ascii")
+        partial.write_text(str(key), encoding="ascii")
         partial.replace(path)
-    keyring(state_dir).write_bytes(bytes(key))
+    keyring(state_dir).write_bytes(bytes(key.extract_certificate()))
     return key
 
 
-def _signature(key: Cert, content: bytes) -> bytes:
-    secrets = key.secrets
-    if secrets is None:
-        raise ValueError(f"{_SECRET_KEY_FILE} has no secret key in it: remove it and a new one is made")
-    return bytes(sign(secrets.signer(), content, mode=SignatureMode.DETACHED, armor=False))
+def _signature(key: Tsk, content: bytes) -> bytes:
+    return bytes(sign(key.signer(), content, mode=SignatureMode.DETACHED, armor=False))

@@ -177,6 +177,7 @@ def read(text: bytes, release_architecture: str, log: Log, *, strict: bool = Fal
             raise _failure(message)
         log.warning(f"failed to parse first occurrence of unknown field: {message}")
         log.info("Attempting to unmarshal while ignoring unknown keys because strict unmarshaling failed")
+        data = _without_unknown(data, FIELDS)
     mistyped = next(_mistyped(data), None)
     if mistyped is not None:
         raise _failure(f"failed to unmarshal {FILE}: error unmarshaling JSON: while decoding JSON: json: {mistyped}")
@@ -207,6 +208,14 @@ def _unknown(value: object, known: object) -> Iterator[str]:
                 yield str(name)
             else:
                 yield from _unknown(below, known[name])
+
+
+def _without_unknown(value: Any, known: object) -> Any:
+    if isinstance(known, list) and isinstance(value, list):
+        return [_without_unknown(entry, known[0]) for entry in value]
+    if isinstance(known, dict) and known and isinstance(value, dict):
+        return {name: _without_unknown(below, known[name]) for name, below in value.items() if name in known}
+    return value
 
 
 def _mistyped(data: Mapping[str, Any]) -> Iterator[str]:
@@ -243,7 +252,6 @@ def _with_defaults(data: Mapping[str, Any], architecture: str) -> dict[str, Any]
         return dict(defaults) | {key: value for key, value in given.items() if value is not None}
 
     config = filled(data, {"publish": "External", "additionalTrustBundlePolicy": "Proxyonly", "baseDomain": "", "pullSecret": ""})
-    config = {key: value for key, value in config.items() if key in FIELDS}
     config["metadata"] = dict(config.get("metadata") or {}) | {"creationTimestamp": None}
     config["networking"] = filled(config.get("networking") or {}, _DEFAULT_NETWORKS)
     config["controlPlane"] = filled(config.get("controlPlane") or {}, pool | {"name": "master"})

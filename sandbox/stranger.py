@@ -92,5 +92,5 @@ def signing_request(node: str, dns_names: tuple[str, ...] = (), addresses: tuple
 
 def data_url(source: str) -> bytes:
     """The content of a ``data:`` URL (RFC 2397)."""
-    header, _, content = source.removeprefix("data:").partition(",")
+    header, content = source.removeprefix("data:").split(",", 1)
     return base64.b64decode(content) if header.endswith(";base64") else urllib.parse.unquote_to_bytes(content)

@@ -27,7 +27,8 @@ MOMENTS = (
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
-    with User(tmp_path_factory.mktemp("killed"), speed=240).at_work() as user:
+    user = User(tmp_path_factory.mktemp("killed"), speed=240)
+    with user.at_work():
         yield user
 
 

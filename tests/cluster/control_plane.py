@@ -1,0 +1,278 @@
+"""A real kube-apiserver with etcd and the certificate controllers, for tests of what speaks to a cluster.
+
+Of the sandbox only the built programs are used. Everything else is set up here by Kubernetes' own documentation, so that a wrong idea in
+the sandbox's control plane cannot make a test pass.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import datetime
+import ipaddress
+import os
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from sandbox.openshift.binaries import Binaries
+
+ADDRESS = "127.64.250.1"
+SERVER_NAME = "api.demo.metal.test"
+BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+NODES = "/api/v1/nodes"
+START_LIMIT = 60.0
+
+
+class Authority:
+    """A certificate authority with what it has signed as PEM."""
+
+    def __init__(self, name: str) -> None:
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        builder = self._builder(self._name, self._key).add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        self.certificate = builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+        self.key = _private(self._key)
+
+    def pair(self, common_name: str, organizations: tuple[str, ...] = (), *, server: bool = False) -> tuple[bytes, bytes]:
+        """Certificate and key for a client, or for the server."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, text) for text in organizations]
+        builder = self._builder(x509.Name([*subject, x509.NameAttribute(NameOID.COMMON_NAME, common_name)]), key)
+        if server:
+            names = [x509.DNSName(common_name), x509.IPAddress(ipaddress.ip_address(ADDRESS))]
+            builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+        use = ExtendedKeyUsageOID.SERVER_AUTH if server else ExtendedKeyUsageOID.CLIENT_AUTH
+        builder = builder.add_extension(x509.ExtendedKeyUsage([use]), critical=False)
+        return builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM), _private(key)
+
+    def _builder(self, subject: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+        now = datetime.datetime.now(datetime.UTC)
+        return (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(self._name)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(minutes=5))
+            .not_valid_after(now + datetime.timedelta(days=1))
+        )
+
+
+def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+
+
+class ControlPlane:
+    """The running cluster: `call` it as administrator, as the node bootstrapper (`TOKEN`) or as a node."""
+
+    TOKEN = "bootstrap-token"
+
+    def __init__(self, directory: Path, binaries: Binaries) -> None:
+        self.directory = directory
+        self._binaries = binaries
+        self._clients: dict[str, httpx.Client] = {}
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._signer = Authority("signer")
+        with socket.socket() as probe:
+            probe.bind((ADDRESS, 0))
+            self.port: int = probe.getsockname()[1]
+        self.url = f"https://{ADDRESS}:{self.port}"
+        self.kubeconfig = directory / "kubeconfig"
+        self._write_files()
+
+    def _write_files(self) -> None:
+        serving = self._signer.pair(SERVER_NAME, server=True)
+        self.admin = self._identity("admin", "system:admin", ("system:masters",))
+        service_account = _private(ec.generate_private_key(ec.SECP256R1()))
+        public = serialization.load_pem_private_key(service_account, None).public_key()
+        files = {
+            "ca.crt": self._signer.certificate,
+            "ca.key": self._signer.key,
+            "serving.crt": serving[0],
+            "serving.key": serving[1],
+            "sa.key": service_account,
+            "sa.pub": public.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo),
+            "tokens.csv": (
+                f"{self.TOKEN},{BOOTSTRAPPER},bootstrapper,"
+                '"system:serviceaccounts:openshift-machine-config-operator,system:serviceaccounts"\n'
+            ).encode(),
+        }
+        for name, content in files.items():
+            (self.directory / name).write_bytes(content)
+        self.write_kubeconfig(self.kubeconfig)
+
+    def write_kubeconfig(self, path: Path, *, server: str | None = None, authority: bytes | None = None) -> Path:
+        """A kubeconfig as the installer writes it: by name, with everything inside."""
+
+        def text(content: bytes) -> str:
+            return base64.b64encode(content).decode()
+
+        cluster = {
+            "server": server or f"https://{SERVER_NAME}:{self.port}",
+            "certificate-authority-data": text(authority or self._signer.certificate),
+        }
+        user = {"client-certificate-data": text(self.admin[0].read_bytes()), "client-key-data": text(self.admin[1].read_bytes())}
+        path.write_text(
+            yaml.safe_dump(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Config",
+                    "current-context": "admin",
+                    "clusters": [{"name": "demo", "cluster": cluster}],
+                    "users": [{"name": "admin", "user": user}],
+                    "contexts": [{"name": "admin", "context": {"cluster": "demo", "user": "admin"}}],
+                }
+            ),
+            encoding="utf-8",
+        )
+        path.chmod(0o600)
+        return path
+
+    def _identity(self, file: str, common_name: str, organizations: tuple[str, ...]) -> tuple[Path, Path]:
+        paths = (self.directory / f"{file}.crt", self.directory / f"{file}.key")
+        for path, content in zip(paths, self._signer.pair(common_name, organizations), strict=True):
+            path.write_bytes(content)
+        return paths
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[ControlPlane]:
+        try:
+            self._start(
+                self._binaries.etcd,
+                "--data-dir=etcd",
+                "--listen-client-urls=unix://etcd:1",
+                "--advertise-client-urls=unix://etcd:1",
+                "--listen-peer-urls=unix://etcd:2",
+                "--initial-advertise-peer-urls=unix://etcd:2",
+                "--initial-cluster=default=unix://etcd:2",
+                "--unsafe-no-fsync",
+            )
+            self._start(
+                self._binaries.kube_apiserver,
+                f"--bind-address={ADDRESS}",
+                f"--secure-port={self.port}",
+                f"--advertise-address={ADDRESS}",
+                "--endpoint-reconciler-type=none",
+                "--etcd-servers=unix://etcd:1",
+                "--service-cluster-ip-range=172.30.0.0/16",
+                "--tls-cert-file=serving.crt",
+                "--tls-private-key-file=serving.key",
+                "--client-ca-file=ca.crt",
+                "--token-auth-file=tokens.csv",
+                "--authorization-mode=Node,RBAC",
+                "--enable-admission-plugins=NodeRestriction",
+                "--service-account-issuer=https://kubernetes.default.svc",
+                "--service-account-key-file=sa.pub",
+                "--service-account-signing-key-file=sa.key",
+                "--shutdown-delay-duration=0s",
+            )
+            self._until_ready()
+            self._bind()
+            controllers = self.write_kubeconfig(self.directory / "controllers.kubeconfig", server=self.url)
+            self._start(
+                self._binaries.kube_controller_manager,
+                f"--kubeconfig={controllers.name}",
+                "--secure-port=0",
+                "--leader-elect=false",
+                "--controllers=certificatesigningrequest-signing-controller,certificatesigningrequest-approving-controller",
+                "--cluster-signing-cert-file=ca.crt",
+                "--cluster-signing-key-file=ca.key",
+            )
+            yield self
+        finally:
+            for client in self._clients.values():
+                client.close()
+            for process in reversed(self._processes):
+                process.kill()
+                process.wait()
+
+    def _start(self, program: Path, *arguments: str) -> None:
+        with (self.directory / f"{program.name}.log").open("wb") as log:
+            self._processes.append(subprocess.Popen([str(program), *arguments], cwd=self.directory, stdout=log, stderr=log))
+
+    def _until_ready(self) -> None:
+        deadline = time.monotonic() + START_LIMIT
+        while time.monotonic() < deadline:
+            with contextlib.suppress(httpx.TransportError):
+                if self.call("GET", "/readyz").status_code == 200:
+                    return
+            time.sleep(0.1)
+        raise TimeoutError((self.directory / "kube-apiserver.log").read_text(encoding="utf-8")[-2000:])
+
+    def _bind(self) -> None:
+        """The role bindings OpenShift has: the bootstrapper may file requests, nodes renew by themselves."""
+        for name, role, kind, subject in (
+            ("bootstrapper", "system:node-bootstrapper", "User", BOOTSTRAPPER),
+            ("renewal", "system:certificates.k8s.io:certificatesigningrequests:selfnodeclient", "Group", "system:nodes"),
+        ):
+            binding = {
+                "metadata": {"name": name},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+                "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": subject}],
+            }
+            self.call("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding).raise_for_status()
+
+    # Calls
+
+    def call(self, method: str, path: str, body: Any = None, *, token: str | None = None, node: str | None = None) -> httpx.Response:
+        """One call: as administrator, with a token, or as a node."""
+        identity = "" if token else f"system:node:{node}" if node else "admin"
+        if identity not in self._clients:
+            trust = ssl.create_default_context(cafile=str(self.directory / "ca.crt"))
+            if identity:
+                pair = self._identity(f"node-{len(self._clients)}", identity, ("system:nodes",)) if node else self.admin
+                trust.load_cert_chain(*pair)
+            self._clients[identity] = httpx.Client(base_url=self.url, verify=trust, timeout=30)
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return self._clients[identity].request(method, path, json=body, headers=headers)
+
+    def file(self, name: str, spec: dict[str, Any], *, node: str | None = None) -> httpx.Response:
+        """File a certificate request as the node bootstrapper, or as a node."""
+        kept = {key: spec[key] for key in ("request", "signerName", "usages") if key in spec}
+        body = {"metadata": {"name": name}, "spec": kept}
+        return self.call("POST", REQUESTS, body, node=node) if node else self.call("POST", REQUESTS, body, token=self.TOKEN)
+
+    def register(self, name: str, *, ready: bool = True) -> None:
+        """Make a Node object, Ready or not."""
+        self.call("POST", NODES, {"metadata": {"name": name}}).raise_for_status()
+        self.report(name, ready=ready)
+
+    def report(self, name: str, *, ready: bool) -> None:
+        condition = {"type": "Ready", "status": "True" if ready else "False", "reason": "test", "message": "as the test wants it"}
+        node = self.call("GET", f"{NODES}/{name}").json()
+        self.call("PUT", f"{NODES}/{name}/status", {**node, "status": {"conditions": [condition]}}).raise_for_status()
+
+    def requests(self) -> dict[str, dict[str, Any]]:
+        return {item["metadata"]["name"]: item for item in self.call("GET", REQUESTS).json()["items"]}
+
+    def approved(self) -> set[str]:
+        """Names of the approved requests."""
+        return {
+            name
+            for name, item in self.requests().items()
+            if any(condition["type"] == "Approved" for condition in item["status"].get("conditions", []))
+        }
+
+    def clear(self) -> None:
+        """No requests, no nodes, no objects of earlier tests."""
+        for path in (REQUESTS, NODES):
+            self.call("DELETE", path).raise_for_status()
+        self.call("DELETE", "/api/v1/namespaces/kube-system/configmaps/bootstrap")
+
+
+def environment() -> dict[str, str]:
+    """For ansible-playbook as a child: nothing of the user's own settings."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}

@@ -3,6 +3,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 export ANSIBLE_LOCALHOST_WARNING=False
+[ -t 1 ] || export NO_COLOR=1
 failed=()
 
 check() {

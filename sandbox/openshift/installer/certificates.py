@@ -138,7 +138,8 @@ def private_pem(key: rsa.RSAPrivateKey) -> bytes:
 def service_account_keys() -> tuple[bytes, bytes]:
     """Return private and public PEM of the key that signs service account tokens."""
     key = rsa.generate_private_key(65537, 2048)
-    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.PKCS1)
+    # Not PKCS#1: kube-apiserver reads public keys as SubjectPublicKeyInfo only.
+    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     return private_pem(key), public
 
 

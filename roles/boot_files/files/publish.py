@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Serve one folder to machines that boot, for as long as the folder is there.
+
+Usage: publish.py FOLDER, where FOLDER has
+
+- ``settings.json``: ``id``, ``bind_address``, ``http_port``, ``https_port``;
+- ``open/``: files that anybody may have, over plain HTTP, for firmware that knows no certificates;
+- ``secret/``: files that only who says the word in ``bearer`` gets, over HTTPS with ``tls/server.crt`` and ``tls/server.key``. It is
+  served from the moment these two exist.
+
+``/healthz`` over HTTP answers with the id. The process ends on SIGTERM, and by itself when ``settings.json`` has gone or changed: whoever
+takes the folder away has ended the server. Nothing but Python's own library is used, since this runs on the computer Ansible runs on.
+"""
+
+from __future__ import annotations
+
+import hmac
+import http.server
+import json
+import os
+import signal
+import socket
+import ssl
+import sys
+import threading
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, ClassVar
+
+LOOK_INTERVAL = 0.5
+"""Seconds between two looks at the folder."""
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Files of one folder by their bare names, GET and HEAD."""
+
+    folder: ClassVar[Path]
+    bearer: ClassVar[Path | None] = None
+    identity: ClassVar[str] = ""
+    server_version = "publish"
+    sys_version = ""
+    protocol_version = "HTTP/1.1"
+    timeout = 60
+    """A client that says nothing for so many seconds is let go."""
+
+    def do_GET(self) -> None:
+        self._answer(body=True)
+
+    def do_HEAD(self) -> None:
+        self._answer(body=False)
+
+    def _answer(self, *, body: bool) -> None:
+        name = self.path.partition("?")[0].removeprefix("/")
+        if self.bearer is None and name == "healthz":
+            self._send(HTTPStatus.OK, json.dumps({"id": self.identity}).encode(), "application/json", body=body)
+        elif not self._allowed():
+            self._send(HTTPStatus.UNAUTHORIZED, b"", "text/plain", body=body)
+        elif (content := self._content(name)) is None:
+            self._send(HTTPStatus.NOT_FOUND, b"", "text/plain", body=body)
+        else:
+            self._send(HTTPStatus.OK, content, "application/json" if name.endswith(".ign") else "text/plain", body=body)
+
+    def _allowed(self) -> bool:
+        if self.bearer is None:
+            return True
+        try:
+            wanted = "Bearer " + self.bearer.read_text(encoding="utf-8").strip()
+        except OSError:
+            return False
+        # Takes the same time wherever the two differ first.
+        return hmac.compare_digest(self.headers.get("Authorization", "").encode(), wanted.encode())
+
+    def _content(self, name: str) -> bytes | None:
+        # Looked up in the folder's own list: a name can never lead out of it.
+        try:
+            return (self.folder / name).read_bytes() if name in os.listdir(self.folder) else None  # noqa: PTH208 - names, not paths
+        except OSError:
+            return None
+
+    def _send(self, status: HTTPStatus, content: bytes, kind: str, *, body: bool) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if body:
+            self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """One line a request: who, what, which status. No header is ever written."""
+        sys.stderr.write(f"{self.address_string()} {format % args}\n")
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """A server that makes its TLS handshakes in the threads of its requests, so that nobody can hold the others up."""
+
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], handler: type[Handler], context: ssl.SSLContext | None = None) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self._context = context
+        super().__init__(address, handler)
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        if self._context is not None:
+            request.settimeout(Handler.timeout)
+            request = self._context.wrap_socket(request, server_side=True)
+        super().finish_request(request, client_address)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        sys.stderr.write(f"{client_address[0]} {sys.exc_info()[1]}\n")
+
+
+def start(address: str, port: int, handler: type[Handler], context: ssl.SSLContext | None = None) -> Server:
+    server = Server((address, port), handler, context)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def open_handler(folder: Path, identity: str) -> type[Handler]:
+    return type("OpenHandler", (Handler,), {"folder": folder / "open", "identity": identity})
+
+
+def secret_handler(folder: Path) -> type[Handler]:
+    return type("SecretHandler", (Handler,), {"folder": folder / "secret", "bearer": folder / "bearer"})
+
+
+def tls(folder: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(folder / "tls" / "server.crt", folder / "tls" / "server.key")
+    return context
+
+
+def main() -> int:
+    folder = Path(sys.argv[1])
+    wanted = (folder / "settings.json").read_bytes()
+    settings = json.loads(wanted)
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+
+    start(settings["bind_address"], settings["http_port"], open_handler(folder, settings["id"]))
+    (folder / "publish.pid").write_text(f"{os.getpid()}\n", encoding="ascii")
+    secret: Server | None = None
+    while not ended.wait(LOOK_INTERVAL):
+        try:
+            if (folder / "settings.json").read_bytes() != wanted:
+                break
+            if secret is None and (folder / "tls" / "server.crt").exists():
+                secret = start(settings["bind_address"], settings["https_port"], secret_handler(folder), tls(folder))
+        except FileNotFoundError:
+            break
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

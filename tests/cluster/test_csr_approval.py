@@ -156,7 +156,7 @@ def test_approval_is_for_exactly_the_request_that_was_judged(cluster: ControlPla
 
 def test_nobody_else_can_answer_in_the_clusters_place(cluster: ControlPlane) -> None:
     other = cluster.write_kubeconfig(cluster.directory / "other", server=f"https://api.other.metal.test:{cluster.port}")
-    with pytest.raises(ClusterUnreachableError, match="api.other.metal.test"):
+    with pytest.raises(ClusterUnreachableError, match=r"api\.other\.metal\.test"):
         ClusterClient(str(other), addresses=[ADDRESS]).version()
     # By its address alone, and past addresses where nobody answers.
     assert ClusterClient(str(cluster.kubeconfig), addresses=["127.64.250.99", ADDRESS]).version().startswith("v1.")

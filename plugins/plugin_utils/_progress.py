@@ -1,0 +1,92 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Waiting that can be watched: the action plugin of a module that has the options of the fragment ``_wait``.
+
+A module cannot show anything before it ends. So with ``progress_interval`` one call of it waits no longer than that and answers with
+``waiting``, texts that say what is still missing; this shows them and calls the module again until ``wait_timeout`` is over.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.module_utils.parsing.convert_bool import boolean
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+DEFAULT_TIMEOUT = 1800.0
+# Of a pool of hundreds nobody reads every line.
+SHOWN = 8
+
+
+class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no type information
+    """Calls the module of the same name, again and again while it answers that it is still waiting.
+
+    A subclass may show more of each answer (``announce``) and keep more of earlier ones (``merge``).
+    """
+
+    _supports_check_mode = True
+    _supports_async = True
+    _supports_diff = True
+
+    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        super().run(tmp, task_vars)
+        arguments = dict(self._task.args)
+        interval = self._seconds(arguments, "progress_interval", 0.0)
+        timeout = self._seconds(arguments, "wait_timeout", DEFAULT_TIMEOUT)
+        watched = interval > 0 and boolean(arguments.get("wait", True), strict=False)
+        if self._task.async_val or self._task.check_mode or not watched:
+            # As a background task nothing can be shown, and without waiting there is nothing to show.
+            return self._once({**arguments, "progress_interval": 0} if "progress_interval" in arguments else arguments, task_vars)
+        started = time.monotonic()
+        answer: dict[str, Any] | None = None
+        last: list[str] = []
+        while True:
+            left = max(0.0, timeout - (time.monotonic() - started))
+            latest = self._once({**arguments, "wait_timeout": left, "progress_interval": interval}, task_vars)
+            answer = latest if answer is None else self.merge(answer, latest)
+            waiting = latest.get("waiting")
+            if latest.get("failed") or not isinstance(waiting, list) or not waiting:
+                return answer
+            texts = [str(text) for text in waiting]
+            if texts != last:
+                self.show(texts, time.monotonic() - started)
+            last = texts
+
+    def merge(self, earlier: Mapping[str, Any], latest: Mapping[str, Any]) -> dict[str, Any]:
+        """One result of two calls: the latest, changed when any call has changed something."""
+        return {**latest, "changed": bool(earlier.get("changed")) or bool(latest.get("changed"))}
+
+    def announce(self, answer: Mapping[str, Any]) -> None:
+        """Show something of an answer; nothing by default."""
+
+    def show(self, waiting: Sequence[str], seconds: float) -> None:
+        """Show what is still missing."""
+        lines = [f"    {text}" for text in waiting[:SHOWN]]
+        if len(waiting) > SHOWN:
+            lines.append(f"    and {len(waiting) - SHOWN} more")
+        Display().display(f"waiting since {_duration(seconds)}:\n" + "\n".join(lines))
+
+    def _once(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+        answer: dict[str, Any] = self._execute_module(module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val)
+        self.announce(answer)
+        return answer
+
+    @staticmethod
+    def _seconds(arguments: Mapping[str, Any], name: str, default: float) -> float:
+        value = arguments.get(name)
+        try:
+            return default if value is None else float(value)
+        except (TypeError, ValueError) as problem:
+            raise AnsibleActionFail(f"{name} has to be a number of seconds, it is {value!r}") from problem
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

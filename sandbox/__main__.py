@@ -1,0 +1,92 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""``python -m sandbox``: a Metal API, its machines and what OpenShift needs around them, on this machine's loopback."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+DESCRIPTION = """\
+A data centre to try, rehearse and test with: the Metal API, pretended machines that boot over the network, a mirror, DNS, and a real
+Kubernetes API for each cluster. Everything is on loopback; nothing is bought anywhere.
+"""
+SERVE = """\
+Start a sandbox and stay in the foreground. The first lines on standard output are the exports a shell needs, then "# ready"; logs go to
+standard error. Ctrl-C ends it, and so does kill: the same command with the same state goes on where it was.
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit status: 0 after a clean end, 1 when it could not start, 2 for wrong arguments."""
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        if given[:1] == ["demo"]:
+            from sandbox import demo  # noqa: PLC0415 - only this command needs what it needs
+
+            return demo.main(given[1:])
+        return _run(_parser().parse_args(given))
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] == "sandbox":
+            raise
+        print(f"sandbox: the Python package {error.name} is missing: run `make setup`, then use .venv/bin/python", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m sandbox", description=DESCRIPTION)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    serve = commands.add_parser("serve", help="start a sandbox and stay in the foreground", description=SERVE)
+    serve.add_argument(
+        "--state", type=Path, default=Path(".sandbox"), metavar="DIR", help="folder for everything it keeps (default: %(default)s)"
+    )
+    serve.add_argument(
+        "--listen",
+        metavar="ADDR:PORT",
+        help="loopback address and port of API and mirror; port 0 takes a free one (default: that of the last start, else 127.0.0.1:8800)",
+    )
+    serve.add_argument("--speed", type=_speed, default=60.0, metavar="N", help="simulated seconds per second (default: %(default)g)")
+    serve.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="the same number gives the same ids and durations (default: %(default)d)"
+    )
+    commands.add_parser(
+        "build",
+        help="build etcd and Kubernetes for the sandbox, once",
+        description="Build the three real programs of a cluster's control plane and say where they are; serve does it too.",
+    )
+    commands.add_parser("demo", help="watch a cluster's life: install, scale, destroy", add_help=False)
+    return parser
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    # Here and not at the top: --help needs nothing installed.
+    from sandbox.openshift import BinariesError, ensure_binaries  # noqa: PLC0415
+    from sandbox.serve import Options, StartError, parse_listen, serve  # noqa: PLC0415
+
+    try:
+        if chosen.command == "build":
+            print(ensure_binaries().etcd.parent)
+            return 0
+        address, port = parse_listen(chosen.listen) if chosen.listen is not None else (None, None)
+        return serve(Options(chosen.state, address, port, chosen.speed, chosen.seed))
+    except (StartError, BinariesError) as error:
+        print(f"sandbox: {error}", file=sys.stderr)
+        return 1
+
+
+def _speed(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Machines with the service's own images: installed, configured by cloud-config, and haproxy really running."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from .conftest import DataCentre, free_port, hardware
+
+
+def ubuntu(number: int = 0) -> Any:
+    return hardware(number, operating_system="ubuntu_24_04")
+
+
+def cloud_config(**content: Any) -> bytes:
+    return b"#cloud-config\n" + yaml.safe_dump(content).encode()
+
+
+async def test_install_phone_home_and_files(centre: DataCentre) -> None:
+    files = [
+        {"path": "/etc/one", "content": "1\n", "permissions": "0600"},
+        {"path": "/etc/two", "content": base64.b64encode(b"2\n").decode(), "encoding": "b64"},
+        {"path": "/etc/one", "content": "more\n", "append": True},
+        {"path": "/../../../../etc/three", "content": "3"},
+    ]
+    centre.userdata(cloud_config(write_files=files, runcmd=["touch /tmp/never"]))
+    await centre.machines.install(ubuntu())
+    await centre.until(lambda: "" in centre.phoned)
+    assert [text for text in centre.phoned if text] == [
+        f'{{"type": "provisioning.{number}", "body": "{body}"}}'
+        for number, body in (
+            (104, "Connected to magic install system"),
+            (105, "Server partitions created"),
+            (106, "Operating system packages installed"),
+            (107, "Server networking interfaces configured"),
+            (108, "Cloud-init packages installed and configured"),
+            (109, "Installation finished, rebooting server"),
+        )
+    ]
+    root = centre.folder / "machines/d0/system/root/etc"
+    assert (root / "one").read_text() == "1\nmore\n"
+    assert (root / "two").read_text() == "2\n"
+    assert "outside the machine" in centre.events[0][1]
+    assert "runcmd is not run" in centre.screen()
+    assert "/auto.ipxe" not in centre.boot.paths()
+
+
+@pytest.mark.parametrize("userdata", [None, b"#!/bin/sh\nexit 1\n", b"#cloud-config\n- a\n", b"#cloud-config\na: [\n"])
+async def test_other_userdata_installs_all_the_same(centre: DataCentre, userdata: bytes | None) -> None:
+    if userdata is not None:
+        centre.userdata(userdata)
+    await centre.machines.install(ubuntu())
+    await centre.until(lambda: "" in centre.phoned)
+
+
+def haproxy_config(port: int, backend: int) -> str:
+    return f"""
+defaults
+  mode http
+  timeout connect 1s
+  timeout client 5s
+  timeout server 5s
+frontend in
+  bind "${{LB_ADDRESS}}:{port}"
+  default_backend out
+backend out
+  server one 127.0.0.1:{backend}
+"""
+
+
+def children() -> set[int]:
+    path = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    return {int(word) for word in path.read_text().split()}
+
+
+@pytest.mark.debian("haproxy")
+async def test_haproxy_balances_on_the_machines_own_address(centre: DataCentre) -> None:
+    port = free_port()
+    centre.web.answers["/hello"] = b"from behind"
+    centre.userdata(
+        cloud_config(
+            packages=["haproxy"], write_files=[{"path": "/etc/haproxy/haproxy.cfg", "content": haproxy_config(port, centre.web.port)}]
+        )
+    )
+    before = children()
+    await centre.machines.install(ubuntu())
+    await centre.until(lambda: any("[haproxy] started" in message for _, message in centre.events))
+    async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(retries=8)) as client:
+        assert (await client.get(f"http://127.64.9.1:{port}/hello")).text == "from behind"
+        with pytest.raises(httpx.ConnectError):
+            await httpx.AsyncClient().get(f"http://127.64.9.2:{port}/hello")
+    (process,) = children() - before
+    await centre.machines.power_off("d0")
+    # Switching off waits for the process: it is gone, and its address free, when the call returns.
+    assert process not in children()
+    await centre.machines.power_on("d0", hw=ubuntu())
+    await centre.until(lambda: sum("[haproxy] started" in message for _, message in centre.events) == 2)
+
+
+@pytest.mark.debian("haproxy")
+async def test_a_wrong_configuration_is_told(centre: DataCentre) -> None:
+    centre.userdata(cloud_config(packages=["haproxy"], write_files=[{"path": "/etc/haproxy/haproxy.cfg", "content": "frobnicate\n"}]))
+    await centre.machines.install(ubuntu())
+    await centre.until(lambda: any("ended too often" in message for _, message in centre.events))
+    assert any("unknown keyword 'frobnicate'" in message for _, message in centre.events)
+
+
+async def test_no_haproxy_on_the_host(centre: DataCentre, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sandbox.machines.cloud.shutil.which", lambda *_, **__: None)
+    centre.userdata(cloud_config(packages=["haproxy"]))
+    await centre.machines.install(ubuntu())
+    await centre.until(lambda: bool(centre.events))
+    assert centre.events == [("failed", "[haproxy] the sandbox's host has no haproxy installed, so this load balancer does not serve")]

@@ -199,7 +199,6 @@ _NEEDED: Final = (
             "kube-csr-signer.crt",
             "kube-csr-signer.key",
             "service-account.key",
-            "service-account.pub",
         )
     ),
 )

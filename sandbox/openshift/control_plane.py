@@ -133,8 +133,8 @@ class ControlPlane:
 
     async def _stop_children(self) -> None:
         await self._controllers.stop()
-        # Open watches hold a graceful end for long; nobody is left to be served.
-        await self._apiserver.stop(patience=1.0)
+        # Open watches hold a graceful end for long; nobody is left to be served, and it keeps nothing that could be lost.
+        await self._apiserver.stop(patience=0)
         await self._etcd.stop()
 
     async def _until_ready(self, certificate: tuple[Path, Path]) -> ClusterAPI:
@@ -177,7 +177,6 @@ class ControlPlane:
             if pki.KeyPair.read(self._pki / name) is None:
                 pki.client(own, user, organizations, _INTERNAL_LIFETIME).write(self._pki / name)
         pki.write_file(self._pki / "service-account.key", self._assets.files["tls/service-account.key"])
-        pki.write_file(self._pki / "service-account.pub", self._assets.files["tls/service-account.pub"])
         groups = ",".join(BOOTSTRAPPER_GROUPS)
         line = f'{self._assets.token},{BOOTSTRAPPER},node-bootstrapper,"{groups}"\n'
         pki.write_file(self._pki / "tokens.csv", line.encode())
@@ -299,7 +298,8 @@ class ControlPlane:
             "--authorization-mode=Node,RBAC",
             "--enable-admission-plugins=NodeRestriction",
             "--service-account-issuer=https://kubernetes.default.svc",
-            "--service-account-key-file=pki/service-account.pub",
+            # The private key stands for its public half too.
+            "--service-account-key-file=pki/service-account.key",
             "--service-account-signing-key-file=pki/service-account.key",
             "--allow-privileged",
             "--profiling=false",

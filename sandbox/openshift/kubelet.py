@@ -318,7 +318,8 @@ class Kubelet:
         else:
             text = (
                 "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady "
-                "message:Network plugin returns error: no CNI configuration file in /etc/kubernetes/cni/net.d/. Has your network provider started?"
+                "message:Network plugin returns error: no CNI configuration file in /etc/kubernetes/cni/net.d/. "
+                "Has your network provider started?"
             )
             conditions.append(_condition("Ready", self._started, "False", "KubeletNotReady", text))
         # The catalogue of plans is the Metal API's; a kubelet would look at its hardware, of which only drives are known here.

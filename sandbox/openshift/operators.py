@@ -492,7 +492,7 @@ class Operators:
         total = 50 * len(_CATALOGUE) + 100
         done_before = "version" in self._elapsed
         done = done_before or (not waiting and self._after("version", _VERSION_SETTLES))
-        failing = bool(waiting) and not done and self._after("version fails", _FAILING_AFTER)
+        failing = bool(waiting) and not done and facts.bootstrap_complete and self._after("version fails", _FAILING_AFTER)
         names = ", ".join(waiting)
         if done:
             progressing = ("False", "", f"Cluster version is {version}")

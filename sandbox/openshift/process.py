@@ -60,7 +60,7 @@ class Child:
             self._keeper = asyncio.create_task(self._keep(), name=f"keep {self.name}")
 
     async def stop(self, patience: float = 5.0) -> None:
-        """End it: SIGTERM, and SIGKILL after ``patience`` seconds."""
+        """End it: SIGTERM, and SIGKILL after ``patience`` seconds (0: at once)."""
         keeper, self._keeper = self._keeper, None
         if keeper is not None:
             keeper.cancel()
@@ -68,15 +68,16 @@ class Child:
         process, self._process = self._process, None
         if process is None or process.returncode is not None:
             return
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
-        try:
-            await asyncio.wait_for(process.wait(), patience)
-        except TimeoutError:
-            _logger.warning("%s does not end, killing it", self.name)
+        if patience > 0:
             with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+                process.terminate()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), patience)
+                return
+            _logger.warning("%s does not end, killing it", self.name)
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
 
     def last_words(self, lines: int = 5) -> str:
         """Return the end of the log, for error messages."""

@@ -16,6 +16,7 @@ from sandbox.openshift import machine_config_server, resources
 from sandbox.openshift.api import NODES
 from sandbox.openshift.assets import INSTALL_FOLDER, AssetError, Assets, files_of
 from sandbox.openshift.cluster import BOOTKUBE_DONE, MANIFESTS_APPLIED, PASSING_FAILURES, Cluster, Clusters
+from sandbox.openshift.forward import Forward
 from sandbox.openshift.https import Listener, server_context
 from sandbox.openshift.kubelet import Kubelet, KubeletConfig
 from sandbox.openshift.machine_config_server import KUBECONFIG
@@ -37,7 +38,6 @@ _STATIC_PODS: Final = 7 * 60
 _RESTARTED_PODS: Final = 60
 
 _RETRY: Final = 1.0
-_CHUNK: Final = 1 << 16
 
 
 def system_factory(clusters: Clusters) -> SystemFactory:
@@ -225,7 +225,7 @@ async def _serving(
     """Serve 6443 (forwarded to the real API) and 22623 at the machine's own address while inside."""
     pair = KeyPair(cluster.assets.certificate("machine-config-server"), cluster.assets.key("machine-config-server"))
     listener = Listener(machine_config_server.application(config_for))
-    forward = Forward(cluster)
+    forward = Forward(lambda: cluster.control_plane.endpoint)
     address = machine.hardware.address
     try:
         await _until_open(machine, API_PORT, lambda: forward.open(address, API_PORT))
@@ -251,57 +251,3 @@ async def _until_open(machine: Machine, port: int, listen: Callable[[], Awaitabl
         else:
             return
         await asyncio.sleep(_RETRY)
-
-
-class Forward:
-    """A machine's own API server, as seen from outside: a TCP forward to where the real one is at that moment."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[Any]] = set()
-
-    async def open(self, address: str, port: int) -> None:
-        """Listen. Raises ``OSError``."""
-        self._server = await asyncio.start_server(self._serve, address, port, limit=_CHUNK)
-
-    async def close(self) -> None:
-        """Stop listening and cut all connections: the machine is off."""
-        server, self._server = self._server, None
-        if server is not None:
-            server.close()
-        connections = list(self._connections)
-        for task in connections:
-            task.cancel()
-        await asyncio.gather(*connections, return_exceptions=True)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is None:
-            raise RuntimeError("a connection outside of a task")
-        self._connections.add(task)
-        try:
-            endpoint = self._cluster.control_plane.endpoint
-            if endpoint is None:
-                return
-            far_reader, far_writer = await asyncio.open_connection(*endpoint, limit=_CHUNK)
-            try:
-                async with asyncio.TaskGroup() as group:
-                    group.create_task(_pump(reader, far_writer))
-                    group.create_task(_pump(far_reader, writer))
-            finally:
-                far_writer.close()
-        except* OSError as errors:
-            _logger.debug("a connection to the API of %s ended: %s", self._cluster.assets.domain, errors.exceptions)
-        finally:
-            writer.close()
-            self._connections.discard(task)
-
-
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Copy until the end of one direction, and hand that end on."""
-    while data := await reader.read(_CHUNK):
-        writer.write(data)
-        await writer.drain()
-    if writer.can_write_eof():
-        writer.write_eof()

@@ -1,0 +1,135 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A TCP forward from a machine's own port to wherever the real server is at that moment."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+_logger = logging.getLogger(__name__)
+
+
+class Forward:
+    """``target`` gives (address, port) for each new connection, or None while there is no server: then it is cut at once."""
+
+    def __init__(self, target: Callable[[], tuple[str, int] | None]) -> None:
+        self._target = target
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.BaseTransport] = set()
+        self._dialling: set[asyncio.Task[None]] = set()
+
+    async def open(self, address: str, port: int) -> None:
+        """Listen. Raises ``OSError`` when the port is taken."""
+        self._server = await asyncio.get_running_loop().create_server(lambda: _Near(self), address, port, reuse_address=True)
+
+    async def close(self) -> None:
+        """Stop listening and cut all connections: the machine is off."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
+        for task in list(self._dialling):
+            task.cancel()
+        for transport in list(self._open):
+            if isinstance(transport, asyncio.WriteTransport):
+                transport.abort()
+
+    def _dial(self, near: _Near) -> None:
+        task = asyncio.get_running_loop().create_task(self._connect(near))
+        self._dialling.add(task)
+        task.add_done_callback(self._dialling.discard)
+
+    async def _connect(self, near: _Near) -> None:
+        target = self._target()
+        if target is None:
+            near.cut()
+            return
+        try:
+            await asyncio.get_running_loop().create_connection(lambda: _Far(self, near), *target)
+        except OSError as error:
+            _logger.debug("cannot reach %s:%d: %s", *target, error)
+            near.cut()
+
+
+class _End(asyncio.Protocol):
+    """One end of a forwarded connection: what it receives goes out at the other end, as fast as that takes it."""
+
+    def __init__(self, forward: Forward) -> None:
+        self._forward = forward
+        self._transport: asyncio.Transport | None = None
+        self.other: _End | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if not isinstance(transport, asyncio.Transport):
+            raise TypeError(f"a stream is expected, not {transport!r}")
+        self._transport = transport
+        self._forward._open.add(transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self.other is not None and self.other._transport is not None:
+            self.other._transport.write(data)
+
+    def eof_received(self) -> bool:
+        transport = self.other._transport if self.other is not None else None
+        if transport is not None and transport.can_write_eof() and not transport.is_closing():
+            transport.write_eof()
+            return True
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._transport is not None:
+            self._forward._open.discard(self._transport)
+        if self.other is not None:
+            self.other.cut(gently=exc is None)
+
+    def pause_writing(self) -> None:
+        if self.other is not None:
+            self.other.hold()
+
+    def resume_writing(self) -> None:
+        if self.other is not None:
+            self.other.go_on()
+
+    def hold(self) -> None:
+        """Read no more for now."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def go_on(self) -> None:
+        """Read again."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def cut(self, *, gently: bool = False) -> None:
+        """End the connection; ``gently`` after what is still to be sent."""
+        if self._transport is not None:
+            (self._transport.close if gently else self._transport.abort)()
+
+
+class _Near(_End):
+    """The end of whoever connected."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        # Nothing is read before there is somewhere to send it.
+        self.hold()
+        self._forward._dial(self)
+
+
+class _Far(_End):
+    """The end at the real server."""
+
+    def __init__(self, forward: Forward, near: _Near) -> None:
+        super().__init__(forward)
+        self.other = near
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        near = self.other
+        if near is None or near._transport is None or near._transport.is_closing():
+            self.cut()
+            return
+        near.other = self
+        near.go_on()

@@ -32,3 +32,13 @@ options:
     type: float
     default: 0
 """
+
+    # Modules that create something and then wait for it: a call that goes on waiting must not create it again.
+    RESUME = r"""
+options:
+  resume:
+    description:
+      - For the action plugin only, which gives back what the call before returned under this name when O(progress_interval) was over.
+        With it the module only goes on waiting, and orders nothing.
+    type: dict
+"""

@@ -22,14 +22,16 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec i
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences, digest, shown
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_set import DeviceSet, Member, side_by_side
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import (
     Found,
     Resource,
     create_once,
+    limited,
     refuse_fixed,
     update_once,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting, Waiter
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting, Waiter, WaitTimeout
 
 METAL_OPTIONS = Options(
     {
@@ -127,6 +129,10 @@ class MetalModule:
         """Show a warning to whoever runs the playbook."""
         self._ansible.warn(text)
 
+    def report(self, facts: Mapping[str, Any]) -> None:
+        """Return these facts: all that a module which only reads has to say."""
+        self.result.update(facts)
+
     def converge(self, resource: Resource) -> None:
         """Bring the resource to the state that is wanted."""
         if self.params["state"] == "absent":
@@ -137,51 +143,68 @@ class MetalModule:
     # state=present
 
     def _provide(self, resource: Resource) -> None:
-        found = resource.find()
         wanted = resource.wanted()
-        created = found is None
-        if found is None:
-            resource.check_creation()
-            if self.check_mode:
-                self._report(resource, resource.predict(None, wanted), {}, wanted)
-                return
-            before: dict[str, Any] = {}
-            found = create_once(resource.create, resource.find)
-            self._report(resource, found, before, wanted)
+        resumed = self.params.get("resume")
+        only: frozenset[str] | None
+        if resumed:
+            found, before, only = self._resume(resource, resumed)
         else:
-            before = _limited(resource.view(found), wanted)
-            resource.missing(found)  # says at once when it can never be as wanted
-            self._report(resource, found, before, before)
+            start = self._begin(resource, wanted)
+            if start is None:
+                return
+            found, before, only = start
 
-        changes = differences(resource.view(found), wanted)
-        if created:
-            changes = {name: value for name, value in changes.items() if name in resource.after_creation}
-        refuse_fixed(resource, resource.view(found), changes)
+        view = resource.view(found)
+        changes = {name: value for name, value in differences(view, wanted).items() if only is None or name in only}
+        refuse_fixed(resource, view, changes)
         if changes and self.check_mode:
             self._report(resource, resource.predict(found, changes), before, {**before, **changes})
             return
-        if changes:
-            found = self._pass(resource, found, changes)
-            found = update_once(resource, found, changes)
-            self._report(resource, found, before, {**before, **changes})
-        if self.check_mode:
-            return
-        if self.params.get("wait", False):
-            found = self._wait(resource, found)
+        try:
+            if changes:
+                found = self._change(resource, found, before, changes)
+                changes = {}
+            if self.check_mode:
+                return
+            if self.params.get("wait", False):
+                found = self._look(resource, found, resource.missing, f"What was asked for of {resource.title}")
+        except StillWaiting:
+            self._remember(found, before=before, pending=sorted(changes))
+            raise
         # What really is, not what was meant.
-        self._report(resource, found, before, _limited(resource.view(found), wanted))
+        self._report(resource, found, before, limited(resource.view(found), wanted))
 
-    def _pass(self, resource: Resource, found: Found, changes: Mapping[str, Any]) -> Found:
-        """Let pass what stands in the way of these changes."""
+    def _begin(self, resource: Resource, wanted: Mapping[str, Any]) -> tuple[Found, dict[str, Any], frozenset[str] | None] | None:
+        """Find it or create it: the object, how it was before, and the only attributes that may be changed now (None: all).
+
+        Nothing is returned when check mode has told what would be created.
+        """
+        found = resource.find()
+        if found is not None:
+            before = limited(resource.view(found), wanted)
+            resource.missing(found)  # says at once when it can never be as wanted
+            self._report(resource, found, before, before)
+            return found, before, None
+        resource.check_creation()
+        if self.check_mode:
+            self._report(resource, resource.predict(None, wanted), {}, wanted)
+            return None
+        found = create_once(resource.create, resource.find)
+        self._report(resource, found, {}, wanted)
+        return found, {}, resource.after_creation
+
+    def _change(self, resource: Resource, found: Found, before: Mapping[str, Any], changes: Mapping[str, Any]) -> Found:
+        """Let pass what stands in the way of these changes, and make them."""
         texts = resource.hindrances(found, changes)
         if texts and not self.params.get("wait", False):
             raise CollectionError(
                 f"Could not change {', '.join(sorted(changes))} of {resource.title} now: {'; '.join(texts)}. Use wait=true"
             )
-        return self._look(resource, found, lambda current: resource.hindrances(current, changes), f"Changing {resource.title}")
-
-    def _wait(self, resource: Resource, found: Found) -> Found:
-        return self._look(resource, found, resource.missing, f"What was asked for of {resource.title}")
+        if texts:
+            found = self._look(resource, found, lambda current: resource.hindrances(current, changes), f"Changing {resource.title}")
+        found = update_once(resource, found, changes)
+        self._report(resource, found, before, {**(self.result["diff"]["after"] or before), **changes})
+        return found
 
     def _look(self, resource: Resource, found: Found, missing: Callable[[Found], list[str]], what: str) -> Found:
         """Wait until nothing is missing. The first look is at what is known, so that a quiet run makes no call for it."""
@@ -199,34 +222,131 @@ class MetalModule:
         self.waiter.until_nothing_missing(look, what)
         return current
 
-    # state=absent
-
-    def _remove(self, resource: Resource) -> None:
-        found = resource.find()
-        if found is None:
-            self.result["diff"] = shown({}, {}, resource.title)
-            return
-        gone = found
-        wait = bool(self.params.get("wait", False))
-        before = {name: value for name, value in resource.view(found).items() if value not in (None, "", [], {})}
-        if resource.leaving(found):
-            self.result["diff"] = shown({}, {}, resource.title)
-        else:
-            resource.check_removal(found)
-            if not self.check_mode:
-                if wait:
-                    self.waiter.until_nothing_missing(lambda: resource.delete(gone), f"Deleting {resource.title}")
-                elif texts := resource.delete(found):
-                    raise CollectionError(f"Could not delete {resource.title} now: {'; '.join(texts)}. Use wait=true")
-            self.result.update(changed=True, diff=shown(before, {}, resource.title))
-        if wait and not self.check_mode:
-            self.waiter.until_nothing_missing(lambda: resource.remaining(gone), f"The end of {resource.title}")
-
     def _report(self, resource: Resource, found: Found, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
         """Write down what is so by now: also an error later on returns it."""
         self.result["diff"] = shown(before, after, resource.title)
         self.result["changed"] = self.result["changed"] or dict(before) != dict(after)
         self.result[resource.name] = resource.facts(found)
+
+    # state=absent
+
+    def _remove(self, resource: Resource) -> None:
+        wait = bool(self.params.get("wait", False))
+        resumed = self.params.get("resume")
+        if resumed:
+            gone, before, pending = self._resume(resource, resumed)
+            accepted = not pending
+        else:
+            self.result["diff"] = shown({}, {}, resource.title)
+            found = resource.find()
+            if found is None:
+                return
+            gone = found
+            accepted = resource.leaving(found)
+            before = {name: value for name, value in resource.view(found).items() if value not in (None, "", [], {})}
+            if not accepted:
+                resource.check_removal(found)
+        if self.check_mode:
+            if not accepted:
+                self.result.update(changed=True, diff=shown(before, {}, resource.title))
+            return
+        try:
+            if not accepted:
+                if wait:
+                    self.waiter.until_nothing_missing(lambda: resource.delete(gone), f"Deleting {resource.title}")
+                elif texts := resource.delete(gone):
+                    raise CollectionError(f"Could not delete {resource.title} now: {'; '.join(texts)}. Use wait=true")
+                accepted = True
+                self.result.update(changed=True, diff=shown(before, {}, resource.title))
+            if wait:
+                self.waiter.until_nothing_missing(lambda: resource.remaining(gone), f"The end of {resource.title}")
+        except StillWaiting:
+            self._remember(gone, before=before, pending=[] if accepted else ["state"])
+            raise
+
+    # A call that goes on waiting (option progress_interval).
+
+    def _remember(self, found: Found, *, before: Mapping[str, Any], pending: list[str]) -> None:
+        identity = {name: found.get(name) for name in ("id", "hostname", "state", "locked") if name in found}
+        self.result["resume"] = {
+            "found": identity,
+            "before": dict(before),
+            "pending": pending,
+            "changed": self.result["changed"],
+            "diff": self.result["diff"],
+        }
+
+    def _resume(self, resource: Resource, resumed: Mapping[str, Any]) -> tuple[Found, dict[str, Any], frozenset[str]]:
+        """Take up what the call before knew: the object, how it was before, and what may still be changed."""
+        self.result.update(changed=resumed["changed"], diff=resumed["diff"])
+        found = resumed["found"]
+        if self.params["state"] == "present":
+            found = resource.refresh(found)
+            self.result[resource.name] = resource.facts(found)
+        return found, resumed["before"], frozenset(resumed["pending"])
+
+    # Several as one.
+
+    def converge_set(self, devices: DeviceSet) -> None:
+        """Bring all devices of the set to the state that is wanted: each as far as it gets, whatever becomes of the others."""
+        devices.check()
+        absent = self.params["state"] == "absent"
+        resumed = self.params.get("resume")
+        if resumed:
+            listing = devices.look_at_ours()
+            devices.recall(resumed, listing)
+        else:
+            listing = devices.look()
+            devices.gather(listing)
+            for member in devices.members:
+                member.guard(lambda member: member.plan_removal(listing) if absent else member.plan(listing))
+            if not absent:
+                devices.check_capacity()
+        if self.check_mode:
+            for member in devices.members:
+                member.predict()
+            self._report_set(devices)
+        else:
+            try:
+                self._act(devices, absent=absent, known=listing if resumed else None)
+            except StillWaiting:
+                self.result["resume"] = devices.memory()
+                raise
+        failure = devices.failure()
+        if failure is not None:
+            raise failure
+
+    def _act(self, devices: DeviceSet, *, absent: bool, known: Sequence[Found] | None) -> None:
+        """Do what was decided, then wait, with one listing a look. ``known``: the listing of a call that only goes on waiting."""
+        listing = known
+        started = known is not None
+
+        def look() -> list[str]:
+            nonlocal listing, started
+            if not started:
+                texts = side_by_side(devices.members, Member.remove if absent else Member.start)
+            else:
+                by_id = {str(device.get("id")): device for device in (devices.look_at_ours() if listing is None else listing)}
+                texts = side_by_side(devices.members, lambda member: (member.follow_removal if absent else member.follow)(by_id))
+            started, listing = True, None
+            self._report_set(devices)
+            return texts
+
+        if self.params["wait"]:
+            try:
+                self.waiter.until_nothing_missing(look, "What was asked for of these machines")
+            except WaitTimeout:
+                devices.give_up("this did not happen within wait_timeout")
+        else:
+            look()
+            devices.give_up("this has to pass before it can be changed or deleted; use wait=true", pending_only=True)
+        self._report_set(devices)
+
+    def _report_set(self, devices: DeviceSet) -> None:
+        before, after = devices.diff()
+        self.result.update(devices.results())
+        self.result["diff"] = shown(before, after, "devices")
+        self.result["changed"] = any(member.acted for member in devices.members)
 
 
 def _limited(view: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -133,3 +133,8 @@ def refuse_fixed(resource: Resource, current: Mapping[str, Any], changes: Mappin
                 }
             },
         )
+
+
+def limited(view: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a view that speaks of what was given."""
+    return {name: view.get(name) for name in wanted}

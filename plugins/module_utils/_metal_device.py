@@ -1,0 +1,610 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One device: what is public of it, how options and the API's object compare, and its life.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import digest
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    CollectionError,
+    DeniedError,
+    MetalError,
+    NotFoundError,
+    ValidationError,
+    together,
+)
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import Found
+
+IP_ADDRESS_OPTIONS: dict[str, Any] = {
+    "address_family": {"type": "int", "choices": [4, 6], "required": True},
+    "public": {"type": "bool", "required": True},
+    "cidr": {"type": "int"},
+    "ip_reservations": {"type": "list", "elements": "str"},
+}
+
+DEVICE_OPTIONS = Options(
+    {
+        "plan": {"type": "str"},
+        "metro": {"type": "str"},
+        "operating_system": {"type": "str"},
+        "userdata": {"type": "str", "no_log": True},
+        "ipxe_script_url": {"type": "str"},
+        "always_pxe": {"type": "bool"},
+        "tags": {"type": "list", "elements": "str"},
+        "customdata": {"type": "dict"},
+        "description": {"type": "str"},
+        "billing_cycle": {"type": "str", "choices": ["hourly", "daily", "monthly", "yearly"]},
+        "locked": {"type": "bool"},
+        "network_frozen": {"type": "bool"},
+        "project_ssh_keys": {"type": "list", "elements": "str", "no_log": False},
+        "user_ssh_keys": {"type": "list", "elements": "str", "no_log": False},
+        "no_ssh_keys": {"type": "bool", "no_log": False},
+        "hardware_reservation_id": {"type": "str"},
+        "ip_addresses": {"type": "list", "elements": "dict", "options": IP_ADDRESS_OPTIONS},
+        "termination_time": {"type": "str"},
+        "power_state": {"type": "str", "choices": ["on", "off"]},
+    }
+)
+"""What one device can be given; the options of ``metal_device`` and of each machine of ``metal_device_set``."""
+
+LEAVING = frozenset({"deprovisioning", "deleted"})
+SETTLED = frozenset({"active", "inactive"})
+OFF = frozenset({"inactive", "powering_off"})
+
+COMPARED_AS_THEY_ARE = ("hostname", "description", "billing_cycle", "locked", "always_pxe", "network_frozen", "ipxe_script_url")
+"""Attributes that are the same in the options, in the body of a create or an update, and in the answer."""
+
+AT_CREATION_ONLY = ("project_ssh_keys", "user_ssh_keys", "no_ssh_keys", "ip_addresses")
+"""The API takes these with a create and does not tell them afterwards in a form that could be compared."""
+
+_ANOTHER = "leave the option out, or have the device deleted (state=absent) and created again"
+
+FIXED = {
+    "plan": f"a device keeps its plan: {_ANOTHER}",
+    "metro": f"a device keeps its place: {_ANOTHER}",
+    "operating_system": f"an update cannot install another one: {_ANOTHER}",
+    "hardware_reservation_id": f"a device keeps its hardware: {_ANOTHER}",
+    "termination_time": f"the API takes it at creation only: {_ANOTHER}",
+}
+
+ABSENCES_FORGIVEN = 2
+"""How many looks in a row may miss a device before it is gone: fresh objects can be missing for a moment (service's known behaviour)."""
+
+
+# --- what is public -----------------------------------------------------------------------------------------------------------
+
+
+def device_facts(device: Mapping[str, Any]) -> dict[str, Any]:
+    """What modules and the inventory tell of a device: plain values, an odd or missing field gives None or an empty list.
+
+    Never userdata, customdata, root_password or the text of keys. ``addresses`` holds the first management address of each kind.
+    """
+    addresses = [entry for entry in _entries(device.get("ip_addresses")) if isinstance(entry.get("address"), str)]
+    return {
+        "id": device.get("id"),
+        "hostname": device.get("hostname"),
+        "description": device.get("description"),
+        "state": device.get("state"),
+        "plan": plan_name(device),
+        "metro": metro_code(device),
+        "operating_system": _inner(device, "operating_system", "slug"),
+        "tags": _texts(device.get("tags")),
+        "created_at": device.get("created_at"),
+        "addresses": {
+            "public_ipv4": _first(addresses, family=4, public=True),
+            "private_ipv4": _first(addresses, family=4, public=False),
+            "public_ipv6": _first(addresses, family=6, public=True),
+        },
+        "ip_addresses": [
+            {
+                name: entry.get(name)
+                for name in ("address", "address_family", "public", "management", "cidr", "network", "netmask", "gateway")
+            }
+            for entry in addresses
+        ],
+        "network_ports": [_port_facts(port) for port in _entries(device.get("network_ports"))],
+        "billing_cycle": device.get("billing_cycle"),
+        "hardware_reservation_id": reference(device.get("hardware_reservation")),
+        "project_id": reference(device.get("project")),
+        "ipxe_script_url": device.get("ipxe_script_url"),
+        "always_pxe": device.get("always_pxe"),
+        "locked": device.get("locked"),
+        "termination_time": device.get("termination_time"),
+        "provisioning_percentage": device.get("provisioning_percentage"),
+    }
+
+
+def reference(stub: Any) -> str | None:
+    """The id of what another object refers to: its ``id``, else the last part of its ``href`` (``/metal/v1/projects/<id>``)."""
+    if not isinstance(stub, Mapping):
+        return None
+    identity = stub.get("id")
+    if isinstance(identity, str):
+        return identity
+    href = stub.get("href")
+    return href.rstrip("/").rpartition("/")[2] or None if isinstance(href, str) else None
+
+
+def metro_code(item: Mapping[str, Any]) -> str | None:
+    """The code of the metro something is in, lower case."""
+    code = _inner(item, "metro", "code")
+    if code is None:
+        code = item.get("metro_code")
+    return code.lower() if isinstance(code, str) else None
+
+
+def plan_name(device: Mapping[str, Any]) -> str | None:
+    return _inner(device, "plan", "slug") or _inner(device, "plan", "name")
+
+
+def _inner(item: Mapping[str, Any], outer: str, inner: str) -> str | None:
+    value = item.get(outer)
+    found = value.get(inner) if isinstance(value, Mapping) else None
+    return found if isinstance(found, str) else None
+
+
+def _entries(value: Any) -> list[Mapping[str, Any]]:
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
+
+
+def _texts(value: Any) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def _first(addresses: Iterable[Mapping[str, Any]], *, family: int, public: bool) -> str | None:
+    fitting = [entry for entry in addresses if entry.get("address_family") == family and bool(entry.get("public")) is public]
+    # Addresses without the mark are the device's own as well as far as one can tell; elastic ones say management: false.
+    fitting.sort(key=lambda entry: entry.get("management") is False)
+    return str(fitting[0]["address"]) if fitting else None
+
+
+def _port_facts(port: Mapping[str, Any]) -> dict[str, Any]:
+    data = port.get("data")
+    data = data if isinstance(data, Mapping) else {}
+    return {
+        "id": port.get("id"),
+        "name": port.get("name"),
+        "type": port.get("type"),
+        "mac": data.get("mac"),
+        "bonded": data.get("bonded"),
+        "bond": _inner(port, "bond", "name"),
+        "network_type": port.get("network_type"),
+        "virtual_networks": [network for network in map(reference, _entries(port.get("virtual_networks"))) if network],
+    }
+
+
+# --- how options and object compare -------------------------------------------------------------------------------------------
+
+
+def normal_tags(tags: Iterable[str]) -> list[str]:
+    """Tags in comparable form: the API keeps an order that means nothing."""
+    return sorted(set(tags))
+
+
+def normal_data(value: Any) -> str:
+    """customdata in comparable and presentable form. Sent as a JSON text it comes back as an object (known from packngo)."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return digest(value)
+    return digest(json.dumps(value, sort_keys=True, separators=(",", ":"))) if value else ""
+
+
+def normal_time(value: Any) -> str | None:
+    """A point in time as the API writes it; without a zone it is UTC (vendor's OpenAPI text). What is none stays as it is."""
+    if not isinstance(value, str) or not value:
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return value
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def device_wanted(params: Mapping[str, Any], ownership_tags: Sequence[str]) -> dict[str, Any]:
+    """The given attributes in comparable form, without the ones that cannot be compared."""
+    wanted: dict[str, Any] = {name: params.get(name) for name in COMPARED_AS_THEY_ARE}
+    wanted["plan"] = params.get("plan")
+    metro = params.get("metro")
+    wanted["metro"] = metro.lower() if metro and metro.lower() != "any" else None
+    wanted["operating_system"] = params.get("operating_system")
+    wanted["hardware_reservation_id"] = params.get("hardware_reservation_id")
+    wanted["termination_time"] = normal_time(params.get("termination_time"))
+    wanted["power_state"] = params.get("power_state")
+    if params.get("tags") is not None:
+        wanted["tags"] = normal_tags([*params["tags"], *ownership_tags])
+    if params.get("userdata") is not None:
+        wanted["userdata"] = digest(params["userdata"])
+    if params.get("customdata") is not None:
+        wanted["customdata"] = normal_data(params["customdata"])
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+def device_view(device: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+    """All comparable attributes of a device, each in the form its option was given in: a plan asked for by its UUID is told by it."""
+    view: dict[str, Any] = {
+        "hostname": device.get("hostname"),
+        "description": device.get("description") or "",
+        "billing_cycle": device.get("billing_cycle"),
+        "locked": bool(device.get("locked")),
+        "always_pxe": bool(device.get("always_pxe")),
+        "network_frozen": bool(device.get("network_frozen")),
+        "ipxe_script_url": device.get("ipxe_script_url") or "",
+        "metro": metro_code(device),
+        "termination_time": normal_time(device.get("termination_time")),
+        "power_state": "off" if device.get("state") in OFF else "on",
+        "tags": normal_tags(_texts(device.get("tags"))),
+        "userdata": digest(device.get("userdata")),
+        "customdata": normal_data(device.get("customdata")),
+    }
+    view["plan"] = _as_asked(params.get("plan"), _names(device.get("plan")), plan_name(device))
+    system = device.get("operating_system")
+    view["operating_system"] = _as_asked(params.get("operating_system"), _names(system), _inner(device, "operating_system", "slug"))
+    metro = params.get("metro")
+    if isinstance(metro, str) and metro.lower() in _names(device.get("metro")):
+        view["metro"] = metro.lower()
+    reservation = reference(device.get("hardware_reservation"))
+    view["hardware_reservation_id"] = (
+        "next-available" if reservation and params.get("hardware_reservation_id") == "next-available" else reservation
+    )
+    return view
+
+
+def _names(item: Any) -> set[str]:
+    if not isinstance(item, Mapping):
+        return set()
+    return {str(item[name]) for name in ("id", "slug", "name", "code") if item.get(name)}
+
+
+def _as_asked(asked: Any, names: set[str], usual: str | None) -> str | None:
+    return asked if isinstance(asked, str) and asked in names else usual
+
+
+def device_body(params: Mapping[str, Any], ownership_tags: Sequence[str]) -> dict[str, Any]:
+    """The body of a create: what was given, and our tags."""
+    body: dict[str, Any] = {}
+    for name in (*COMPARED_AS_THEY_ARE, "plan", "metro", "operating_system", "hardware_reservation_id", "userdata", *AT_CREATION_ONLY):
+        if params.get(name) is not None:
+            body[name] = params[name]
+    if params.get("customdata") is not None:
+        body["customdata"] = params["customdata"]
+    if params.get("termination_time") is not None:
+        body["termination_time"] = normal_time(params["termination_time"])
+    if "ip_addresses" in body:
+        body["ip_addresses"] = [{name: value for name, value in entry.items() if value is not None} for entry in body["ip_addresses"]]
+    tags = [*ownership_tags, *(tag for tag in params.get("tags") or [] if tag not in ownership_tags)]
+    if tags:
+        body["tags"] = tags
+    return body
+
+
+def creation_problems(params: Mapping[str, Any]) -> list[str]:
+    """Why a device cannot be created from these options; nothing when it can."""
+    needed = ["hostname", "plan", "operating_system", "metro"]
+    if params.get("hardware_reservation_id") not in (None, "next-available"):
+        # The hardware says both (vendor's OpenAPI text).
+        needed = ["hostname", "operating_system"]
+    missing = [name for name in needed if not params.get(name)]
+    problems = [f"to create it, {' and '.join(missing)} must be given"] if missing else []
+    if "_" in (params.get("hostname") or ""):
+        problems.append("hostname has an underscore, which the service does not take")
+    if params.get("operating_system") == "custom_ipxe":
+        script = (params.get("userdata") or "").startswith("#!ipxe")
+        if script and params.get("ipxe_script_url"):
+            problems.append(
+                "custom_ipxe has both ipxe_script_url and a userdata that is a script (#!ipxe), of which only the latter would be run"
+            )
+        elif not script and not params.get("ipxe_script_url"):
+            problems.append("custom_ipxe needs ipxe_script_url, or a userdata that begins with #!ipxe")
+    return problems
+
+
+# --- its life -----------------------------------------------------------------------------------------------------------------
+
+
+class Device:
+    """A device by its id, or by its hostname and all ``ownership_tags``; ``params`` are the options of ``metal_device``."""
+
+    name = "device"
+    fixed: Mapping[str, str] = FIXED
+    after_creation = frozenset({"power_state"})
+
+    def __init__(self, client: MetalClient, params: Mapping[str, Any], warn: Callable[[str], None] | None = None) -> None:
+        self._client = client
+        self.params = params
+        self._warn = warn
+        self._project = params.get("project_id")
+        self.ownership_tags: list[str] = list(params.get("ownership_tags") or [])
+        # A call that goes on waiting comes seconds later: what is missing then is not just too fresh to be seen.
+        self._absences = ABSENCES_FORGIVEN if params.get("resume") else 0
+
+    @property
+    def title(self) -> str:
+        return f"device {self.params.get('hostname') or self.params.get('id')}"
+
+    # find
+
+    def find(self) -> Found | None:
+        if self.params.get("id"):
+            found = self._find_by_id()
+        else:
+            devices = self._client.read_list(
+                f"projects/{self._project}/devices",
+                "devices",
+                params={"hostname": self.params["hostname"]},
+                doing=f"look for {self.title}",
+            )
+            found = self.among(devices)
+        return None if found is None else self._whole(found)
+
+    def _find_by_id(self) -> Found | None:
+        identity = self.params["id"]
+        try:
+            found = self._client.read(f"devices/{identity}", doing=f"look for device {identity}")
+        except MetalError as error:
+            if not is_gone(error):
+                raise
+            if self.params["state"] == "absent":
+                return None
+            raise CollectionError(
+                f"There is no device with the id {identity}. A device is created by its hostname: leave id out for that", error.details
+            ) from error
+        if not self._owned(found):
+            raise CollectionError(f"The device {identity} is not changed: it does not have the tags {', '.join(self.ownership_tags)}")
+        return found
+
+    def among(self, devices: Iterable[Found]) -> Found | None:
+        """The one device of these that is meant. Raises CollectionError when there are several, or only one that is not ours."""
+        if self.params.get("id"):
+            return next((device for device in devices if device.get("id") == self.params["id"]), None)
+        hostname = str(self.params["hostname"])
+        absent = self.params["state"] == "absent"
+        same = [device for device in devices if str(device.get("hostname") or "").lower() == hostname.lower()]
+        staying = [device for device in same if not self.leaving(device)]
+        own = [device for device in staying if self._owned(device)]
+        foreign = [device for device in staying if not self._owned(device)]
+        if len(own) > 1:
+            ids = ", ".join(sorted(str(device.get("id")) for device in own))
+            raise CollectionError(
+                f"{len(own)} devices have the hostname {hostname}: {ids}. Delete what is not wanted (metal_device with id, state=absent)",
+                {"hostname": hostname, "ids": sorted(str(device.get("id")) for device in own)},
+            )
+        if foreign:
+            self._tell_foreign(hostname, foreign, fails=not own and not absent)
+        if own:
+            return own[0]
+        leaving = [device for device in same if self.leaving(device) and self._owned(device)]
+        return leaving[0] if leaving and absent else None
+
+    def _tell_foreign(self, hostname: str, foreign: Sequence[Found], *, fails: bool) -> None:
+        ids = ", ".join(sorted(str(device.get("id")) for device in foreign))
+        tags = ", ".join(self.ownership_tags)
+        text = f"The device {ids} has the hostname {hostname} but not the tags {tags}: it is not ours and is left alone"
+        if fails:
+            raise CollectionError(
+                f"{text}. A second one of this name is not created. Rename it, delete it, or give it these tags if it is to be taken over",
+                {"hostname": hostname, "ids": sorted(str(device.get("id")) for device in foreign)},
+            )
+        if self._warn is not None:
+            self._warn(text)
+
+    def _owned(self, device: Found) -> bool:
+        return set(self.ownership_tags) <= set(_texts(device.get("tags")))
+
+    def _whole(self, found: Found) -> Found:
+        """With its userdata, if that is compared: an answer may leave it out."""
+        if self.params.get("userdata") is None or "userdata" in found:
+            return found
+        answer = self._client.read(f"devices/{found['id']}/userdata", doing=f"read the userdata of {self.title}")
+        return {**found, "userdata": answer.get("userdata")}
+
+    # compare
+
+    def wanted(self) -> dict[str, Any]:
+        return device_wanted(self.params, self.ownership_tags)
+
+    def view(self, found: Found) -> dict[str, Any]:
+        return device_view(found, self.params)
+
+    def facts(self, found: Found) -> dict[str, Any]:
+        return device_facts(found)
+
+    def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
+        predicted: dict[str, Any] = dict(found or {"state": "queued", "tags": list(self.ownership_tags)})
+        for name, value in changes.items():
+            if name in ("plan", "operating_system"):
+                predicted[name] = {"slug": value}
+            elif name == "metro":
+                predicted[name] = {"code": value}
+            elif name == "hardware_reservation_id":
+                predicted["hardware_reservation"] = {"id": value}
+            elif name == "power_state":
+                if found is not None:
+                    predicted["state"] = "active" if value == "on" else "inactive"
+            elif name not in ("userdata", "customdata"):
+                predicted[name] = value
+        return predicted
+
+    # state=present
+
+    def check_creation(self) -> None:
+        problems = creation_problems(self.params)
+        if self.params.get("power_state") == "off" and self.params.get("wait") is False:
+            problems.append("a new device can be switched off only when it is active: use wait=true with power_state=off")
+        if problems:
+            raise CollectionError(together(f"Cannot create {self.title}", problems))
+
+    def create(self) -> Found:
+        body = device_body(self.params, self.ownership_tags)
+        found = self._client.write("POST", f"projects/{self._project}/devices", body, doing=f"create {self.title}")
+        return self._whole(self._one(found))
+
+    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+        if "power_state" not in changes or found.get("state") in SETTLED:
+            return []
+        self._fail_if_failed(found)
+        return [state_text(found)]
+
+    def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
+        body = {name: self.params[name] for name in changes if name != "power_state"}
+        if "tags" in body:
+            body["tags"] = device_body(self.params, self.ownership_tags).get("tags", [])
+        path = f"devices/{found['id']}"
+        if body:
+            found = self._one(self._client.write("PUT", path, body, doing=f"change {', '.join(sorted(body))} of {self.title}"))
+        if "power_state" in changes:
+            action = "power_on" if changes["power_state"] == "on" else "power_off"
+            self._client.write("POST", f"{path}/actions", {"type": action}, doing=f"{action.replace('_', ' ')} {self.title}")
+            found = self.refresh(found)
+        return self._whole(found)
+
+    def _one(self, answer: Any) -> Found:
+        if not isinstance(answer, Mapping) or not answer.get("id"):
+            raise CollectionError(f"The answer about {self.title} is not a device: it has no id")
+        return answer
+
+    def refresh(self, found: Found) -> Found:
+        try:
+            current = self._client.read(f"devices/{found['id']}", doing=f"look at {self.title}")
+        except MetalError as error:
+            if not is_gone(error):
+                raise
+            self._absences += 1
+            if isinstance(error, NotFoundError) and self._absences <= ABSENCES_FORGIVEN:
+                return found
+            raise vanished(found, error) from error
+        self._absences = 0
+        return self._whole(current)
+
+    def missing(self, found: Found) -> list[str]:
+        self._fail_if_failed(found)
+        state = found.get("state")
+        wanted = self.params.get("power_state")
+        ready = SETTLED if wanted is None else {"active"} if wanted == "on" else {"inactive"}
+        return [] if state in ready else [state_text(found)]
+
+    def _fail_if_failed(self, found: Found) -> None:
+        if found.get("state") == "failed":
+            raise failed(self._client, found)
+        if self.leaving(found):
+            raise CollectionError(f"{self.title} ({found.get('id')}) is being deleted by someone else")
+
+    # state=absent
+
+    def leaving(self, found: Found) -> bool:
+        return found.get("state") in LEAVING
+
+    def check_removal(self, found: Found) -> None:
+        if found.get("locked"):
+            raise CollectionError(
+                f"Cannot delete {self.title} ({found.get('id')}): it is locked. Unlock it first (state=present, locked=false)"
+            )
+
+    def delete(self, found: Found) -> list[str]:
+        return delete_device(self._client, found)
+
+    def remaining(self, found: Found) -> list[str]:
+        try:
+            current = self._client.read(f"devices/{found['id']}", doing=f"see whether {self.title} is gone")
+        except MetalError as error:
+            if is_gone(error):
+                return []
+            raise
+        return [] if current.get("state") == "deleted" else [state_text(current)]
+
+
+def is_gone(error: MetalError) -> bool:
+    """Whether a read of one device says that it is gone.
+
+    404, or 403: the service moves failed and deleted devices to a project of its own, where the caller may not see them (known from
+    terraform-provider-equinix and cluster-api-provider-packet, which both read it so). A token that is wrong altogether gives 401.
+    """
+    return isinstance(error, NotFoundError) or (isinstance(error, DeniedError) and error.status == 403)
+
+
+def state_text(device: Found) -> str:
+    """What is seen of a device that is not there yet: ``worker-0.demo.example.com is provisioning (57 %)``."""
+    percentage = device.get("provisioning_percentage")
+    under_way = device.get("state") in ("queued", "provisioning", "reinstalling") and isinstance(percentage, (int, float))
+    progress = f" ({percentage:.0f} %)" if under_way else ""
+    return f"{device.get('hostname') or device.get('id')} is {device.get('state')}{progress}"
+
+
+def delete_device(client: MetalClient, found: Found) -> list[str]:
+    """Ask for a device's deletion; returns what has to pass first, nothing when it was accepted or the device is gone.
+
+    Raises CollectionError when the service refuses for good.
+    """
+    name = f"{found.get('hostname')} ({found.get('id')})"
+    try:
+        client.delete(f"devices/{found['id']}", doing=f"delete device {name}")
+    except ValidationError as error:
+        # "Cannot delete a device while it is provisioning", "Cannot delete a locked item": the service's own texts.
+        if error.says("provisioning"):
+            return [f"{found.get('hostname')} is {found.get('state')}, which has to end before it can be deleted"]
+        raise
+    except DeniedError as error:
+        if not is_gone(error):
+            raise
+    return []
+
+
+def failed(client: MetalClient, found: Found) -> CollectionError:
+    """The error for a device in the state ``failed``, with the last thing the service said about it."""
+    try:
+        events = client.read_list(f"devices/{found['id']}/events", "events", doing="read the device's events")
+    except MetalError:
+        # The device's own list is the next best; what went wrong with reading events is not what the user has to know now.
+        events = [dict(event) for event in _entries(found.get("provisioning_events"))]
+    happened = [event for event in events if event.get("created_at")]
+    last = max(happened, key=lambda event: str(event["created_at"]), default=None)
+    said = f"the last event is {last.get('body')!r} ({last.get('type')}, {last['created_at']})" if last else "the service tells no event"
+    return CollectionError(
+        f"Device {found.get('hostname')} ({found.get('id')}) has failed: {said}. Delete it (state=absent) and create it again",
+        {"id": found.get("id"), "hostname": found.get("hostname"), "state": "failed", "last_event": (last or {}).get("body")},
+    )
+
+
+def vanished(found: Found, error: MetalError) -> CollectionError:
+    """The error for a device that was there and is no more."""
+    return CollectionError(
+        f"Device {found.get('hostname')} ({found.get('id')}) is gone: when provisioning fails, the service takes a device back"
+        f" (it was {found.get('state')} when last seen). Run again to order another",
+        {**error.details, "id": found.get("id"), "hostname": found.get("hostname"), "state": found.get("state")},
+    )
+
+
+DEVICE_INFO_OPTIONS = Options({name: {"type": "list", "elements": "str"} for name in ("tags", "hostnames", "ids", "states")})
+
+
+def find_devices(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``metal_device_info`` returns: the project's devices with all these tags, one of these host names, ids and states."""
+    tags = params["tags"] or []
+    listing = client.read_list(
+        f"projects/{params['project_id']}/devices",
+        "devices",
+        # The service narrows by one tag; the rest is done here.
+        params={"tag": tags[0] if tags else None},
+        doing="list the project's devices",
+    )
+    facts = [device_facts(device) for device in listing]
+    chosen = [device for device in facts if set(tags) <= set(device["tags"])]
+    for option, name in (("hostnames", "hostname"), ("ids", "id"), ("states", "state")):
+        if params[option] is not None:
+            chosen = [device for device in chosen if device[name] in params[option]]
+    return {"devices": sorted(chosen, key=lambda device: (str(device["hostname"]), str(device["id"])))}

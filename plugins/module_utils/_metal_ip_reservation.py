@@ -1,0 +1,217 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""IP reservations: blocks of elastic addresses of a project.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import RESUME_OPTIONS, STATE_OPTIONS, WAIT_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, MetalError, NotFoundError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import (
+    is_gone,
+    metro_code,
+    normal_data,
+    normal_tags,
+    reference,
+)
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import Found
+
+IP_RESERVATION_OPTIONS = Options(
+    {
+        "id": {"type": "str"},
+        "type": {"type": "str", "choices": ["public_ipv4", "global_ipv4"], "default": "public_ipv4"},
+        "quantity": {"type": "int"},
+        "metro": {"type": "str"},
+        "details": {"type": "str"},
+        "comments": {"type": "str"},
+        "tags": {"type": "list", "elements": "str"},
+        "customdata": {"type": "dict"},
+        "fail_on_approval_required": {"type": "bool", "default": False},
+    },
+    required_one_of=[["id", "tags", "details"]],
+).merge(STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
+
+_ANOTHER = "delete it and reserve another"
+
+QUANTITIES = {"public_ipv4": (1, 2, 4, 8, 16, 32, 64, 128, 256), "global_ipv4": (1, 2, 4)}
+"""What can be asked for at once (known from packngo and the vendor's pages)."""
+
+
+def ip_reservation_facts(block: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``metal_ip_reservation`` returns of a block; no customdata."""
+    return {
+        **{name: block.get(name) for name in ("id", "type", "state", "network", "address", "netmask", "gateway", "cidr")},
+        **{name: block.get(name) for name in ("address_family", "public", "global_ip", "details", "created_at")},
+        "quantity": quantity(block),
+        "metro": metro_code(block),
+        "tags": sorted(block.get("tags") or []),
+        "assignments": [item for item in map(reference, block.get("assignments") or []) if item],
+    }
+
+
+def quantity(block: Mapping[str, Any]) -> int | None:
+    """How many IPv4 addresses a block has; nothing while it has none yet (state pending)."""
+    cidr = block.get("cidr")
+    return int(2 ** (32 - cidr)) if isinstance(cidr, int) and 0 <= cidr <= 32 else None
+
+
+class IpReservation:
+    """A block by its id, else by all its tags, else by its details, of its type and in its metro."""
+
+    name = "ip_reservation"
+    fixed: Mapping[str, str] = {
+        "type": f"a block keeps its type: {_ANOTHER}",
+        "quantity": f"a block keeps its size: {_ANOTHER}",
+        "metro": f"a block stays in its metro: {_ANOTHER}",
+    }
+    after_creation: frozenset[str] = frozenset()
+
+    def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
+        self._client = client
+        self._params = params
+
+    @property
+    def title(self) -> str:
+        params = self._params
+        return f"IP reservation {params['id'] or ' '.join(params['tags'] or []) or repr(params['details'])}"
+
+    def find(self) -> Found | None:
+        params = self._params
+        if params["id"]:
+            try:
+                return self._client.read(f"ips/{params['id']}", doing=f"look for {self.title}")
+            except NotFoundError as error:
+                if params["state"] == "absent":
+                    return None
+                text = (
+                    f"There is no IP reservation with the id {params['id']}. One is created by its tags or details: leave id out for that"
+                )
+                raise CollectionError(text, error.details) from error
+        blocks = self._client.read_list(
+            f"projects/{params['project_id']}/ips", "ip_addresses", params={"types": params["type"]}, doing=f"look for {self.title}"
+        )
+        same = [block for block in blocks if self._is_meant(block)]
+        if len(same) > 1:
+            ids = ", ".join(sorted(str(block.get("id")) for block in same))
+            raise CollectionError(
+                f"{len(same)} blocks are {self.title}: {ids}. Say which one is meant by its id, or give each tags of its own"
+            )
+        return same[0] if same else None
+
+    def _is_meant(self, block: Found) -> bool:
+        params = self._params
+        if block.get("type") != params["type"] or block.get("state") == "denied":
+            return False
+        if params["metro"] and metro_code(block) != params["metro"].lower():
+            return False
+        if params["tags"]:
+            return set(params["tags"]) <= set(block.get("tags") or [])
+        return bool(block.get("details") == params["details"])
+
+    def wanted(self) -> dict[str, Any]:
+        params = self._params
+        wanted = {
+            # Found by its id a block may be of any type: the option has a default then, which was not given.
+            "type": None if params["id"] else params["type"],
+            "quantity": params["quantity"],
+            "metro": params["metro"].lower() if params["metro"] else None,
+            "details": params["details"],
+            "tags": None if params["tags"] is None else normal_tags(params["tags"]),
+            "customdata": None if params["customdata"] is None else normal_data(params["customdata"]),
+        }
+        return {name: value for name, value in wanted.items() if value is not None}
+
+    def view(self, found: Found) -> dict[str, Any]:
+        return {
+            "type": found.get("type"),
+            # A pending block has no size to tell yet; it was asked for with the one that is wanted.
+            "quantity": quantity(found) or self._params["quantity"],
+            "metro": metro_code(found),
+            "details": found.get("details") or "",
+            "tags": normal_tags(found.get("tags") or []),
+            "customdata": normal_data(found.get("customdata")),
+        }
+
+    def facts(self, found: Found) -> dict[str, Any]:
+        return ip_reservation_facts(found)
+
+    def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
+        predicted: dict[str, Any] = {**(found or {"state": "pending"}), **{k: v for k, v in changes.items() if k != "customdata"}}
+        if "metro" in changes:
+            predicted["metro"] = {"code": changes["metro"]}
+        if "quantity" in changes:
+            predicted["cidr"] = 33 - changes["quantity"].bit_length()
+        return predicted
+
+    def check_creation(self) -> None:
+        params = self._params
+        problems = []
+        if params["type"] == "public_ipv4" and not params["metro"]:
+            problems.append("to create it, metro must be given")
+        if params["type"] == "global_ipv4" and params["metro"]:
+            problems.append("a global_ipv4 block is in no metro")
+        if params["quantity"] not in QUANTITIES[params["type"]]:
+            sizes = ", ".join(str(size) for size in QUANTITIES[params["type"]])
+            problems.append(f"to create it, quantity must be one of {sizes}, not {params['quantity']}")
+        if problems:
+            raise CollectionError(together(f"Cannot create {self.title}", problems))
+
+    def create(self) -> Found:
+        names = ("type", "quantity", "metro", "details", "comments", "tags", "customdata", "fail_on_approval_required")
+        body = {name: self._params[name] for name in names if self._params[name] is not None}
+        path = f"projects/{self._params['project_id']}/ips"
+        return self._one(self._client.write("POST", path, body, doing=f"create {self.title}"))
+
+    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+        return []
+
+    def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
+        body = {name: self._params[name] for name in changes}
+        doing = f"change {', '.join(sorted(body))} of {self.title}"
+        # The one update the API takes as PATCH only (vendor's OpenAPI text).
+        return self._one(self._client.write("PATCH", f"ips/{found['id']}", body, doing=doing))
+
+    def _one(self, answer: Any) -> Found:
+        if not isinstance(answer, Mapping) or not answer.get("id"):
+            raise CollectionError(f"The answer about {self.title} is not an IP reservation: it has no id")
+        return answer
+
+    def refresh(self, found: Found) -> Found:
+        return self._client.read(f"ips/{found['id']}", doing=f"look at {self.title}")
+
+    def missing(self, found: Found) -> list[str]:
+        state = found.get("state")
+        if state == "denied":
+            raise CollectionError(f"{self.title} ({found.get('id')}) was denied by the service. Delete it by its id and ask for less")
+        return [f"{self.title} waits for the service's approval"] if state == "pending" else []
+
+    def leaving(self, found: Found) -> bool:
+        return False
+
+    def check_removal(self, found: Found) -> None:
+        used = ip_reservation_facts(found)["assignments"]
+        if used:
+            text = f"Cannot delete {self.title} ({found.get('id')}): addresses of it are assigned ({', '.join(used)}). Unassign them first"
+            raise CollectionError(text, {"assignments": used})
+
+    def delete(self, found: Found) -> list[str]:
+        self._client.delete(f"ips/{found['id']}", doing=f"delete {self.title}")
+        return []
+
+    def remaining(self, found: Found) -> list[str]:
+        try:
+            self._client.read(f"ips/{found['id']}", doing=f"see whether {self.title} is gone")
+        except MetalError as error:
+            if is_gone(error):
+                return []
+            raise
+        return [f"{self.title} is still there"]

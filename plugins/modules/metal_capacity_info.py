@@ -1,0 +1,125 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: metal_capacity_info
+short_description: Ask whether servers can be had of the Metal API, and at what price
+version_added: 0.1.0
+description:
+  - Asks the service whether it has so many servers of a plan in a metro right now, and tells the hourly prices.
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+options:
+  servers:
+    description:
+      - What is asked for.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      plan:
+        description:
+          - Slug of the server plan, for example V(c3.small.x86).
+        type: str
+        required: true
+      metro:
+        description:
+          - Code of the metro, for example V(da).
+        type: str
+        required: true
+      quantity:
+        description:
+          - How many of them.
+        type: int
+        default: 1
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.info_module
+  - equinix_metal.openshift._attributes.metal
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.project
+seealso:
+  - module: equinix_metal.openshift.metal_plan_info
+notes:
+  - The answer is about now, and no server is kept for you.
+  - The question is asked with C(POST /capacity/metros). It changes nothing, and is asked in check mode as well.
+"""
+
+EXAMPLES = r"""
+- name: Can a small cluster be had in Dallas?
+  equinix_metal.openshift.metal_capacity_info:
+    servers:
+      - {plan: c3.small.x86, metro: da, quantity: 4}
+      - {plan: c3.medium.x86, metro: da, quantity: 2}
+  register: capacity
+
+- name: Show what it would cost
+  ansible.builtin.debug:
+    msg: "{{ 'available' if capacity.available else 'sold out' }}, {{ capacity.total_price_per_hour }} USD an hour"
+"""
+
+RETURN = r"""
+servers:
+  description: What was asked for, in its order, with the answer.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    plan:
+      description: Slug of the server plan.
+      type: str
+      sample: c3.small.x86
+    metro:
+      description: Code of the metro, lower case.
+      type: str
+      sample: da
+    quantity:
+      description: How many were asked for.
+      type: int
+      sample: 4
+    available:
+      description: Whether so many can be had. Null when the service does not say.
+      type: bool
+      sample: true
+    price_per_hour:
+      description: Price of one of them in US dollars. Null when the service does not say.
+      type: float
+      sample: 0.75
+available:
+  description: Whether all of it can be had.
+  returned: success
+  type: bool
+  sample: true
+total_price_per_hour:
+  description: Price of all of it in US dollars. Null when the price of one is not known.
+  returned: success
+  type: float
+  sample: 5.7
+failure:
+  description: The error for programs. Its keys depend on the kind of error.
+  returned: failed
+  type: dict
+  sample:
+    type: ValidationError
+    method: POST
+    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
+    status: 422
+    errors: [There aren't available servers in that metro]
+    request_id: 1f4c1e6a0b6d4c0b
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_capacity import CAPACITY_OPTIONS, capacity_with_prices
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+
+
+def main() -> None:
+    with MetalModule(CAPACITY_OPTIONS, reading=True) as module:
+        module.report(capacity_with_prices(module.client, module.params))
+
+
+if __name__ == "__main__":
+    main()

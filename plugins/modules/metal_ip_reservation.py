@@ -1,0 +1,217 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: metal_ip_reservation
+short_description: Reserve, change and release a block of IP addresses of the Metal API
+version_added: 0.1.0
+description:
+  - Manages a reserved block of elastic IPv4 addresses of a project.
+  - It is found by its O(id), else by all its O(tags), else by its O(details), among the blocks of its O(type) and in its O(metro).
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+options:
+  id:
+    description:
+      - The block's id. One that does not exist is an error, not a reason to reserve.
+    type: str
+  type:
+    description:
+      - The kind of addresses. Those of V(global_ipv4) are in no metro.
+    type: str
+    choices:
+      - public_ipv4
+      - global_ipv4
+    default: public_ipv4
+  quantity:
+    description:
+      - How many addresses, a power of two up to 256, or up to 4 with O(type=global_ipv4). Needed to reserve a block.
+      - A block keeps its size, so another one is refused.
+    type: int
+  metro:
+    description:
+      - Code of the metro, for example V(da). Needed to reserve public addresses.
+    type: str
+  details:
+    description:
+      - A text for people.
+    type: str
+  comments:
+    description:
+      - A text for whoever approves the request. Used at creation only.
+    type: str
+  tags:
+    description:
+      - All tags of the block. Order and repetition mean nothing.
+    type: list
+    elements: str
+  customdata:
+    description:
+      - Data of your own. Not for secrets, since everyone in the project can read it. A diff shows its size and SHA-256.
+    type: dict
+  fail_on_approval_required:
+    description:
+      - Whether a request that a person would have to approve fails at once. Otherwise it is waited for. Used at creation only.
+    type: bool
+    default: false
+  state:
+    description:
+      - Whether it is to be there.
+    type: str
+    choices:
+      - present
+      - absent
+    default: present
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.changing
+  - equinix_metal.openshift._attributes.metal
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.project
+  - equinix_metal.openshift._wait
+  - equinix_metal.openshift._wait.resume
+notes:
+  - A block with addresses that are assigned is not deleted. The error says which.
+"""
+
+EXAMPLES = r"""
+- name: Reserve two addresses for a load balancer
+  equinix_metal.openshift.metal_ip_reservation:
+    quantity: 2
+    metro: da
+    tags:
+      - openshift-cluster=demo.metal.test
+      - openshift-role=load-balancer
+    details: api and ingress
+    fail_on_approval_required: true
+  register: block
+
+- name: Show the block
+  ansible.builtin.debug:
+    msg: "{{ block.ip_reservation.network }}/{{ block.ip_reservation.cidr }}"
+
+- name: Give it back
+  equinix_metal.openshift.metal_ip_reservation:
+    id: "{{ block.ip_reservation.id }}"
+    state: absent
+"""
+
+RETURN = r"""
+ip_reservation:
+  description: The block. In check mode what it will be, as far as that can be known.
+  returned: state is present
+  type: dict
+  contains:
+    id:
+      description: The block's id.
+      type: str
+      sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10
+    type:
+      description: The kind of addresses.
+      type: str
+      sample: public_ipv4
+    state:
+      description: V(created), or V(pending) while it waits for approval.
+      type: str
+      sample: created
+    network:
+      description: First address of the block.
+      type: str
+      sample: 198.51.100.4
+    address:
+      description: The block's own address as the API gives it.
+      type: str
+      sample: 198.51.100.4
+    netmask:
+      description: Network mask of the block.
+      type: str
+      sample: 255.255.255.254
+    gateway:
+      description: Gateway of the block.
+      type: str
+      sample: 198.51.100.4
+    cidr:
+      description: Prefix length of the block.
+      type: int
+      sample: 31
+    address_family:
+      description: V(4) or V(6).
+      type: int
+      sample: 4
+    public:
+      description: Whether the addresses are public.
+      type: bool
+      sample: true
+    global_ip:
+      description: Whether the addresses are global.
+      type: bool
+      sample: false
+    details:
+      description: The text for people.
+      type: str
+      sample: api and ingress
+    created_at:
+      description: When it was reserved, UTC.
+      type: str
+      sample: "2026-11-21T07:10:00Z"
+    quantity:
+      description: How many addresses it has, null while it waits for approval.
+      type: int
+      sample: 2
+    metro:
+      description: Code of its metro, null for global addresses.
+      type: str
+      sample: da
+    tags:
+      description: Tags, sorted.
+      type: list
+      elements: str
+      sample: [openshift-cluster=demo.metal.test, openshift-role=load-balancer]
+    assignments:
+      description: Ids of the assignments of its addresses.
+      type: list
+      elements: str
+      sample: []
+diff:
+  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  returned: always
+  type: dict
+  sample:
+    before: {tags: [a]}
+    after: {tags: [a, b]}
+    before_header: IP reservation pool=build
+    after_header: IP reservation pool=build
+failure:
+  description: The error for programs. Its keys depend on the kind of error.
+  returned: failed
+  type: dict
+  sample:
+    type: ValidationError
+    method: POST
+    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
+    status: 422
+    errors: [There aren't available servers in that metro]
+    request_id: 1f4c1e6a0b6d4c0b
+waiting:
+  description: What is still missing, when O(progress_interval) was over. The action plugin takes it away, so a playbook never sees it.
+  returned: never in a playbook
+  type: list
+  elements: str
+  sample: []
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_ip_reservation import IP_RESERVATION_OPTIONS, IpReservation
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+
+
+def main() -> None:
+    with MetalModule(IP_RESERVATION_OPTIONS, in_project=True) as module:
+        module.converge(IpReservation(module.client, module.params))
+
+
+if __name__ == "__main__":
+    main()

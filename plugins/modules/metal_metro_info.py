@@ -1,0 +1,88 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: metal_metro_info
+short_description: List the metros of the Metal API
+version_added: 0.1.0
+description:
+  - Lists the metros in which devices can be ordered.
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+options:
+  codes:
+    description:
+      - Only metros with one of these codes.
+    type: list
+    elements: str
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.info_module
+  - equinix_metal.openshift._attributes.metal
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.project
+notes:
+  - O(project_id) is taken for the sake of C(module_defaults) and not used, since the answer is the same for all projects.
+"""
+
+EXAMPLES = r"""
+- name: Where can devices be ordered?
+  equinix_metal.openshift.metal_metro_info:
+  register: places
+
+- name: Show the codes
+  ansible.builtin.debug:
+    msg: "{{ places.metros | map(attribute='code') }}"
+"""
+
+RETURN = r"""
+metros:
+  description: The metros, by code. Empty when none fits.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    id:
+      description: The metro's id.
+      type: str
+      sample: d3d6b29f-042d-43b7-b3ce-0bf53d5754ca
+    code:
+      description: What it is ordered by, lower case.
+      type: str
+      sample: da
+    name:
+      description: The city.
+      type: str
+      sample: Dallas
+    country:
+      description: Code of the country.
+      type: str
+      sample: US
+failure:
+  description: The error for programs. Its keys depend on the kind of error.
+  returned: failed
+  type: dict
+  sample:
+    type: ValidationError
+    method: POST
+    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
+    status: 422
+    errors: [There aren't available servers in that metro]
+    request_id: 1f4c1e6a0b6d4c0b
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import METRO_OPTIONS, metros
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+
+
+def main() -> None:
+    with MetalModule(METRO_OPTIONS, reading=True) as module:
+        module.report(metros(module.client, module.params))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: metal_operating_system_info
+short_description: List the operating systems of the Metal API
+version_added: 0.1.0
+description:
+  - Lists the operating systems that can be installed, with the plans they can be installed on.
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+options:
+  slugs:
+    description:
+      - Only operating systems with one of these slugs.
+    type: list
+    elements: str
+  plan:
+    description:
+      - Only operating systems that can be installed on this plan.
+    type: str
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.info_module
+  - equinix_metal.openshift._attributes.metal
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.project
+notes:
+  - O(project_id) is taken for the sake of C(module_defaults) and not used, since the answer is the same for all projects.
+"""
+
+EXAMPLES = r"""
+- name: What can be installed on this plan?
+  equinix_metal.openshift.metal_operating_system_info:
+    plan: c3.small.x86
+  register: systems
+
+- name: Show the slugs
+  ansible.builtin.debug:
+    msg: "{{ systems.operating_systems | map(attribute='slug') }}"
+"""
+
+RETURN = r"""
+operating_systems:
+  description: The operating systems, by slug. Empty when none fits.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    id:
+      description: The operating system's id.
+      type: str
+      sample: 31d9d9a4-3d3e-4f5a-8d4f-6a3a6f1d2c3b
+    slug:
+      description: What it is ordered by.
+      type: str
+      sample: ubuntu_24_04
+    name:
+      description: The operating system's name.
+      type: str
+      sample: Ubuntu 24.04 LTS
+    distro:
+      description: The distribution.
+      type: str
+      sample: ubuntu
+    version:
+      description: The version.
+      type: str
+      sample: "24.04"
+    lifecycle_state:
+      description: Whether it is still looked after, as the API gives it.
+      type: str
+      sample: null
+    licensed:
+      description: Whether a licence is paid for.
+      type: bool
+      sample: false
+    provisionable_on:
+      description: Slugs of the plans it can be installed on.
+      type: list
+      elements: str
+      sample: [c3.small.x86, m3.small.x86]
+failure:
+  description: The error for programs. Its keys depend on the kind of error.
+  returned: failed
+  type: dict
+  sample:
+    type: ValidationError
+    method: POST
+    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
+    status: 422
+    errors: [There aren't available servers in that metro]
+    request_id: 1f4c1e6a0b6d4c0b
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import OPERATING_SYSTEM_OPTIONS, operating_systems
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+
+
+def main() -> None:
+    with MetalModule(OPERATING_SYSTEM_OPTIONS, reading=True) as module:
+        module.report(operating_systems(module.client, module.params))
+
+
+if __name__ == "__main__":
+    main()

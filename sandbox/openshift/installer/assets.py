@@ -125,7 +125,7 @@ class Assets:
             self._state[_PASSWORD] = {"Password": password}
         return str(self._state[_PASSWORD]["Password"])
 
-    def _pairs(self, wanted: Mapping[str, certificates._Wanted]) -> dict[str, KeyPair]:
+    def _pairs(self, wanted: Mapping[str, certificates.Wanted]) -> dict[str, KeyPair]:
         held = _decoded(self._state.get(_TLS, {}))
         have = {name[:-4]: KeyPair(held[name], held[f"{name[:-4]}.key"]) for name in held if name.endswith(".crt")}
         missing = {name: what for name, what in wanted.items() if name not in have}

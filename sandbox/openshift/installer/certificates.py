@@ -44,7 +44,9 @@ class KeyPair:
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class Wanted:
+    """How a pair is to be made."""
+
     common_name: str
     lifetime: timedelta
     organization: tuple[str, ...] = ()
@@ -56,33 +58,33 @@ class _Wanted:
     """Subject alternative names; what reads as an IP address becomes one."""
 
 
-def _authority(common_name: str, lifetime: timedelta) -> _Wanted:
-    return _Wanted(common_name, lifetime, organizational_unit="openshift")
+def _authority(common_name: str, lifetime: timedelta) -> Wanted:
+    return Wanted(common_name, lifetime, organizational_unit="openshift")
 
 
-def _admin(lifetime: timedelta, signer: str) -> _Wanted:
-    return _Wanted("system:admin", lifetime, ("system:masters",), signer=signer, usage=CLIENT)
+def _admin(lifetime: timedelta, signer: str) -> Wanted:
+    return Wanted("system:admin", lifetime, ("system:masters",), signer=signer, usage=CLIENT)
 
 
-def wanted_for_manifests(cluster_domain: str) -> dict[str, _Wanted]:
+def wanted_for_manifests(cluster_domain: str) -> dict[str, Wanted]:
     """Pairs that are part of a manifest already: root CA and the machine config server's certificate."""
     return {
         "root-ca": _authority("root-ca", TEN_YEARS),
-        "machine-config-server": _Wanted(
+        "machine-config-server": Wanted(
             "system:machine-config-server", TEN_YEARS, signer="root-ca", usage=SERVER, names=(f"api-int.{cluster_domain}",)
         ),
     }
 
 
-def wanted_for_bootstrap(cluster_domain: str, service_address: str) -> dict[str, _Wanted]:
+def wanted_for_bootstrap(cluster_domain: str, service_address: str) -> dict[str, Wanted]:
     """The other pairs. ``service_address`` is the first address of the service network (service ``kubernetes``)."""
     return {
         "admin-kubeconfig-signer": _authority("admin-kubeconfig-signer", TEN_YEARS),
         "admin-kubeconfig-client": _admin(TEN_YEARS, "admin-kubeconfig-signer"),
         "aggregator-signer": _authority("aggregator-signer", ONE_DAY),
-        "aggregator-client": _Wanted("system:kube-apiserver-proxy", ONE_DAY, ("kube-master",), signer="aggregator-signer", usage=CLIENT),
+        "aggregator-client": Wanted("system:kube-apiserver-proxy", ONE_DAY, ("kube-master",), signer="aggregator-signer", usage=CLIENT),
         "kube-apiserver-lb-signer": _authority("kube-apiserver-lb-signer", TEN_YEARS),
-        "kube-apiserver-lb-server": _Wanted(
+        "kube-apiserver-lb-server": Wanted(
             "system:kube-apiserver",
             ONE_DAY,
             ("kube-master",),
@@ -113,7 +115,7 @@ def wanted_for_bootstrap(cluster_domain: str, service_address: str) -> dict[str,
     }
 
 
-def generate(wanted: Mapping[str, _Wanted], signers: Mapping[str, KeyPair], now: datetime | None = None) -> dict[str, KeyPair]:
+def generate(wanted: Mapping[str, Wanted], signers: Mapping[str, KeyPair], now: datetime | None = None) -> dict[str, KeyPair]:
     """Make the pairs in order; a signer is either made before or among ``signers``.
 
     Raises ``KeyError`` when a signer is in neither. Valid from ``now``, as the real ones: nodes whose clock is behind
@@ -148,7 +150,7 @@ def bundle(pairs: Iterable[KeyPair]) -> bytes:
 
 
 def _certificate(
-    what: _Wanted, key: rsa.RSAPrivateKey, signer: tuple[x509.Certificate, rsa.RSAPrivateKey] | None, not_before: datetime
+    what: Wanted, key: rsa.RSAPrivateKey, signer: tuple[x509.Certificate, rsa.RSAPrivateKey] | None, not_before: datetime
 ) -> x509.Certificate:
     attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, value) for value in what.organization]
     if what.organizational_unit:

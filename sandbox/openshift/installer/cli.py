@@ -257,7 +257,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if TYPE_CHECKING:
-    type_commands = argparse._SubParsersAction["_Parser"]  # argparse has no public name for it
+    _Commands = argparse._SubParsersAction["_Parser"]  # argparse has no public name for it
 
 
 def _global_flags(parser: argparse.ArgumentParser, *, defaults: bool) -> None:
@@ -269,7 +269,7 @@ def _global_flags(parser: argparse.ArgumentParser, *, defaults: bool) -> None:
     )
 
 
-def _group(commands: type_commands, name: str, text: str) -> type_commands:
+def _group(commands: _Commands, name: str, text: str) -> _Commands:
     parser = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
     _global_flags(parser, defaults=False)
     parser.set_defaults(parser=parser)
@@ -277,7 +277,7 @@ def _group(commands: type_commands, name: str, text: str) -> type_commands:
 
 
 def _leaf(
-    commands: type_commands, name: str, text: str, command: Callable[[Context], int], *, writes: bool = True
+    commands: _Commands, name: str, text: str, command: Callable[[Context], int], *, writes: bool = True
 ) -> _Parser:
     parser = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
     _global_flags(parser, defaults=False)

@@ -111,7 +111,7 @@ _DEFAULT_NETWORKS: Final[dict[str, Any]] = {
     "serviceNetwork": ["172.30.0.0/16"],
 }
 
-type_network = ipaddress.IPv4Network | ipaddress.IPv6Network
+_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 @dataclass(frozen=True)
@@ -349,7 +349,7 @@ def _subdomain_problem(text: str) -> str:
 def _network_problems(networking: Mapping[str, Any]) -> Iterator[str]:
     if networking["networkType"] == "OpenShiftSDN":
         yield _invalid("networking.networkType", "OpenShiftSDN", "networkType OpenShiftSDN is not supported, please use OVNKubernetes")
-    parsed: dict[str, list[tuple[str, str, type_network]]] = {"machineNetwork": [], "serviceNetwork": [], "clusterNetwork": []}
+    parsed: dict[str, list[tuple[str, str, _Network]]] = {"machineNetwork": [], "serviceNetwork": [], "clusterNetwork": []}
     for kind, found in parsed.items():
         entries = networking[kind] if isinstance(networking[kind], list) else []
         if not entries:
@@ -372,10 +372,10 @@ def _network_problems(networking: Mapping[str, Any]) -> Iterator[str]:
     yield from _stack_problems(parsed)
 
 
-type_networks = Mapping[str, Sequence[tuple[str, str, type_network]]]  # kind -> (path, text, network) of each entry
+_Networks = Mapping[str, Sequence[tuple[str, str, _Network]]]  # kind -> (path, text, network) of each entry
 
 
-def _overlap_problems(parsed: type_networks) -> Iterator[str]:
+def _overlap_problems(parsed: _Networks) -> Iterator[str]:
     words = {"machineNetwork": "machine", "serviceNetwork": "service", "clusterNetwork": "cluster"}
     order = list(parsed)
     for position, kind in enumerate(order):
@@ -390,7 +390,7 @@ def _overlap_problems(parsed: type_networks) -> Iterator[str]:
                     yield _invalid(path, text, f"{words[kind]} network must not overlap with {words[kind]} network {other_index}")
 
 
-def _host_prefix_problems(path: str, entry: Mapping[str, Any], network: type_network) -> Iterator[str]:
+def _host_prefix_problems(path: str, entry: Mapping[str, Any], network: _Network) -> Iterator[str]:
     prefix = entry.get("hostPrefix", 64 if network.version == 6 else 23)
     if not isinstance(prefix, int) or prefix < 0:
         yield _invalid(path, prefix, "hostPrefix must be positive")
@@ -400,7 +400,7 @@ def _host_prefix_problems(path: str, entry: Mapping[str, Any], network: type_net
         yield _invalid(path, prefix, "cluster network host subnetwork prefix must be 64 for IPv6 networks")
 
 
-def _stack_problems(parsed: type_networks) -> Iterator[str]:
+def _stack_problems(parsed: _Networks) -> Iterator[str]:
     versions = {kind: {network.version for _path, _text, network in found} for kind, found in parsed.items()}
     services = ", ".join(text for _path, text, _network in parsed["serviceNetwork"])
     if versions["serviceNetwork"] == {4, 6}:

@@ -12,12 +12,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import ctypes
 import gzip
 import os
 import shutil
-import signal
-from collections.abc import Callable
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +29,15 @@ HAPROXY_DEFAULTS = "/etc/default/haproxy"
 HAPROXY_STARTS = 5
 """As systemd's default StartLimitBurst."""
 SYSTEM_PATH = os.pathsep.join(("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin"))
+# The kernel ends the child when this process ends, even by kill -9 (prctl(2), PR_SET_PDEATHSIG 1, SIGKILL 9). The child has to ask
+# for it itself: a fresh interpreter does, since preexec_fn may deadlock in a process with threads. A parent that ended before that
+# shows as another id.
+LAUNCHER = (
+    "import ctypes, os, sys\n"
+    "ctypes.CDLL(None, use_errno=True).prctl(1, 9, 0, 0, 0)\n"
+    "os.getppid() == int(sys.argv[1]) or os._exit(125)\n"
+    "os.execv(sys.argv[2], sys.argv[2:])\n"
+)
 
 
 class CloudSystem:
@@ -138,6 +145,7 @@ class CloudSystem:
         host = self._host
         environment = {"PATH": SYSTEM_PATH, **self._defaults(), "LB_ADDRESS": host.hardware.address}
         process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", "-c", LAUNCHER, str(os.getpid())),
             program,
             "-db",
             "-f",
@@ -147,7 +155,7 @@ class CloudSystem:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            preexec_fn=die_with_parent(),
+            start_new_session=True,
         )
         lines: list[str] = []
         told = None
@@ -180,20 +188,3 @@ class CloudSystem:
             return {}
         pairs = (line.strip().partition("=") for line in path.read_text(encoding="utf-8").splitlines() if not line.lstrip().startswith("#"))
         return {key.removeprefix("export ").strip(): value.strip().strip("\"'") for key, equals, value in pairs if equals}
-
-
-def die_with_parent() -> Callable[[], None]:
-    """For ``preexec_fn``: the child gets SIGTERM when this process ends, even by ``kill -9`` (prctl(2), PR_SET_PDEATHSIG).
-
-    The library is loaded here, not in the child: between fork and exec as little as possible may happen.
-    """
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    parent = os.getpid()
-
-    def prepare() -> None:
-        prctl(1, signal.SIGTERM)
-        # The parent may have gone between fork and prctl.
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return prepare

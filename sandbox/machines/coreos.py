@@ -54,8 +54,6 @@ KNOWN_INSTALL_ARGUMENTS = frozenset(
         "skip_reboot",
     )
 )
-NODE_MARKS = ("/etc/ignition-machine-config-encapsulated.json", "/etc/kubernetes/kubeconfig")
-"""Files only a node's config from the machine config server has: with them first boot ends in a pivot to the release's OS."""
 GENTLE_DELAY = 0.2
 EMERGENCY_SECONDS = 300
 ROOTFS_LIMIT = 64 * 1024 * 1024
@@ -550,12 +548,6 @@ class InstalledSystem:
         host.console(f"Linux version {content['build']}, root on {self._drive}")
         if content.get("first_boot"):
             await self._first_boot()
-        if content.get("pivot"):
-            content["pivot"] = False
-            host.console("machine-config-daemon-firstboot: OS image pivoted, rebooting")
-            await host.take(60, 120)
-            host.write_disk(self._drive, content)
-            raise Rebooting("machine-config-daemon pivoted to the release's OS image")
         host.at("system")
         host.console(f"{host.hardware.hostname} login:")
         await self._factory(host, content["config"]).run()
@@ -588,8 +580,7 @@ class InstalledSystem:
             await self._emergency(f"ignition: failed in stage {stage}: {error}", error)
         host.console("ignition: Ignition finished successfully")
         await provider.check_in()
-        paths = {entry["path"] for entry in (config.get("storage") or {}).get("files") or []}
-        content.update(first_boot=False, config=config, pivot=any(mark in paths for mark in NODE_MARKS))
+        content.update(first_boot=False, config=config)
         host.write_disk(self._drive, content)
 
     async def _source(self, arguments: Arguments, provider: Provider) -> bytes | None:

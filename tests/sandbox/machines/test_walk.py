@@ -62,16 +62,6 @@ async def test_platform_metal_reads_no_userdata_and_has_no_serial_console(centre
     assert "login:" in centre.screen()
 
 
-async def test_a_node_pivots_once_and_keeps_its_config(centre: DataCentre) -> None:
-    centre.chain(script(centre.web))
-    centre.userdata({**POINTER, "storage": {"files": [{"path": "/etc/kubernetes/kubeconfig", "contents": {"source": "data:,x"}}]}})
-    await centre.machines.install(hardware())
-    await centre.until(lambda: bool(centre.booted))
-    assert centre.boot.paths().count("/auto.ipxe") == 3
-    assert centre.console().count("OS image pivoted") == 1
-    assert len([e for e in centre.events if "[fetch]" in e[1]]) == 1
-
-
 async def test_always_pxe_installs_for_ever(centre: DataCentre) -> None:
     centre.always_pxe = True
     centre.chain(script(centre.web))

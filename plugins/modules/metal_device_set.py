@@ -181,8 +181,8 @@ seealso:
   - module: equinix_metal.openshift.metal_device
   - module: equinix_metal.openshift.metal_capacity_info
 notes:
-  - With O(machines[].operating_system=custom_ipxe) a device is C(active) as soon as its boot script was handed out, long before anything runs
-    on it.
+  - With O(machines[].operating_system=custom_ipxe) a device is C(active) as soon as its boot script was handed out, long before anything
+    runs on it.
 """
 
 EXAMPLES = r"""

@@ -4,7 +4,8 @@
 """Waiting that can be watched: the action plugin of a module that has the options of the fragment ``_wait``.
 
 A module cannot show anything before it ends. So with ``progress_interval`` one call of it waits no longer than that and answers with
-``waiting``, texts that say what is still missing; this shows them and calls the module again until ``wait_timeout`` is over.
+``waiting``, texts that say what is still missing; this shows them and calls the module again until ``wait_timeout`` is over. What the module
+answers as ``resume`` it gets back as the option of that name, so that a call which goes on waiting does not order something once more.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -47,9 +48,11 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
         started = time.monotonic()
         answer: dict[str, Any] | None = None
         last: list[str] = []
+        resume: dict[str, Any] = {}
         while True:
             left = max(0.0, timeout - (time.monotonic() - started))
-            latest = self._once({**arguments, "wait_timeout": left, "progress_interval": interval}, task_vars)
+            latest = self._once({**arguments, **resume, "wait_timeout": left, "progress_interval": interval}, task_vars)
+            resume = {"resume": latest.pop("resume")} if "resume" in latest else {}
             answer = latest if answer is None else self.merge(answer, latest)
             waiting = latest.get("waiting")
             if latest.get("failed") or not isinstance(waiting, list) or not waiting:

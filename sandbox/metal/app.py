@@ -1,0 +1,370 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The three HTTP faces: the Metal API with its control path, the boot service and the metadata service."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from sandbox.metal import (
+    boot,
+    capacity,
+    catalogue,
+    control,
+    devices,
+    events,
+    ip_reservations,
+    metadata,
+    ports,
+    projects,
+    ssh_keys,
+    userdata,
+    virtual_networks,
+)
+from sandbox.metal.authentication import authenticate, who
+from sandbox.metal.calls import Call, Handler, Reply
+from sandbox.metal.errors import ApiError, not_imitated, unprocessable
+from sandbox.metal.faults import Fault
+from sandbox.metal.rate_limit import RateLimit
+from sandbox.metal.records import Device
+from sandbox.metal.world import MetalWorld
+
+log = logging.getLogger(__name__)
+
+ROUTES = [
+    *projects.ROUTES,
+    *ssh_keys.ROUTES,
+    *catalogue.ROUTES,
+    *capacity.ROUTES,
+    *devices.ROUTES,
+    *userdata.ROUTES,
+    *events.ROUTES,
+    *ip_reservations.ROUTES,
+    *virtual_networks.ROUTES,
+    *ports.ROUTES,
+]
+
+PREFIX = "/metal/v1"
+
+# The real service's words for any fault of its own (public issue threads).
+_OH_SNAP = (
+    "Oh snap, something went wrong! We've logged the error and will take a look - please reach out to us if you continue having trouble."
+)
+_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+
+class JSONAnswer(Response):
+    media_type = "application/json; charset=utf-8"
+
+    def render(self, content: Any) -> bytes:
+        return b"" if content is None else json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+class MetalApp:
+    """The API under ``/metal/v1/...`` and ``/...``, the control path under ``/_sandbox/``, and what ``mounts`` adds (prefix -> app).
+
+    It is the outermost application of its server: to cut a connection it has to reach the server's own end of it.
+    """
+
+    def __init__(self, world: MetalWorld, mounts: Mapping[str, ASGIApp] | None = None) -> None:
+        self.world = world
+        self._mounts = dict(mounts or {})
+        self._control = Router(control.routes(world), redirect_slashes=False, default=_unknown_control)
+        self._limit = RateLimit(world)
+        self._routes = Router(
+            [
+                *[Route(each.path, self._endpoint(each.handler), methods=[each.method]) for each in ROUTES],
+                Route("/{rest:path}", self._endpoint(_unknown), methods=_METHODS),
+            ],
+            redirect_slashes=False,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            # No lifespan, no websockets: world.start() and world.close() are called by whoever made the world.
+            return
+        for prefix, app in self._mounts.items():
+            if scope["path"].startswith(prefix):
+                await app(scope, receive, send)
+                return
+        if scope["path"].startswith("/_sandbox/"):
+            await self._control(scope, receive, send)
+            return
+        base, path = normal_path(scope["path"])
+        # The router looks at these; what came before them (a proxy's prefix) does not matter here.
+        scope = {**scope, "path": path, "raw_path": path.encode(), "root_path": "", "metal.base": base}
+        await self._metal(scope, receive, send)
+
+    async def _metal(self, scope: Scope, receive: Receive, send: Send) -> None:
+        world, method, started = self.world, scope["method"], time.time()
+        query = scope["query_string"].decode("latin-1")
+        path = scope["metal.base"] + scope["path"]
+        request = Request(scope, receive)
+        token = request.headers.get("x-auth-token") or request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+        request_id = scope["metal.request_id"] = str(uuid.uuid4())
+        scope["metal.token"] = token
+        name = who(world.store, token)
+        fault = world.faults.for_request(method, path, f"{path}?{query}" if query else path)
+        if fault is not None and fault.delay:
+            await asyncio.sleep(fault.delay)
+        if fault is not None and fault.cut == "before":
+            answer, status = None, 0
+        elif fault is not None and fault.status is not None:
+            answer = _fault_answer(fault)
+            status = answer.status_code
+        else:
+            latency = world.settings["latency"]["read" if method in {"GET", "HEAD"} else "write"]
+            if latency:
+                await asyncio.sleep(latency)
+            answer = await self._answer(scope, request)
+            status = answer.status_code
+        world.journal.write(
+            service="metal",
+            method=method,
+            path=f"{path}?{query}" if query else path,
+            status=status,
+            who=name,
+            started=started,
+            request_id=request_id,
+            fault=fault.id if fault is not None else None,
+        )
+        if answer is not None:
+            answer.headers["X-Request-Id"] = request_id
+        if answer is None or (fault is not None and fault.cut == "after"):
+            await _cut(receive, send)
+        elif fault is not None and fault.cut == "body":
+            await _send_half(answer, send)
+            await _cut(receive, send)
+        else:
+            await answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, request: Request) -> Response:
+        """The answer of the route, held back: only its caller knows whether it is to be sent."""
+        headers: dict[str, str] = {}
+        try:
+            scope["metal.caller"] = authenticate(self.world.store, scope["metal.token"], request.method)
+            headers = self._limit.count(scope["metal.token"])
+            scope["metal.body"] = await _json_body(request)
+            await self._routes(scope, request.receive, _no_send)
+            answer: Response = scope["metal.answer"]
+        except ApiError as problem:
+            answer = JSONAnswer({"errors": list(problem.texts)}, problem.status, headers=problem.headers)
+        except Exception:
+            log.exception("%s %s failed", request.method, scope["path"])
+            answer = JSONAnswer({"errors": [_OH_SNAP]}, 500)
+        answer.headers.update(headers)
+        return answer
+
+    def _endpoint(self, handler: Handler) -> ASGIApp:
+        world = self.world
+
+        async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+            call = Call(
+                world=world,
+                caller=scope["metal.caller"],
+                method=scope["method"],
+                base=scope["metal.base"],
+                path=scope["path"],
+                params=scope["path_params"],
+                query=QueryParams(scope["query_string"]),
+                body=scope["metal.body"],
+            )
+            with world.store.transaction():
+                reply = handler(call)
+            scope["metal.answer"] = JSONAnswer(reply.body, reply.status, headers=reply.headers)
+
+        return _AsgiEndpoint(endpoint)
+
+
+class _AsgiEndpoint:
+    """Starlette takes an instance with ``__call__`` as an ASGI application; a plain function would be given a Request."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+def normal_path(path: str) -> tuple[str, str]:
+    """Base and path of a request: double slashes and a repeated prefix are taken out, as older clients write both.
+
+    >>> normal_path("/metal/v1//metal/v1/projects/")
+    ('/metal/v1', '/projects')
+    """
+    path = re.sub(r"/{2,}", "/", path)
+    base = ""
+    while path == PREFIX or path.startswith(PREFIX + "/"):
+        base, path = PREFIX, path[len(PREFIX) :]
+    return base, path.rstrip("/") or "/"
+
+
+def _unknown(call: Call) -> Reply:
+    raise not_imitated(call.method, call.path)
+
+
+async def _unknown_control(scope: Scope, receive: Receive, send: Send) -> None:
+    answer = JSONAnswer({"errors": [f"There is no {scope['path']} on the control path"]}, 404)
+    await answer(scope, receive, send)
+
+
+async def _json_body(request: Request) -> dict[str, Any]:
+    text = await request.body()
+    if not text.strip():
+        return {}
+    try:
+        body = json.loads(text)
+    except ValueError:
+        # Ours: the API uses 422 where others say 400.
+        raise unprocessable("The body is not JSON") from None
+    if not isinstance(body, dict):
+        raise unprocessable("The body is not a JSON object")
+    return body
+
+
+def _fault_answer(fault: Fault) -> Response:
+    """A body that is text is sent as it is (an HTML page, a broken one), everything else as JSON."""
+    assert fault.status is not None
+    headers = {name.lower(): value for name, value in fault.headers.items()}
+    if isinstance(fault.body, str):
+        media_type = headers.pop("content-type", "application/json; charset=utf-8")
+        return Response(fault.body, fault.status, headers=headers, media_type=media_type)
+    return JSONAnswer(fault.body, fault.status, headers=headers)
+
+
+async def _no_send(message: Mapping[str, Any]) -> None:
+    raise AssertionError("handlers leave their answer in the scope")
+
+
+async def _send_half(answer: Response, send: Send) -> None:
+    body = bytes(answer.body)
+    await send({"type": "http.response.start", "status": answer.status_code, "headers": answer.raw_headers})
+    await send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
+
+
+async def _cut(receive: Receive, send: Send) -> None:
+    """Drop the connection. ASGI has no word for it: the transport is taken from uvicorn's own request cycle, whose method ``send`` is."""
+    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    if transport is None:
+        raise ConnectionResetError("cut by a fault")
+    # What was sent before leaves, then the connection ends without the rest.
+    transport.close()
+    while (await receive())["type"] != "http.disconnect":
+        continue
+
+
+def create_metal_app(world: MetalWorld, mounts: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
+    """The Metal API and its control path. ``mounts``: further applications on the same listener, by the prefix of their paths."""
+    return MetalApp(world, mounts)
+
+
+# The services that machines talk to. Unknown callers and what they may not have: as the sources of the real services answer.
+
+Answering = Callable[[Device | None, Request, bytes], Response]
+
+
+def _machine_endpoint(world: MetalWorld, service: str, answer: Answering) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        started = time.time()
+        address = request.client.host if request.client else ""
+        body = await request.body()
+        device = metadata.caller(world, address)
+        with world.store.transaction():
+            response = answer(device, request, body)
+        query = f"?{request.url.query}" if request.url.query else ""
+        world.journal.write(
+            service=service,
+            method=request.method,
+            path=request.url.path + query,
+            status=response.status_code,
+            who=device.hostname if device is not None else f"unknown {address}",
+            started=started,
+        )
+        return response
+
+    return endpoint
+
+
+def create_boot_app(world: MetalWorld) -> ASGIApp:
+    """``GET /auto.ipxe``, ``POST /phone-home``, ``POST /events``."""
+
+    def auto_ipxe(device: Device | None, request: Request, body: bytes) -> Response:
+        script = boot.script(world, device) if device is not None else None
+        return PlainTextResponse(script) if script is not None else Response(status_code=404)
+
+    def phone_home(device: Device | None, request: Request, body: bytes) -> Response:
+        if device is not None:
+            try:
+                boot.phone_home(world, device, request.headers.get("content-type", ""), body)
+            except boot.BadEvent as problem:
+                return PlainTextResponse(str(problem), 400)
+        return Response(status_code=200)
+
+    def user_events(device: Device | None, request: Request, body: bytes) -> Response:
+        if device is not None:
+            try:
+                boot.user_event(world, device, body)
+            except boot.BadEvent as problem:
+                return PlainTextResponse(str(problem), 400)
+        return Response(status_code=200)
+
+    return Starlette(
+        routes=[
+            Route("/auto.ipxe", _machine_endpoint(world, "boot", auto_ipxe), methods=["GET"]),
+            Route("/phone-home", _machine_endpoint(world, "boot", phone_home), methods=["POST"]),
+            Route("/events", _machine_endpoint(world, "boot", user_events), methods=["POST"]),
+        ]
+    )
+
+
+def create_metadata_app(world: MetalWorld) -> ASGIApp:
+    """``/metadata`` and ``/userdata`` (also under ``/api/v1``) and the EC2-like tree under ``/2009-04-04``."""
+    missing = {"message": "resource not found"}
+
+    def visible(device: Device | None) -> Device | None:
+        return device if device is not None and metadata.reachable(world, device) else None
+
+    def document(device: Device | None, request: Request, body: bytes) -> Response:
+        device = visible(device)
+        return JSONAnswer(metadata.document(world, device)) if device is not None else JSONAnswer(missing, 404)
+
+    def text(device: Device | None, request: Request, body: bytes) -> Response:
+        device = visible(device)
+        return PlainTextResponse(device.userdata) if device is not None and device.userdata else JSONAnswer(missing, 404)
+
+    def ec2(device: Device | None, request: Request, body: bytes) -> Response:
+        device = visible(device)
+        found: Any = metadata.ec2_items(world, device) if device is not None else None
+        for name in filter(None, request.path_params.get("item", "").split("/")):
+            found = found.get(name) if isinstance(found, dict) else None
+        if found is None:
+            return JSONAnswer(missing, 404)
+        return PlainTextResponse("\n".join(found) if isinstance(found, dict) else found)
+
+    def get(path: str, answer: Answering) -> Route:
+        return Route(path, _machine_endpoint(world, "metadata", answer), methods=["GET"])
+
+    return Starlette(
+        routes=[
+            *[get(f"{base}/metadata", document) for base in ("", "/api/v1")],
+            *[get(f"{base}/userdata", text) for base in ("", "/api/v1")],
+            get("/2009-04-04/meta-data", ec2),
+            get("/2009-04-04/meta-data/{item:path}", ec2),
+            get("/2009-04-04/user-data", text),
+        ]
+    )

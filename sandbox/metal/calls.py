@@ -1,0 +1,152 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One call of the API, as a handler sees it, and the answer a handler gives.
+
+Handlers are plain functions without an await in them: each runs to its end before another one starts, inside one transaction of the
+store. So whatever a handler reads is still true when it writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from starlette.datastructures import QueryParams
+
+from sandbox.metal.errors import not_found, unprocessable
+from sandbox.metal.include import Wanted
+from sandbox.metal.rendering import Rendering
+
+if TYPE_CHECKING:
+    from sandbox.metal.authentication import Caller
+    from sandbox.metal.records import Device, Project
+    from sandbox.metal.store import Table
+    from sandbox.metal.world import MetalWorld
+
+T = TypeVar("T")
+
+MAX_PER_PAGE = 1000
+
+
+@dataclass
+class Reply:
+    """``body`` None is an empty answer."""
+
+    body: Any = None
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Call:
+    """``path`` is without ``base``, which is ``/metal/v1`` or empty, as the client wrote it. ``body``: the JSON object sent, or empty."""
+
+    world: MetalWorld
+    caller: Caller
+    method: str
+    base: str
+    path: str
+    params: Mapping[str, str]
+    query: QueryParams
+    body: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        return self.params["id"]
+
+    @cached_property
+    def wanted(self) -> Wanted:
+        return Wanted.parse(self.query.getlist("include"), self.query.getlist("exclude"))
+
+    @cached_property
+    def rendering(self) -> Rendering:
+        return Rendering(self.world, self.base)
+
+    def values(self, name: str) -> set[str]:
+        """A list in the query: ``name=a,b``, ``name[]=a&name[]=b`` or ``name=a&name=b``."""
+        given = [*self.query.getlist(name), *self.query.getlist(f"{name}[]")]
+        return {part for each in given for part in each.split(",") if part}
+
+    def field(self, name: str) -> Any:
+        """A field of the body, or of the query: clients put flags, VLAN numbers and even labels in either place."""
+        return self.body[name] if name in self.body else self.query.get(name)
+
+    def flag(self, name: str) -> bool:
+        value = self.field(name)
+        return value is True or str(value).lower() in {"true", "1"}
+
+    def project(self, id_: str | None = None) -> Project:
+        """The project of the path (or ``id_``), 404 if the caller may not see it."""
+        project = self.world.store.projects.get(id_ or self.id)
+        if project is None or not self.caller.sees(project.id):
+            raise not_found()
+        return project
+
+    def find(self, table: Table[Any], id_: str | None = None) -> Any:
+        """A record that has a ``project_id``, 404 if it is not there or not the caller's."""
+        record = table.get(id_ or self.id)
+        if record is None or not self.caller.sees(record.project_id):
+            raise not_found()
+        return record
+
+    def device(self) -> Device:
+        device: Device = self.find(self.world.store.devices)
+        return device
+
+    def number(self, name: str, default: int, maximum: int) -> int:
+        """A number of the query between 1 and ``maximum``. How the real service takes others is not documented: brought into bounds (ours)."""
+        text = self.query.get(name)
+        if text is None or text == "":
+            return default
+        try:
+            return min(max(int(text), 1), maximum)
+        except ValueError:
+            raise unprocessable(f"{name} is not a number") from None
+
+    def page(self, key: str, records: list[T], render: Callable[[T], Any], *, per_page: int = 10) -> Reply:
+        """One page of ``records`` under ``key``, with all links: ``next`` is present and null on the last page (recorded answers)."""
+        page = self.number("page", 1, 100_000)
+        size = self.number("per_page", per_page, MAX_PER_PAGE)
+        last = max(1, -(-len(records) // size))
+
+        def link(number: int) -> dict[str, str]:
+            kept = [(name, value) for name, value in self.query.multi_items() if name not in {"page", "per_page"}]
+            return {"href": f"{self.base}{self.path}?{QueryParams([*kept, ('page', str(number)), ('per_page', str(size))])}"}
+
+        return Reply(
+            {
+                key: [render(each) for each in records[(page - 1) * size : page * size]],
+                "meta": {
+                    "first": link(1),
+                    "previous": link(min(page - 1, last)) if page > 1 else None,
+                    "self": link(page),
+                    "next": link(page + 1) if page < last else None,
+                    "last": link(last),
+                    "total": len(records),
+                    "current_page": page,
+                    "last_page": last,
+                },
+            }
+        )
+
+
+Handler = Callable[[Call], Reply]
+
+
+@dataclass(frozen=True)
+class Route:
+    method: str
+    path: str
+    handler: Handler
+
+
+def paths(method: str, handler: Handler, *of: str) -> list[Route]:
+    return [Route(method, path, handler) for path in of]
+
+
+def updates(path: str, handler: Handler) -> list[Route]:
+    """The vendor's text says PUT, older clients send PATCH, the service took both."""
+    return [Route("PUT", path, handler), Route("PATCH", path, handler)]

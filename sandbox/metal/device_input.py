@@ -1,0 +1,277 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What may be in the body of a create or update of a device, and the 422 texts for what may not.
+
+Texts seen in public issue threads are marked "real"; those that are not marked are ours, in the same manner ("Field text").
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from sandbox.metal import userdata
+from sandbox.metal.calls import Call
+from sandbox.metal.catalogue import Metro, OperatingSystem, Plan
+from sandbox.metal.errors import unprocessable
+from sandbox.metal.records import Project
+
+BILLING_CYCLES = ("hourly", "daily", "monthly", "yearly")
+
+_HOSTNAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
+
+_NO_STOCK = "There aren't available servers in that metro"  # real, 2021
+_NO_SSH_KEYS = "must have at least one SSH key or explicitly send no_ssh_keys option"  # real
+_PUBLIC_NEEDED = "Public IPv4 is required"  # about this (vendor's docs)
+_NO_SPACE = (  # real
+    "The specified project contains insufficient public IPv4 space to complete the request. Please e-mail support@equinixmetal.com."
+)
+
+
+class DeviceInput:
+    """Reads a body field by field and gathers what is wrong, so that all of it is told at once."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._world = call.world
+        self._body = call.body
+        self.problems: list[str] = []
+
+    def fail(self) -> None:
+        """Raises 422 if anything was wrong."""
+        if self.problems:
+            raise unprocessable(*self.problems)
+
+    def attributes(self, *names: str) -> dict[str, Any]:
+        """Fields that a create and an update share, of those in ``names`` that were sent, ready for the record."""
+        readers = {
+            "hostname": self._hostname,
+            "description": self._text,
+            "billing_cycle": self._billing_cycle,
+            "tags": self._tags,
+            "customdata": self._customdata,
+            "userdata": self._userdata,
+            "ipxe_script_url": self._url,
+            "termination_time": self._time,
+            **dict.fromkeys(("always_pxe", "locked", "network_frozen", "spot_instance"), self._flag),
+        }
+        return {name: readers[name](name, self._body[name]) for name in names if name in self._body and name in readers}
+
+    def _hostname(self, name: str, value: Any) -> Any:
+        if not isinstance(value, str) or not _HOSTNAME.fullmatch(value):
+            # No underscores (vendor's docs).
+            self.problems.append("Hostname is invalid")
+        return value
+
+    def _text(self, name: str, value: Any) -> Any:
+        if value is not None and not isinstance(value, str):
+            self.problems.append(f"{_field(name)} is invalid")
+        return value
+
+    def _flag(self, name: str, value: Any) -> bool:
+        if value is None:
+            return False
+        if isinstance(value, bool) or str(value).lower() in {"true", "false", "1", "0"}:
+            return str(value).lower() in {"true", "1"}
+        self.problems.append(f"{_field(name)} is invalid")
+        return False
+
+    def _billing_cycle(self, name: str, value: Any) -> Any:
+        if value is None:
+            return "hourly"
+        if value not in BILLING_CYCLES:
+            self.problems.append(f"{value} is not a valid billing cycle")
+        return value
+
+    def _tags(self, name: str, value: Any) -> tuple[str, ...]:
+        """A list of strings; packet-python sends ``{}`` for none."""
+        if not value:
+            return ()
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            self.problems.append("Tags must be a list of strings")
+            return ()
+        return tuple(value)
+
+    def _customdata(self, name: str, value: Any) -> dict[str, Any]:
+        """An object; packngo and packet-python send it as a JSON string, and it comes back as an object."""
+        if not value:
+            return {}
+        if isinstance(value, str):
+            try:
+                value = json.loads(value)
+            except ValueError:
+                value = None
+        if not isinstance(value, dict):
+            self.problems.append("Customdata must be a JSON object")
+            return {}
+        return value
+
+    def _userdata(self, name: str, value: Any) -> str:
+        if value is None:
+            return ""
+        wrong = userdata.problem(value) if isinstance(value, str) else userdata.UNRECOGNIZED
+        if wrong:
+            self.problems.append(wrong)
+        return str(value)
+
+    def _url(self, name: str, value: Any) -> str | None:
+        if not value:
+            return None
+        try:
+            parts = urlsplit(str(value))
+            good = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        except ValueError:
+            good = False
+        if not good:
+            self.problems.append(f"{_field(name)} is not a valid URL")
+        return str(value)
+
+    def _time(self, name: str, value: Any) -> str | None:
+        """Without a zone it is UTC (vendor's OpenAPI text)."""
+        if not value:
+            return None
+        try:
+            moment = datetime.fromisoformat(str(value))
+        except ValueError:
+            self.problems.append("Termination time is invalid")
+            return None
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        if moment <= datetime.now(UTC):
+            self.problems.append("Termination time must be in the future")
+        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    # What is ordered
+
+    def plan(self) -> Plan | None:
+        value = self._body.get("plan")
+        if not value:
+            self.problems.append("Plan can't be blank")
+            return None
+        plan = self._world.catalogue.plan(value)
+        if plan is None:
+            self.problems.append(f"{value} is not a valid plan")  # real
+        return plan
+
+    def operating_system(self, plan: Plan | None) -> OperatingSystem | None:
+        value = self._body.get("operating_system")
+        if not value:
+            self.problems.append("Operating system can't be blank")
+            return None
+        system = self._world.catalogue.operating_system(value)
+        if system is None:
+            self.problems.append(f"{value} is not a valid operating system")
+        elif plan is not None and plan.slug not in system.on:
+            self.problems.append(f"Operating system {system.slug} is not provisionable on {plan.slug}")
+            return None
+        return system
+
+    def metro(self, plan: Plan | None) -> Metro | None:
+        """The first metro of the list that has a server of the plan; ``any`` is all of them. Facilities were taken until 2025."""
+        places = self._body.get("metro")
+        by_facility = not places
+        if by_facility:
+            places = self._body.get("facility")
+        catalogue = self._world.catalogue
+        names = places if isinstance(places, list) else [places] if places else []
+        if not names:
+            self.problems.append("Metro can't be blank")
+            return None
+        found: list[Metro] = []
+        for name in names:
+            if str(name).lower() == "any":
+                found += catalogue.metros.values()
+            elif (metro := catalogue.metro_of_facility(name) if by_facility else catalogue.metro(name)) is not None:
+                found.append(metro)
+            else:
+                self.problems.append(f"{name} is not a valid {'facility' if by_facility else 'metro'}")  # real for facilities
+                return None
+        if plan is None:
+            return found[0]
+        for metro in found:
+            if self._world.available_servers(metro.code, plan.slug):
+                return metro
+        if by_facility:
+            self.problems.append(f"The facility {names[0]} has no provisionable {plan.slug} servers matching your criteria")  # real
+        else:
+            self.problems.append(_NO_STOCK)
+        return None
+
+    def ssh_keys(self, project: Project) -> tuple[str, ...]:
+        """Ids of the keys for the device. All lists empty: every key of the project and of its members (vendor's OpenAPI text)."""
+        store = self._world.store
+        if self._flag("no_ssh_keys", self._body.get("no_ssh_keys")):
+            return ()
+        chosen: list[str] = []
+        for id_ in self._body.get("project_ssh_keys") or ():
+            key = store.ssh_keys.get(str(id_))
+            if key is None or key.project_id != project.id:
+                self.problems.append(f"Project ssh keys: {id_} is not a key of this project")
+            else:
+                chosen.append(key.id)
+        for id_ in self._body.get("user_ssh_keys") or ():
+            if str(id_) not in {each.id for each in store.users}:
+                self.problems.append(f"User ssh keys: {id_} is not a user of this project")
+            else:
+                chosen += [key.id for key in store.ssh_keys.by("user", str(id_))]
+        if not (self._body.get("project_ssh_keys") or self._body.get("user_ssh_keys") or self._body.get("ssh_keys")):
+            chosen = [key.id for key in store.ssh_keys.by("project", project.id)]
+            chosen += [key.id for user in store.users for key in store.ssh_keys.by("user", user.id)]
+            if not chosen:
+                self.problems.append(_NO_SSH_KEYS)
+        return tuple(dict.fromkeys(chosen))
+
+    def addresses(self, project: Project, system: OperatingSystem | None, metro: Metro | None) -> tuple[dict[str, Any], ...]:
+        """What ``ip_addresses`` asks for; by default public IPv4 and IPv6 and private IPv4 (vendor's OpenAPI text)."""
+        smallest = system.subnet if system else 31
+        default = [
+            {"address_family": 4, "public": True, "cidr": self._subnet("public_ipv4_subnet_size", smallest)},
+            {"address_family": 6, "public": True},
+            {"address_family": 4, "public": False, "cidr": self._subnet("private_ipv4_subnet_size", 31)},
+        ]
+        asked = self._body.get("ip_addresses") or default
+        if not isinstance(asked, list) or not all(isinstance(each, dict) for each in asked):
+            self.problems.append("Ip addresses must be a list of objects")
+            return ()
+        wanted = [self._address(each, project, smallest, metro) for each in asked]
+        kinds = [(each["address_family"], each["public"]) for each in wanted]
+        if (4, False) not in kinds:
+            self.problems.append("Private IPv4 is required")
+        if smallest < 31 and (4, True) not in kinds:
+            self.problems.append(_PUBLIC_NEEDED)
+        if len(set(kinds)) < len(kinds):
+            self.problems.append("Ip addresses can have one entry of each kind")
+        return tuple(wanted)
+
+    def _subnet(self, name: str, default: int) -> int:
+        value = self._body.get(name)
+        return min(value, default) if isinstance(value, int) and value else default
+
+    def _address(self, asked: dict[str, Any], project: Project, smallest: int, metro: Metro | None) -> dict[str, Any]:
+        family = asked.get("address_family")
+        public = asked.get("public", True) is not False
+        if family not in {4, 6}:
+            self.problems.append("Address family must be 4 or 6")
+            family = 4
+        if family == 6 and not public:
+            self.problems.append("Private IPv6 is not supported")
+        prefix = asked.get("cidr") or (127 if family == 6 else smallest if public else 31)
+        low, high = (28, 32) if family == 4 else (124, 127)
+        if not isinstance(prefix, int) or not low <= prefix <= high:
+            self.problems.append(f"Cidr must be between {low} and {high}")
+            prefix = high
+        blocks = [str(each) for each in asked.get("ip_reservations") or ()]
+        for id_ in blocks:
+            block = self._world.store.reservations.get(id_)
+            if block is None or block.project_id != project.id or (metro is not None and block.metro != metro.code):
+                self.problems.append(f"Ip reservations: {id_} is not a reservation of this project in this metro")
+        if family == 4 and public and prefix < min(30, smallest) and not blocks:
+            self.problems.append(_NO_SPACE)
+        return {"address_family": family, "public": public, "cidr": prefix, "ip_reservations": blocks}
+
+
+def _field(name: str) -> str:
+    return name.replace("_", " ").capitalize()

@@ -1,0 +1,238 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What happens to devices by themselves: one task per device that has something under way.
+
+A device's record says what that is (``pending``) and what is done of it, so that a sandbox that was killed goes on where it was. States
+and their order: vendor's OpenAPI text; events: recorded answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sandbox.machines import Hardware
+from sandbox.metal import provisioning
+from sandbox.metal.records import Departed, Device
+
+if TYPE_CHECKING:
+    from sandbox.metal.world import MetalWorld
+
+log = logging.getLogger(__name__)
+
+
+class Lifecycle:
+    def __init__(self, world: MetalWorld) -> None:
+        self._world = world
+        self._store = world.store
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._steps: dict[str, Callable[[Device], Awaitable[None]]] = {
+            "provision": self._provision,
+            "power_off": self._power_off,
+            "power_on": self._power_on,
+            "reboot": self._reboot,
+            "rescue": self._rescue,
+            "reinstall": self._reinstall,
+            "deprovision": self._deprovision,
+            "vanish": self._vanish,
+        }
+
+    async def resume(self) -> None:
+        """After a start of the sandbox: machines that were on go on, and so does all that was under way."""
+        for device in list(self._store.devices):
+            if device.machine == "on" and device.pending != "deprovision":
+                await self._world.machines.restore(self.hardware(device))
+            if device.pending:
+                self._go(device.id)
+        for departed in list(self._store.departed):
+            self._spawn(departed.id, self._forget(departed))
+
+    async def close(self) -> None:
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # What handlers and services call, all in a transaction
+
+    def begin(self, device: Device, pending: str, **options: Any) -> Device:
+        """Put ``device`` with ``pending`` under way, in place of what was before."""
+        device = self._store.put(replace(device, pending=pending, pending_options=options, updated_at=self._world.now()))
+        self._go(device.id)
+        return device
+
+    def happened(self, device: Device, type_: str, body: str | None = None, **changes: Any) -> Device:
+        """A provisioning event: written once, counted in the percentage."""
+        event = self._world.record_event(device, type_, body or provisioning.EVENTS.get(type_, type_))
+        progress = {**device.progress, type_: event.id}
+        return self._store.put(replace(device, progress=progress, updated_at=self._world.now(), **changes))
+
+    def handed_out_script(self, device: Device, body: str) -> None:
+        """The boot script phoned home with 104.01: that is what makes a custom_ipxe device active and ends network boot (Boots source)."""
+        waiting = device.state in {"provisioning", "reinstalling"} and device.operating_system == "custom_ipxe"
+        changes: dict[str, Any] = {"state": "active"} if waiting else {}
+        if not device.always_pxe:
+            changes["allow_pxe"] = False
+        self.happened(device, "provisioning.104.01", body, **changes)
+
+    def phoned_home(self, device: Device) -> None:
+        """An installed system is up. What it did not report of its installation is taken as done."""
+        if device.state not in {"provisioning", "reinstalling"}:
+            return
+        for type_ in provisioning.types(device):
+            if type_ not in device.progress:
+                device = self.happened(device, type_)
+        self._store.put(replace(device, state="active", allow_pxe=device.always_pxe, updated_at=self._world.now()))
+
+    def hardware(self, device: Device) -> Hardware:
+        plan = self._world.catalogue.plans[device.plan]
+        return Hardware(
+            device_id=device.id,
+            hostname=device.hostname,
+            address=device.machine_address or "",
+            plan=device.plan,
+            architecture=plan.architecture,
+            drives=plan.machine_drives,
+            macs=tuple(port.mac for port in self._store.ports.by("device", device.id) if port.mac),
+            operating_system=device.operating_system,
+        )
+
+    # Tasks
+
+    def _go(self, device_id: str) -> None:
+        self._spawn(device_id, self._run(device_id))
+
+    def _spawn(self, id_: str, work: Coroutine[Any, Any, None]) -> None:
+        before = self._tasks.pop(id_, None)
+        if before is not None:
+            before.cancel()
+        task = self._tasks[id_] = asyncio.get_running_loop().create_task(work)
+        task.add_done_callback(lambda done: self._tasks.pop(id_, None) if self._tasks.get(id_) is done else None)
+
+    async def _run(self, device_id: str) -> None:
+        while (device := self._store.devices.get(device_id)) is not None and device.pending:
+            try:
+                await self._steps[device.pending](device)
+            except asyncio.CancelledError:
+                raise
+            except Exception:
+                # A machine that cannot be had is the sandbox's own fault: told in its log, the device stays as it is.
+                log.exception("%s of %s (%s) failed", device.pending, device.hostname, device.id)
+                return
+
+    async def _sleep(self, name: str) -> None:
+        await self._world.clock.sleep(self._world.duration(name))
+
+    def _now(self, device: Device) -> Device:
+        """The device as it is now: others may have changed it during a sleep."""
+        return self._store.devices[device.id]
+
+    def _done(self, device: Device, **changes: Any) -> None:
+        self._store.put(replace(self._now(device), pending=None, pending_options={}, updated_at=self._world.now(), **changes))
+
+    async def _provision(self, device: Device) -> None:
+        if device.state == "queued":
+            await self._sleep("queued")
+            with self._store.transaction():
+                self.happened(self._now(device), "provisioning.101", state="provisioning")
+        if "provisioning.102" not in self._now(device).progress:
+            await self._sleep("network")
+            with self._store.transaction():
+                device = self._world.addresses.equip(self._now(device))
+                found = [each.address for each in self._store.assignments.by("device", device.id)]
+                listed = ", ".join(found[:-1]) + (f", and {found[-1]}" if len(found) > 1 else "".join(found))
+                self.happened(device, "provisioning.102", f"Network configured with addresses {listed}")
+        fault = self._world.faults.for_provisioning(device.hostname)
+        if fault is not None:
+            with self._store.transaction():
+                self._world.record_event(self._now(device), "provisioning.failed", str(fault.body or "Provisioning failed"), state="failed")
+                self._store.put(replace(self._now(device), state="failed", pending="vanish", updated_at=self._world.now()))
+            return
+        if "provisioning.103" not in self._now(device).progress:
+            await self._sleep("configuration")
+            with self._store.transaction():
+                system = self._now(device).operating_system
+                password = None if system == "custom_ipxe" else self._world.new_password()
+                self.happened(self._now(device), "provisioning.103", root_password=password)
+        # Said to be on only afterwards: killed in between, the sandbox starts it once more, from the beginning.
+        await self._world.machines.install(self.hardware(self._now(device)))
+        self._done(device, machine="on")
+
+    async def _power_off(self, device: Device) -> None:
+        await self._power(
+            device, "power_off", self._world.machines.power_off(device.id), "202", "Device powered off", state="inactive", machine="off"
+        )
+
+    async def _power_on(self, device: Device) -> None:
+        work = self._world.machines.power_on(device.id, hw=self.hardware(device))
+        await self._power(device, "power_on", work, "204", "Device powered on", state="active", machine="on")
+
+    async def _reboot(self, device: Device) -> None:
+        await self._power(device, "reboot", self._world.machines.reboot(device.id), "203", "Device rebooted", state="active")
+
+    async def _rescue(self, device: Device) -> None:
+        work = self._world.machines.rescue(self.hardware(device))
+        await self._power(device, "reboot", work, "203", "Device rebooted", state="active", machine="on")
+
+    async def _power(self, device: Device, duration: str, work: Coroutine[Any, Any, None], code: str, text: str, **changes: Any) -> None:
+        try:
+            self._world.record_event(device, "power.201", "Power operation started")
+            await self._sleep(duration)
+            if device.machine == "none":
+                # Seeded without a machine: only its record moves.
+                changes.pop("machine", None)
+            else:
+                await work
+            with self._store.transaction():
+                self._world.record_event(self._now(device), f"power.{code}", text)
+                self._done(device, **changes)
+        finally:
+            work.close()
+
+    async def _reinstall(self, device: Device) -> None:
+        """Keeps hardware and addresses (vendor's docs); active again as after a create."""
+        for type_, duration in (("provisioning.101", "queued"), ("provisioning.103", "configuration")):
+            if type_ not in self._now(device).progress:
+                await self._sleep(duration)
+                with self._store.transaction():
+                    self.happened(self._now(device), type_)
+        keep = bool(device.pending_options.get("preserve_data"))
+        await self._world.machines.reinstall(self.hardware(self._now(device)), keep_disks=keep)
+        self._done(device, machine="on")
+
+    async def _deprovision(self, device: Device) -> None:
+        if device.machine != "none":
+            await self._world.machines.remove(device.id)
+        await self._sleep("deprovision")
+        with self._store.transaction():
+            self.erase(self._now(device))
+
+    def erase(self, device: Device) -> None:
+        """The device is gone and all of its own with it; in a transaction."""
+        self._world.addresses.release(device)
+        for port in self._store.ports.by("device", device.id):
+            for batch in self._store.vlan_batches.by("port", port.id):
+                self._store.drop(batch)
+            self._store.drop(port)
+        for event in self._store.events.by("device", device.id):
+            self._store.drop(event)
+        self._store.drop(device)
+
+    async def _vanish(self, device: Device) -> None:
+        """A failed on-demand device goes to a project of the service's own: 403, later 404 (public issue threads)."""
+        await self._sleep("failed_visible")
+        if self._now(device).machine != "none":
+            await self._world.machines.remove(device.id)
+        departed = Departed(id=device.id, project_id=device.project_id)
+        with self._store.transaction():
+            self.erase(self._now(device))
+            self._store.put(departed)
+        await self._forget(departed)
+
+    async def _forget(self, departed: Departed) -> None:
+        await self._sleep("failed_forbidden")
+        self._store.drop(departed)

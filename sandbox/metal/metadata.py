@@ -1,0 +1,132 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The metadata service: a machine asks about itself and is known by its source address (source of the vendor's own service)."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING, Any
+
+from sandbox.metal.records import Assignment, Device
+
+if TYPE_CHECKING:
+    from sandbox.metal.world import MetalWorld
+
+
+def caller(world: MetalWorld, address: str) -> Device | None:
+    """The device behind a source address; None for strangers."""
+    return world.store.devices.first("machine_address", address)
+
+
+def reachable(world: MetalWorld, device: Device) -> bool:
+    """In layer 3 and hybrid modes, not in pure layer 2 (vendor's docs)."""
+    return any(port.layer == 3 for port in world.store.ports.by("device", device.id) if port.is_bond)
+
+
+def document(world: MetalWorld, device: Device) -> dict[str, Any]:
+    """``GET /metadata``; also the main API's ``/devices/{id}/metadata``. Keys: recorded answers and the service's source."""
+    catalogue, store = world.catalogue, world.store
+    plan, metro = catalogue.plans[device.plan], catalogue.metros[device.metro]
+    ports = store.ports.by("device", device.id)
+    eths = [port for port in ports if not port.is_bond]
+    keys = [key.key for key in map(store.ssh_keys.get, device.ssh_key_ids) if key is not None]
+    system = catalogue.operating_systems[device.operating_system]
+    shown: dict[str, Any] = {
+        "id": device.id,
+        "hostname": device.hostname,
+        "iqn": f"iqn.{device.created_at[:7]}.net.packet:device.{device.id[:8]}",
+        "operating_system": {
+            "slug": system.slug,
+            "distro": system.distro,
+            "version": system.version,
+            "license_activation": {"state": "unlicensed"},
+            "image_tag": None,
+        },
+        "plan": plan.slug,
+        "reserved": False,
+        "class": plan.slug,
+        "facility": metro.facility,
+        "metro": metro.code,
+        "private_subnets": ["10.0.0.0/8"],
+        "tags": list(device.tags),
+        "ssh_keys": keys,
+        "customdata": device.customdata,
+        "specs": plan.specs,
+        "switch_short_id": device.switch_uuid,
+        "state": device.state,
+        "storage_source": "default",
+        "storage": device.storage or {"disks": [], "raid": [], "filesystems": []},
+        "volumes": [],
+        "boot_drive_hint": plan.machine_drives[0].name if plan.machine_drives else "",
+        "network": {
+            "bonding": {"mode": 4, "link_aggregation": "mlag_ha", "mac": eths[0].mac if eths else None},
+            "interfaces": [{"name": port.name, "mac": port.mac, "bond": port.bond_name if port.bonded else None} for port in eths],
+            "addresses": [_address(world, each) for each in store.assignments.by("device", device.id)],
+            "metal_gateways": [],
+        },
+        "api_url": world.metadata_url,
+        "phone_home_url": f"{world.boot_url}/phone-home",
+        "user_state_url": f"{world.boot_url}/events",
+    }
+    if device.spot_instance:
+        shown["spot"] = {"termination_time": device.termination_time} if device.termination_time else {}
+    return shown
+
+
+def _address(world: MetalWorld, assignment: Assignment) -> dict[str, Any]:
+    network = ipaddress.ip_network(assignment.network)
+    parent = world.store.reservations.get(assignment.reservation_id)
+    block = ipaddress.ip_network(parent.network) if parent is not None and parent.network else network
+    return {
+        "id": assignment.id,
+        "address_family": network.version,
+        "netmask": str(network.netmask),
+        "created_at": assignment.created_at,
+        "public": assignment.public,
+        "cidr": network.prefixlen,
+        "management": assignment.management,
+        "enabled": True,
+        "network": str(network.network_address),
+        "address": assignment.address,
+        "gateway": assignment.gateway,
+        "parent_block": {
+            "network": block.network_address.exploded if block.version == 6 else str(block.network_address),
+            "netmask": block.netmask.exploded if block.version == 6 else str(block.netmask),
+            "cidr": block.prefixlen,
+            "href": f"/ips/{assignment.reservation_id or assignment.id}",
+        },
+    }
+
+
+def ec2_items(world: MetalWorld, device: Device) -> dict[str, str | dict[str, Any]]:
+    """The EC2-like tree: item -> text, or the items below it."""
+    shown = document(world, device)
+    system = shown["operating_system"]
+    items: dict[str, str | dict[str, Any]] = {
+        "instance-id": device.id,
+        "hostname": device.hostname,
+        "iqn": shown["iqn"],
+        "plan": shown["plan"],
+        "facility": shown["facility"],
+        "tags": "\n".join(device.tags),
+        "operating-system": {
+            "slug": system["slug"],
+            "distro": system["distro"],
+            "version": system["version"],
+            "license-activation": {"state": "unlicensed"},
+            "image-tag": system["image_tag"] or "",
+        },
+        "public-keys": "\n".join(shown["ssh_keys"]),
+    }
+    if device.spot_instance:
+        items["spot"] = {"termination-time": device.termination_time or ""}
+    for name, family, public in (("public-ipv4", 4, True), ("public-ipv6", 6, True), ("local-ipv4", 4, False)):
+        found = [
+            a["address"]
+            for a in shown["network"]["addresses"]
+            if (a["address_family"], a["public"]) == (family, public) and a["management"]
+        ]
+        if found:
+            items[name] = found[0]
+    return items

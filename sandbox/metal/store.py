@@ -1,0 +1,220 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The state of the Metal API: all records in memory, each change in SQLite before it is answered.
+
+Reads never touch the database. Writes go through ``transaction()``, which is short, has no await in it and runs on the event loop:
+two requests can never be inside one another, so no lock is needed and no write is lost. ``synchronous=NORMAL`` with a write-ahead log:
+a commit has reached the operating system when it returns, so ``kill -9`` loses nothing; only a power cut could take the last
+transactions, and machines that are pretended do not outlive that either. A commit then costs microseconds instead of a disk flush.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+
+from sandbox.metal import records
+from sandbox.metal.records import (
+    ApiKey,
+    Assignment,
+    Departed,
+    Device,
+    Event,
+    Organization,
+    Port,
+    Project,
+    Record,
+    Reservation,
+    SshKey,
+    User,
+    VirtualNetwork,
+    VlanBatch,
+)
+
+R = TypeVar("R", bound=Record)
+Key = Callable[[Any], Hashable | None]
+
+
+class Table(Generic[R]):
+    """All records of one kind, by id and by further keys, each in order of creation."""
+
+    def __init__(self, name: str, kind: type[R], **keys: Key) -> None:
+        self.name = name
+        self.kind = kind
+        self._rows: dict[str, R] = {}
+        self._keys = keys
+        self._found: dict[str, dict[Hashable, dict[str, None]]] = {key: {} for key in keys}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[R]:
+        return iter(self._rows.values())
+
+    def get(self, id_: str | None) -> R | None:
+        return self._rows.get(id_) if id_ is not None else None
+
+    def __getitem__(self, id_: str) -> R:
+        return self._rows[id_]
+
+    def by(self, key: str, value: Hashable) -> list[R]:
+        """Records whose ``key`` is ``value``."""
+        return [self._rows[id_] for id_ in self._found[key].get(value, ())]
+
+    def first(self, key: str, value: Hashable) -> R | None:
+        for id_ in self._found[key].get(value, ()):
+            return self._rows[id_]
+        return None
+
+    def count(self, key: str, value: Hashable) -> int:
+        return len(self._found[key].get(value, ()))
+
+    def _set(self, id_: str, record: R | None) -> R | None:
+        """Put ``record`` (None: remove) in place and return what was there."""
+        old = self._rows.get(id_)
+        for name, key in self._keys.items():
+            before = key(old) if old is not None else None
+            after = key(record) if record is not None else None
+            if before == after:
+                continue
+            index = self._found[name]
+            if before is not None:
+                ids = index[before]
+                del ids[id_]
+                if not ids:
+                    del index[before]
+            if after is not None:
+                index.setdefault(after, {})[id_] = None
+        if record is None:
+            self._rows.pop(id_, None)
+        else:
+            self._rows[id_] = record
+        return old
+
+
+class Store:
+    """Tables of records, and named values that belong to none."""
+
+    def __init__(self, path: Path) -> None:
+        self.users = Table("users", User)
+        self.organizations = Table("organizations", Organization)
+        self.api_keys = Table("api_keys", ApiKey, token=lambda r: r.token, user=lambda r: r.user_id, project=lambda r: r.project_id)
+        self.projects = Table("projects", Project, organization=lambda r: r.organization_id)
+        self.ssh_keys = Table("ssh_keys", SshKey, user=lambda r: r.user_id, project=lambda r: r.project_id)
+        self.devices = Table(
+            "devices",
+            Device,
+            project=lambda r: r.project_id,
+            stock=lambda r: (r.metro, r.plan),
+            machine_address=lambda r: r.machine_address,
+        )
+        self.ports = Table(
+            "ports",
+            Port,
+            device=lambda r: r.device_id,
+            bond=lambda r: r.bond_id,
+            in_use=lambda r: True if r.vlan_ids else None,
+        )
+        self.virtual_networks = Table(
+            "virtual_networks",
+            VirtualNetwork,
+            project=lambda r: r.project_id,
+            vxlan=lambda r: (r.project_id, r.metro, r.vxlan),
+        )
+        self.vlan_batches = Table("vlan_batches", VlanBatch, port=lambda r: r.port_id)
+        self.reservations = Table("reservations", Reservation, project=lambda r: r.project_id)
+        self.assignments = Table(
+            "assignments",
+            Assignment,
+            device=lambda r: r.device_id,
+            reservation=lambda r: r.reservation_id,
+            address=lambda r: r.address,
+        )
+        self.events = Table("events", Event, device=lambda r: r.device_id, project=lambda r: None if r.device_id else r.project_id)
+        self.departed = Table("departed", Departed)
+        self._tables: dict[type[Any], Table[Any]] = {
+            table.kind: table for table in cast("list[Table[Any]]", [each for each in vars(self).values() if isinstance(each, Table)])
+        }
+        self._undo: list[tuple[Table[Any], str, Record | None]] | None = None
+        self._changed: dict[tuple[str, str], Record | None] = {}
+        self.database = sqlite3.connect(path, isolation_level=None)
+        self.database.execute("PRAGMA journal_mode=WAL")
+        self.database.execute("PRAGMA synchronous=NORMAL")
+        for table in self._tables.values():
+            # The row number keeps the order of creation over a restart.
+            self.database.execute(
+                f"CREATE TABLE IF NOT EXISTS {table.name} (n INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, body TEXT NOT NULL)"
+            )
+            for id_, body in self.database.execute(f"SELECT id, body FROM {table.name} ORDER BY n"):  # noqa: S608 - names are those above
+                table._set(id_, records.from_json(table.kind, json.loads(body)))
+        self.database.execute("CREATE TABLE IF NOT EXISTS named_values (name TEXT PRIMARY KEY, body TEXT NOT NULL)")
+
+    def close(self) -> None:
+        self.database.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All changes inside are kept, or none. Nested ones belong to the outermost."""
+        if self._undo is not None:
+            yield
+            return
+        self._undo, self._changed = [], {}
+        try:
+            yield
+            self._commit()
+        except BaseException:
+            for table, id_, old in reversed(self._undo):
+                table._set(id_, old)
+            raise
+        finally:
+            self._undo = None
+
+    def _commit(self) -> None:
+        if not self._changed:
+            return
+        self.database.execute("BEGIN")
+        try:
+            for (table, id_), record in self._changed.items():
+                # Table names are those of __init__, never input.
+                if record is None:
+                    self.database.execute(f"DELETE FROM {table} WHERE id = ?", (id_,))  # noqa: S608 - see above
+                else:
+                    self.database.execute(
+                        f"INSERT INTO {table} (id, body) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body",  # noqa: S608 - see above
+                        (id_, json.dumps(records.to_json(record))),
+                    )
+            self.database.execute("COMMIT")
+        except BaseException:
+            self.database.execute("ROLLBACK")
+            raise
+
+    def put(self, record: R) -> R:
+        """Add ``record``, or put it in the place of its earlier version."""
+        self._change(self._tables[type(record)], record.id, record)
+        return record
+
+    def drop(self, record: Record) -> None:
+        self._change(self._tables[type(record)], record.id, None)
+
+    def _change(self, table: Table[Any], id_: str, record: Record | None) -> None:
+        if self._undo is None:
+            with self.transaction():
+                self._change(table, id_, record)
+            return
+        self._undo.append((table, id_, table._set(id_, record)))
+        self._changed[table.name, id_] = record
+
+    def read_value(self, name: str) -> Any:
+        """The JSON value kept under ``name``, None if there is none."""
+        row = self.database.execute("SELECT body FROM named_values WHERE name = ?", (name,)).fetchone()
+        return json.loads(row[0]) if row else None
+
+    def write_value(self, name: str, value: Any) -> None:
+        self.database.execute(
+            "INSERT INTO named_values VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body", (name, json.dumps(value))
+        )

@@ -1,0 +1,83 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which userdata the API takes: the rules of its own validator (userdata-rb 1.0.4)."""
+
+from __future__ import annotations
+
+import email
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Callable
+
+import yaml
+
+from sandbox.metal.calls import Call, Reply, Route
+from sandbox.metal.errors import unprocessable
+
+UNRECOGNIZED = "Userdata unrecognized userdata format"
+
+_MARKED = re.compile(r"#!.+|#ps1|#cloud-boothook|#include|#part-handler|#upstart-job|## template: jinja\n")
+
+_PART_TYPES = frozenset(
+    {
+        "text/x-include-once-url",
+        "text/x-include-url",
+        "text/cloud-config-archive",
+        "text/upstart-job",
+        "text/cloud-config",
+        "text/part-handler",
+        "text/x-shellscript",
+        "text/cloud-boothook",
+        "text/jinja2",
+        "text/plain",
+    }
+)
+
+
+def problem(text: str) -> str | None:
+    """What is wrong with ``text``, None for nothing. Formats are told by how it begins; YAML, JSON, gzip and MIME are looked into."""
+    if not text.strip() or _MARKED.match(text):
+        return None
+    if text.startswith("#cloud-config\n"):
+        return _parse_problem(yaml.safe_load, text, yaml.YAMLError)
+    if text.startswith(("{", "[")):
+        return _parse_problem(json.loads, text, ValueError)
+    if text.startswith("\x1f\x8b"):
+        return _gzip_problem(text)
+    if re.match(r"(?:[A-Za-z-]+:.*\n)*Content-Type: multipart/mixed", text, re.IGNORECASE):
+        return _mime_problem(text)
+    return UNRECOGNIZED
+
+
+def _parse_problem(parse: Callable[[str], object], text: str, wrong: type[Exception]) -> str | None:
+    try:
+        parse(text)
+    except wrong:
+        return UNRECOGNIZED
+    return None
+
+
+def _gzip_problem(text: str) -> str | None:
+    try:
+        return problem(gzip.decompress(text.encode("latin-1")).decode())
+    except (OSError, EOFError, UnicodeError, zlib.error):
+        return UNRECOGNIZED
+
+
+def _mime_problem(text: str) -> str | None:
+    message = email.message_from_string(text)
+    parts = [part.get_content_type() for part in message.walk() if not part.is_multipart()]
+    return None if parts and all(each in _PART_TYPES for each in parts) else UNRECOGNIZED
+
+
+def validate(call: Call) -> Reply:
+    wrong = problem(str(call.field("userdata") or ""))
+    if wrong:
+        raise unprocessable(wrong)
+    return Reply(status=204)
+
+
+ROUTES = [Route("POST", "/userdata/validate", validate)]

@@ -215,7 +215,7 @@ def preparation_of(config: Config, files: dict[str, bytes], host: Host) -> Prepa
             found.wiped += wiped
             found.remarks.append(f"unit {unit.get('name')} read as: wipes {', '.join(wiped) or 'nothing'}")
         if chooses:
-            smallest = min(host.hardware.drives, key=lambda drive: drive.size_gb, default=None)
+            smallest = min(host.hardware.drives, key=lambda drive: (drive.size_gb, drive.name), default=None)
             found.chosen = smallest.name if smallest else ""
             found.remarks.append(f"unit {unit.get('name')} read as: installs to the smallest drive, {found.chosen}")
     return found

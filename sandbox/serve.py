@@ -1,0 +1,334 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""``python -m sandbox serve``: the one process that is the whole sandbox.
+
+Wires the rooms together: name server, Metal API with metadata and boot service, mirror, clusters, machines. What has to be the same after a
+restart (addresses, keys) is in ``sandbox.json`` of the state folder; a lock there keeps a second sandbox out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import fcntl
+import ipaddress
+import json
+import logging
+import os
+import resource
+import secrets
+import shlex
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from starlette.types import ASGIApp
+
+from sandbox.clock import Clock
+from sandbox.dns import DynamicZone, Server, keyring
+from sandbox.machines.simulated import SimulatedMachines
+from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
+from sandbox.metal.world import MetalWorld
+from sandbox.openshift import Binaries, BinariesError, Clusters, ensure_binaries, system_factory
+from sandbox.openshift.https import Listener
+from sandbox.openshift.mirror import create_mirror_app
+from sandbox.openshift.mirror import keyring as release_keyring
+
+LOG = logging.getLogger(__name__)
+
+BASE_DOMAIN = "metal.test"
+DEFAULT_ADDRESS = "127.0.0.1"
+DEFAULT_PORT = 8800
+MACHINES = ipaddress.ip_network("127.64.0.0/10")
+MIRROR_PATH = "/pub/"
+KEY_NAME = "sandbox"
+SECOND_LISTENERS = ("boot", "metadata", "dns")
+
+
+class StartError(Exception):
+    """The sandbox cannot start; the message is one sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """``address`` and ``port`` are ``None`` when not given: then those of the last start, else the defaults. Port 0 is any free one."""
+
+    state: Path
+    address: str | None
+    port: int | None
+    speed: float
+    seed: int
+
+
+def parse_listen(text: str) -> tuple[str, int]:
+    """``ADDR:PORT`` of this machine's loopback. Raises :class:`StartError`."""
+    host, colon, number = text.rpartition(":")
+    if not colon or not number.isdecimal() or int(number) > 65535:
+        raise StartError(f"--listen {text}: write it as ADDRESS:PORT, for example 127.0.0.1:8800")
+    try:
+        address = ipaddress.ip_address(DEFAULT_ADDRESS if host == "localhost" else host)
+    except ValueError:
+        raise StartError(f"--listen {text}: {host!r} is not an IP address") from None
+    if address.version != 4 or not address.is_loopback:
+        raise StartError(f"--listen {text}: the sandbox serves 127.0.0.0/8 only, since everybody who reaches it may command it")
+    if address in MACHINES:
+        raise StartError(f"--listen {text}: {MACHINES} belongs to the sandbox's machines; take 127.0.0.1")
+    return str(address), int(number)
+
+
+def serve(options: Options) -> int:
+    """Run a sandbox until SIGINT or SIGTERM. Raises :class:`StartError` when it cannot start."""
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # One line a request of a machine would drown everything else; the journal has those that matter.
+    for chatty in ("httpx", "httpcore", "uvicorn"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+    _allow_many_sockets()
+    with _locked(options.state):
+        identity = Identity(options.state, options.address, options.port)
+        binaries = _binaries()
+        return asyncio.run(_run(options, identity, binaries))
+
+
+class Identity:
+    """What a sandbox keeps over restarts: its address, ports and DNS key."""
+
+    def __init__(self, state: Path, address: str | None, port: int | None) -> None:
+        self._path = state / "sandbox.json"
+        kept: dict[str, Any] = {}
+        if self._path.exists():
+            try:
+                kept = json.loads(self._path.read_text(encoding="utf-8"))
+            except ValueError:
+                raise StartError(f"{self._path} is damaged: remove it, or the whole folder to begin anew") from None
+        self.address: str = address or kept.get("address") or DEFAULT_ADDRESS
+        self.dns_secret: str = kept.get("dns_secret") or base64.b64encode(secrets.token_bytes(32)).decode("ascii")
+        ports: dict[str, int] = kept.get("ports") or {}
+        wanted = ports.get("main", DEFAULT_PORT) if port is None else port
+        self.ports = {"main": self._main_port(wanted)}
+        for number, name in enumerate(SECOND_LISTENERS, 1):
+            # The next ones after the main port, so that a user sees what belongs together; any free ones when those are taken.
+            first = ports.get(name) or (self.ports["main"] + number if wanted else 0)
+            self.ports[name] = _free_port(self.address, first, set(self.ports.values()))
+            if ports.get(name) not in (None, self.ports[name]):
+                LOG.warning("port %d of the last start (%s) is taken, now it is %d", ports[name], name, self.ports[name])
+        self._save()
+
+    def url(self, name: str) -> str:
+        return f"http://{self.address}:{self.ports[name]}"
+
+    def _main_port(self, wanted: int) -> int:
+        try:
+            return _probe(self.address, wanted)
+        except PermissionError:
+            raise StartError(
+                f"cannot listen on {self.address}:{wanted}: ports below 1024 need root; choose another with --listen"
+            ) from None
+        except OSError as error:
+            raise StartError(
+                f"cannot listen on {self.address}:{wanted} ({os.strerror(error.errno or 0)}): "
+                "is another sandbox running? --listen 127.0.0.1:0 takes a free port"
+            ) from None
+
+    def _save(self) -> None:
+        fresh = self._path.with_suffix(".new")
+        fresh.touch(mode=0o600)
+        fresh.write_text(json.dumps({"address": self.address, "ports": self.ports, "dns_secret": self.dns_secret}), encoding="utf-8")
+        fresh.replace(self._path)
+
+
+class Sandbox:
+    """All rooms, started in the order they need each other and ended in the opposite one."""
+
+    def __init__(self, options: Options, identity: Identity, binaries: Binaries) -> None:
+        self._options = options
+        self._identity = identity
+        self._binaries = binaries
+        self._endings: list[tuple[str, Callable[[], Awaitable[None]]]] = []
+        self.world: MetalWorld | None = None
+
+    async def start(self) -> None:
+        """Raises :class:`StartError`."""
+        identity, state = self._identity, self._options.state
+        clock = Clock(self._options.speed)
+        names = await self._start_dns()
+        mirror = await asyncio.to_thread(create_mirror_app, state, sys.executable, identity.url("main"))
+        clusters = Clusters(state, clock, self._binaries, mirror_url=f"{identity.url('main')}/pub/openshift-v4")
+        self._ends("clusters", clusters.close)
+        machines = SimulatedMachines(
+            state,
+            clock,
+            identity.url("boot"),
+            identity.url("metadata"),
+            (names.address, names.port),
+            system_factory(clusters),
+            seed=self._options.seed,
+        )
+        self._ends("machines", machines.close)
+        world = MetalWorld(
+            state, clock, machines, boot_url=identity.url("boot"), metadata_url=identity.url("metadata"), seed=self._options.seed
+        )
+        self._ends("Metal API", world.close)
+        self.world = world
+        await self._listen("boot", create_boot_app(world))
+        await self._listen("metadata", create_metadata_app(world))
+        await self._listen("main", create_metal_app(world, {MIRROR_PATH: mirror}))
+        # Last: machines that were on begin to ask at once.
+        await world.start()
+
+    async def stop(self) -> None:
+        """End everything that was started, whatever of it; a part that fails to end does not keep the others from it."""
+        while self._endings:
+            name, end = self._endings.pop()
+            try:
+                await end()
+            except Exception:
+                LOG.exception("%s did not end well", name)
+
+    def exports(self) -> dict[str, str]:
+        """What a shell needs to work with this sandbox."""
+        if self.world is None:
+            raise RuntimeError("the sandbox has not been started")
+        identity, root = self._identity, self._identity.url("main")
+        return {
+            "METAL_API_URL": f"{root}/metal/v1",
+            "METAL_AUTH_TOKEN": self.world.token,
+            "METAL_PROJECT_ID": self.world.project_id,
+            "OPENSHIFT_MIRROR_URL": f"{root}/pub/openshift-v4",
+            "OPENSHIFT_DNS_SERVER": identity.address,
+            "OPENSHIFT_DNS_PORT": str(identity.ports["dns"]),
+            "OPENSHIFT_DNS_KEY_NAME": KEY_NAME,
+            "OPENSHIFT_DNS_KEY_SECRET": identity.dns_secret,
+            "OPENSHIFT_BASE_DOMAIN": BASE_DOMAIN,
+            "OPENSHIFT_PULL_SECRET": pull_secret(),
+            "OPENSHIFT_PUBLISH_ADDRESS": identity.address,
+            "OPENSHIFT_RELEASE_KEYRING": str(release_keyring(self._options.state).resolve()),
+            "SANDBOX_URL": root,
+        }
+
+    async def _start_dns(self) -> Server:
+        identity = self._identity
+        zone = DynamicZone(BASE_DOMAIN, self._options.state / "dns" / f"{BASE_DOMAIN}.zone", keyring(KEY_NAME, identity.dns_secret))
+        server = Server(zone, identity.address, identity.ports["dns"])
+        try:
+            await server.start()
+        except OSError as error:
+            raise StartError(f"cannot serve DNS on {identity.address}:{identity.ports['dns']}: {error}") from None
+        self._ends("DNS", server.stop)
+        return server
+
+    async def _listen(self, name: str, app: ASGIApp) -> None:
+        identity, listener = self._identity, Listener(app)
+        try:
+            await listener.open(identity.address, identity.ports[name], None)
+        except OSError as error:
+            raise StartError(f"cannot listen on {identity.address}:{identity.ports[name]} ({name}): {error}") from None
+        self._ends(f"{name} listener", listener.close)
+
+    def _ends(self, name: str, end: Callable[[], Awaitable[None]]) -> None:
+        self._endings.append((name, end))
+
+
+def pull_secret() -> str:
+    """JSON of the form the console hands out; opens nothing anywhere."""
+    entry = {"auth": base64.b64encode(b"sandbox:opens-nothing").decode("ascii"), "email": "sandbox@metal.test"}
+    return json.dumps(
+        {"auths": dict.fromkeys(("cloud.openshift.com", "quay.io", "registry.connect.redhat.com", "registry.redhat.io"), entry)}
+    )
+
+
+async def _run(options: Options, identity: Identity, binaries: Binaries) -> int:
+    sandbox = Sandbox(options, identity, binaries)
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, ended.set)
+    try:
+        starting = asyncio.create_task(sandbox.start())
+        waiting = asyncio.create_task(ended.wait())
+        await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            starting.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await starting
+            _announce(sandbox.exports())
+            await ended.wait()
+        waiting.cancel()
+        LOG.info("ending")
+    finally:
+        await sandbox.stop()
+    return 0
+
+
+def _announce(exports: dict[str, str]) -> None:
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
+    # Whoever only wanted the first lines (head, a script) may close the pipe: the sandbox goes on.
+    with contextlib.suppress(BrokenPipeError):
+        print("\n".join([*lines, "# ready"]), flush=True)
+    LOG.info("ready at %s; Ctrl-C ends it, the same command goes on from its state", exports["SANDBOX_URL"])
+
+
+@contextlib.contextmanager
+def _locked(state: Path) -> Iterator[None]:
+    """Hold the state folder. Raises :class:`StartError` when another sandbox does, or when it cannot be had."""
+    try:
+        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = (state / "lock").open("a+", encoding="ascii")
+    except OSError as error:
+        raise StartError(f"--state {state}: {os.strerror(error.errno or 0)}") from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise StartError(f"--state {state}: another sandbox (process {lock.read().strip() or 'unknown'}) uses this folder") from None
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        yield
+
+
+def _binaries() -> Binaries:
+    try:
+        return ensure_binaries(Console(stderr=True))
+    except BinariesError as error:
+        raise StartError(str(error)) from None
+
+
+def _probe(address: str, port: int) -> int:
+    """``port`` if it can be had for TCP and UDP, a free one for 0. Raises ``OSError``."""
+    for attempt in range(16):
+        with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
+            # As the listeners do: a port whose last connections are only waiting to be forgotten is free.
+            tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tcp.bind((address, port))
+            tcp.listen(1)
+            found = int(tcp.getsockname()[1])
+            try:
+                udp.bind((address, found))
+            except OSError:
+                if port or attempt == 15:
+                    raise
+                continue
+            return found
+    raise AssertionError("unreachable")
+
+
+def _free_port(address: str, first: int, taken: set[int]) -> int:
+    if first and first not in taken and first <= 65535:
+        with contextlib.suppress(OSError):
+            return _probe(address, first)
+    return _probe(address, 0)
+
+
+def _allow_many_sockets() -> None:
+    """Hundreds of kubelets are hundreds of sockets: take what the system allows."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,0 +1,287 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""``python -m sandbox serve`` as a process: what it prints, what it refuses, how it ends, and what it still knows after kill -9.
+
+No cluster is made here, so empty programs stand for the control plane's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import dns.message
+import dns.query
+import dns.tsigkeyring
+import dns.update
+import httpx
+import pytest
+
+from sandbox.running import REPOSITORY, RunningSandbox
+from sandbox.serve import StartError, parse_listen
+
+EXPORTS = [
+    "METAL_API_URL",
+    "METAL_AUTH_TOKEN",
+    "METAL_PROJECT_ID",
+    "OPENSHIFT_MIRROR_URL",
+    "OPENSHIFT_DNS_SERVER",
+    "OPENSHIFT_DNS_PORT",
+    "OPENSHIFT_DNS_KEY_NAME",
+    "OPENSHIFT_DNS_KEY_SECRET",
+    "OPENSHIFT_BASE_DOMAIN",
+    "OPENSHIFT_PULL_SECRET",
+    "OPENSHIFT_PUBLISH_ADDRESS",
+    "OPENSHIFT_RELEASE_KEYRING",
+    "SANDBOX_URL",
+]
+
+
+@pytest.fixture(autouse=True)
+def programs(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path_factory.mktemp("programs")
+    for name in ("etcd", "kube-apiserver", "kube-controller-manager"):
+        (folder / name).write_text("#!/bin/false\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("SANDBOX_CONTROLPLANE_BIN", str(folder))
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Iterator[RunningSandbox]:
+    with RunningSandbox(tmp_path / "state", log=tmp_path / "log", speed=20_000) as running:
+        yield running
+
+
+def start(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """One that is expected to end by itself."""
+    return subprocess.run(
+        [sys.executable, "-m", "sandbox", *arguments], cwd=REPOSITORY, capture_output=True, text=True, timeout=30, check=False
+    )
+
+
+def until(condition: Callable[[], Any], within: float = 10.0) -> Any:
+    ends = time.monotonic() + within
+    while not (found := condition()):
+        assert time.monotonic() < ends, f"not within {within} s"
+        time.sleep(0.05)
+    return found
+
+
+class Api:
+    """The Metal API of a sandbox, with its token."""
+
+    def __init__(self, sandbox: RunningSandbox) -> None:
+        self.environment = sandbox.environment
+        headers = {"x-auth-token": self.environment["METAL_AUTH_TOKEN"]}
+        self.client = httpx.Client(base_url=self.environment["METAL_API_URL"], headers=headers, timeout=10)
+
+    def create(self, **fields: Any) -> str:
+        body = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe", "hostname": "m0", **fields}
+        answer = self.client.post(f"/projects/{self.environment['METAL_PROJECT_ID']}/devices", json=body)
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["id"])
+
+    def device(self, id_: str) -> dict[str, Any]:
+        answer = self.client.get(f"/devices/{id_}")
+        return dict(answer.json()) if answer.is_success else {"state": "gone"}
+
+    def user_events(self, id_: str) -> list[str]:
+        events = self.client.get(f"/devices/{id_}/events", params={"per_page": 100}).json()["events"]
+        return [event["body"] for event in events if event["type"].startswith("user.")]
+
+
+def test_exports_come_first_and_are_quoted(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sandbox", "serve", "--state", str(tmp_path / "a state"), "--listen", "127.0.0.1:0"],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    lines = [process.stdout.readline().rstrip("\n") for _ in range(len(EXPORTS) + 1)]
+    assert lines[-1] == "# ready"
+    words = [shlex.split(line) for line in lines[:-1]]
+    assert [(word[0], word[1].split("=")[0], len(word)) for word in words] == [("export", name, 2) for name in EXPORTS]
+    values = dict(word[1].split("=", 1) for word in words)
+    assert json.loads(values["OPENSHIFT_PULL_SECRET"])["auths"]
+    assert Path(values["OPENSHIFT_RELEASE_KEYRING"]).exists()
+    assert httpx.get(values["OPENSHIFT_MIRROR_URL"] + "/x86_64/clients/ocp/").status_code == 200
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 0
+    for path in (tmp_path / "a state").rglob("*"):
+        if path.name in {"sandbox.json", "metal.sqlite"}:
+            assert path.stat().st_mode & 0o077 == 0
+    assert (tmp_path / "a state").stat().st_mode & 0o077 == 0
+
+
+def test_the_same_again_after_kill(sandbox: RunningSandbox) -> None:
+    before = dict(sandbox.environment)
+    key = dns.tsigkeyring.from_text({before["OPENSHIFT_DNS_KEY_NAME"]: ("hmac-sha256", before["OPENSHIFT_DNS_KEY_SECRET"])})
+    update = dns.update.UpdateMessage(before["OPENSHIFT_BASE_DOMAIN"], keyring=key)
+    update.add("api.demo", 60, "A", "127.64.0.2")
+    assert dns.query.udp(update, before["OPENSHIFT_DNS_SERVER"], port=int(before["OPENSHIFT_DNS_PORT"]), timeout=3).rcode() == 0
+    sandbox.kill()
+    sandbox.start()
+    assert sandbox.environment == before
+    query = dns.message.make_query("api.demo.metal.test", "A")
+    assert dns.query.udp(query, before["OPENSHIFT_DNS_SERVER"], port=int(before["OPENSHIFT_DNS_PORT"]), timeout=3).answer
+
+
+def boot_script(mirror: str) -> str:
+    """The script of an install, from the mirror's own list of builds."""
+    streams = f"{mirror}/x86_64/dependencies/rhcos/streams/"
+
+    def first(url: str) -> str:
+        return url + str(next(name for name in re.findall(r'href="([^"?]+/)"', httpx.get(url).text) if not name.startswith(("/", ".."))))
+
+    build = first(first(streams) + "builds/")
+    names = re.findall(r'href="([^"]+)"', httpx.get(build).text)
+    kernel, initramfs, rootfs = (build + next(n for n in names if f"live-{part}" in n) for part in ("kernel", "initramfs", "rootfs"))
+    return (
+        f"#!ipxe\nkernel {kernel} initrd=main coreos.live.rootfs_url={rootfs} coreos.inst.install_dev=/dev/sda "
+        f"coreos.inst.platform_id=packet console=ttyS1,115200n8\ninitrd --name main {initramfs}\nboot\n"
+    )
+
+
+def test_a_machine_through_all_rooms(sandbox: RunningSandbox, tmp_path: Path) -> None:
+    """Bought, booted by its script, installed, first boot; killed on the way; removed."""
+    files = tmp_path / "web"
+    files.mkdir()
+    (files / "boot.ipxe").write_text(boot_script(sandbox.environment["OPENSHIFT_MIRROR_URL"]))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    web = subprocess.Popen(
+        [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(files), str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
+        api = Api(sandbox)
+        pointer = {"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/etc/mark", "contents": {"source": "data:,x"}}]}}
+        id_ = api.create(ipxe_script_url=f"http://127.0.0.1:{port}/boot.ipxe", userdata=json.dumps(pointer))
+        until(lambda: api.device(id_)["state"] == "active")
+        sandbox.kill()
+        sandbox.start()
+        api = Api(sandbox)
+        until(lambda: any("/etc/mark" in body for body in api.user_events(id_)))
+        assert "[fetch] Ignition status: finished successfully" in api.user_events(id_)
+        assert api.client.delete(f"/devices/{id_}").status_code == 204
+        until(lambda: api.device(id_)["state"] == "gone")
+        until(lambda: not (sandbox.directory / "machines" / id_).exists())
+    finally:
+        web.terminate()
+        web.wait()
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.debian("haproxy")
+@pytest.mark.parametrize("ending", ["kill", "stop"])
+def test_no_process_is_left(sandbox: RunningSandbox, ending: str) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    config = f'frontend f\n  mode http\n  timeout client 1s\n  bind "${{LB_ADDRESS}}:{port}"\n  http-request return status 200\n'
+    userdata = {"packages": ["haproxy"], "write_files": [{"path": "/etc/haproxy/haproxy.cfg", "content": config}]}
+    api = Api(sandbox)
+    id_ = api.create(operating_system="ubuntu_24_04", userdata="#cloud-config\n" + json.dumps(userdata))
+    until(lambda: any("[haproxy] started" in body for body in api.user_events(id_)))
+    (child,) = children_of(sandbox.pid)
+    address = next(a["address"] for a in api.device(id_)["ip_addresses"] if a["public"] and a["address_family"] == 4)
+    until(lambda: socket.socket().connect_ex((address, port)) == 0)
+    if ending == "kill":
+        sandbox.kill()
+    else:
+        sandbox.stop()
+    until(lambda: not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text().split()[2])
+    sandbox.start()
+    until(lambda: socket.socket().connect_ex((address, port)) == 0)
+
+
+def test_one_folder_one_sandbox(sandbox: RunningSandbox) -> None:
+    second = start("serve", "--state", str(sandbox.directory), "--listen", "127.0.0.1:0")
+    assert second.returncode == 1
+    assert second.stderr == f"sandbox: --state {sandbox.directory}: another sandbox (process {sandbox.pid}) uses this folder\n"
+    assert second.stdout == ""
+
+
+def test_a_taken_port_is_named(sandbox: RunningSandbox, tmp_path: Path) -> None:
+    address = sandbox.url.removeprefix("http://")
+    second = start("serve", "--state", str(tmp_path / "other"), "--listen", address)
+    assert second.returncode == 1
+    assert second.stderr.startswith(f"sandbox: cannot listen on {address} (Address already in use)")
+    assert "Traceback" not in second.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["serve", "--speed", "0"], ["serve", "--speed", "fast"], ["serve", "--seed", "x"], ["sing"]])
+def test_wrong_arguments(arguments: list[str]) -> None:
+    ended = start(*arguments)
+    assert ended.returncode == 2
+    assert "usage: python -m sandbox" in ended.stderr
+
+
+def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ended = start("serve", "--state", str(tmp_path / "file"))
+    assert (ended.returncode, ended.stderr) == (1, f"sandbox: --state {tmp_path / 'file'}: File exists\n")
+
+
+def test_a_damaged_identity_is_told(tmp_path: Path) -> None:
+    (tmp_path / "sandbox.json").write_text("{")
+    ended = start("serve", "--state", str(tmp_path))
+    assert ended.returncode == 1
+    assert "sandbox.json is damaged" in ended.stderr
+
+
+def test_missing_programs_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SANDBOX_CONTROLPLANE_BIN", str(tmp_path))
+    for command in (["build"], ["serve", "--state", str(tmp_path / "state"), "--listen", "127.0.0.1:0"]):
+        ended = start(*command)
+        assert ended.returncode == 1
+        assert ended.stderr == f"sandbox: {tmp_path} has no executable etcd, kube-apiserver, kube-controller-manager\n"
+
+
+def test_help_tells_all() -> None:
+    assert {"serve", "build", "demo"} <= set(re.findall(r"^    (\w+)", start("--help").stdout, re.MULTILINE))
+    assert all(option in start("serve", "--help").stdout for option in ("--state", "--listen", "--speed", "--seed"))
+    assert start("build").stdout.strip() == os.environ["SANDBOX_CONTROLPLANE_BIN"]
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("0.0.0.0:8800", "127.0.0.0/8 only"),
+        ("192.0.2.1:8800", "127.0.0.0/8 only"),
+        ("[::1]:8800", "not an IP address"),
+        ("example.com:80", "not an IP address"),
+        ("127.0.0.1", "ADDRESS:PORT"),
+        ("127.0.0.1:x", "ADDRESS:PORT"),
+        ("127.0.0.1:70000", "ADDRESS:PORT"),
+        ("127.64.0.5:80", "belongs to the sandbox's machines"),
+    ],
+)
+def test_addresses_that_are_refused(text: str, error: str) -> None:
+    with pytest.raises(StartError, match=re.escape(error)):
+        parse_listen(text)
+
+
+def test_addresses_that_are_taken() -> None:
+    assert parse_listen("127.0.0.1:8800") == ("127.0.0.1", 8800)
+    assert parse_listen("localhost:0") == ("127.0.0.1", 0)
+    assert parse_listen("127.1.2.3:1") == ("127.1.2.3", 1)

@@ -4,8 +4,8 @@
 """Waiting that can be watched: the action plugin of a module that has the options of the fragment ``_wait``.
 
 A module cannot show anything before it ends. So with ``progress_interval`` one call of it waits no longer than that and answers with
-``waiting``, texts that say what is still missing; this shows them and calls the module again until ``wait_timeout`` is over. What the module
-answers as ``resume`` it gets back as the option of that name, so that a call which goes on waiting does not order something once more.
+``waiting``, texts that say what is still missing; this shows them and calls the module again until ``wait_timeout`` is over. What it
+answers as ``resume`` it gets back as that option, so that a call which goes on waiting does not order something once more.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """

@@ -1,0 +1,300 @@
+"""The client's rules: what is repeated and what never, what an error says, how lists end."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_client
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    CollectionError,
+    DeniedError,
+    LostAnswerError,
+    MetalError,
+    NotFoundError,
+    RateLimitedError,
+    ReadOnlyError,
+    ServerError,
+    UnreachableError,
+    UnreadableError,
+    ValidationError,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
+from tests.unit.plugins.module_utils.service import Reply, Service, serving
+
+TOKEN = "token-of-the-test-0123456789"
+HTML = Reply(200, body=b"<html>login</html>", headers={"Content-Type": "text/html"})
+
+
+class Pauses(list[float]):
+    """Stands for ``sleep`` and keeps what it was asked for."""
+
+    def __call__(self, seconds: float) -> None:
+        self.append(seconds)
+
+
+def client_of(service: Service, pauses: Pauses | None = None, **options: Any) -> MetalClient:
+    return MetalClient(url=service.url, token=TOKEN, sleep=Pauses() if pauses is None else pauses, **options)
+
+
+def write(client: MetalClient) -> Any:
+    return client.write("POST", "projects/p/devices", {"hostname": "a"}, doing="create device a")
+
+
+def read(client: MetalClient) -> Any:
+    return client.read("devices/d", doing="look at device d")
+
+
+# --- what is repeated -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("attempt", [read, write, lambda client: client.delete("devices/d", doing="delete device d")])
+def test_too_many_calls_are_always_repeated(attempt: Any) -> None:
+    with serving(Reply(429, {"errors": ["slow down"]}, headers={"Retry-After": "7"}), Reply(429), Reply(200, {"id": "d"})) as service:
+        pauses = Pauses()
+        attempt(client_of(service, pauses))
+        assert len(service.seen) == 3
+        assert pauses[0] == 7
+        assert 0.25 < pauses[1] <= 1
+
+
+@pytest.mark.parametrize(
+    ("told", "pause"), [("0", 1), ("90000", 60), ("2.5", 2.5), ("Wed, 21 Oct 2015 07:28:00 GMT", 1), ("soon", None), ("nan", 1)]
+)
+def test_the_time_asked_for_is_clamped(told: str, pause: float | None) -> None:
+    with serving(Reply(429, headers={"Retry-After": told}), Reply(200, {})) as service:
+        pauses = Pauses()
+        read(client_of(service, pauses))
+        assert pauses == [pause] if pause else 0.25 <= pauses[0] <= 0.5
+
+
+def test_too_many_calls_for_too_long_is_an_error() -> None:
+    with serving(Reply(429, headers={"Retry-After": "1"})) as service:
+        with pytest.raises(RateLimitedError, match="too many calls, 3 times"):
+            read(client_of(service, retries=2))
+        assert len(service.seen) == 3
+
+
+TROUBLE = [Reply(status, {"errors": ["Oh snap"]}) for status in (500, 502, 503, 504)]
+LOST = [Reply(cut=True), Reply(200, body=b'{"id": "d', length=100)]
+UNREADABLE = [HTML, Reply(200, body=b'{"id": "d'), Reply(200, body=b"")]
+
+
+@pytest.mark.parametrize("trouble", [*TROUBLE, *LOST, *UNREADABLE])
+def test_reads_are_repeated(trouble: Reply) -> None:
+    with serving(trouble, trouble, Reply(200, {"id": "d"})) as service:
+        assert read(client_of(service)) == {"id": "d"}
+        assert len(service.seen) == 3
+
+
+@pytest.mark.parametrize("trouble", [*TROUBLE, *LOST, *UNREADABLE[:2]])
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
+def test_a_write_whose_effect_is_unknown_is_never_repeated(method: str, trouble: Reply) -> None:
+    with serving(trouble, Reply(200, {"id": "d"})) as service:
+        with pytest.raises(LostAnswerError, match="Whether it was done is unknown"):
+            client_of(service).write(method, "devices/d", {"a": 1}, doing="change device d")
+        assert len(service.seen) == 1
+
+
+@pytest.mark.parametrize("trouble", [*TROUBLE, *LOST])
+def test_a_delete_whose_answer_was_lost_is_repeated_and_then_finds_nothing(trouble: Reply) -> None:
+    with serving(trouble, Reply(404, {"errors": ["Not found"]})) as service:
+        assert client_of(service).delete("devices/d", doing="delete device d") is False
+        assert service.calls == ["DELETE /devices/d"] * 2
+
+
+def test_a_service_that_is_not_there_is_given_up_on_soon() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound but not listening: refused
+        pauses = Pauses()
+        client = MetalClient(url=f"http://127.0.0.1:{taken.getsockname()[1]}", token=TOKEN, sleep=pauses)
+        with pytest.raises(UnreachableError, match=r"no connection to http.*refused.*Is metal_api_url right"):
+            write(client)
+        assert sum(pauses) < 10
+
+
+def test_a_question_is_asked_and_repeated_like_a_read_even_in_check_mode() -> None:
+    with serving(Reply(500), Reply(200, {"servers": []})) as service:
+        assert client_of(service, read_only=True).ask("capacity/metros", {"servers": []}, doing="ask") == {"servers": []}
+        assert service.calls == ["POST /capacity/metros"] * 2
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_in_check_mode_no_write_leaves(method: str) -> None:
+    with serving(Reply(200, {})) as service:
+        client = client_of(service, read_only=True)
+        with pytest.raises(ReadOnlyError):
+            client.write(method, "devices/d", {}, doing="change device d")
+        with pytest.raises(ReadOnlyError):
+            client.call_api("devices/d", type=method)
+        assert service.seen == []
+
+
+def test_a_silent_service_is_not_waited_for_longer_than_the_limit() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        client = MetalClient(url=f"http://127.0.0.1:{silent.getsockname()[1]}", token=TOKEN, timeout=0.05, retries=1, sleep=Pauses())
+        with pytest.raises(UnreachableError, match=r"not answered within 0\.05 seconds"):
+            read(client)
+        with pytest.raises(LostAnswerError):
+            write(client)
+
+
+# --- errors -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "text"),
+    [
+        (Reply(401, {"error": "Invalid authentication token"}), DeniedError, "does not accept the token"),
+        (Reply(403, {"errors": ["Access denied"]}), DeniedError, "the token may not do this"),
+        (Reply(404, {"errors": ["Not found"]}), NotFoundError, "404: Not found"),
+        (Reply(422, {"errors": ["Plan is wrong", "Metro can't be blank"]}), ValidationError, "Plan is wrong; Metro can't be blank"),
+        (Reply(422, {"errors": [{"code": "odd"}]}), ValidationError, '{"code": "odd"}'),
+        (Reply(422, {"errors": {"plan": "is odd"}}), ValidationError, "plan is odd"),
+        (Reply(422, {"something": "else"}), ValidationError, "422: Unprocessable"),
+        (Reply(501, {"errors": ["not imitated"]}), MetalError, "501: not imitated"),
+        (Reply(404, body=b"<html>", headers={"Content-Type": "text/html"}), UnreadableError, "is metal_api_url right"),
+        (Reply(302, headers={"Location": "http://127.0.0.1:1/"}), UnreadableError, "is metal_api_url right|redirect"),
+        (Reply(500, {"errors": ["Oh snap"]}), ServerError, "500: Oh snap"),
+        (Reply(200, [1]), UnreadableError, "is not an object"),
+    ],
+)
+def test_errors_are_typed_and_say_what_was_attempted(reply: Reply, kind: type[MetalError], text: str) -> None:
+    with serving(reply) as service:
+        with pytest.raises(kind, match=text.replace("(", r"\(")) as caught:
+            read(client_of(service, retries=0))
+        assert caught.type is kind
+        assert "Could not look at device d" in caught.value.message
+        assert caught.value.details["path"] == "devices/d"
+        if reply.status >= 400:
+            assert caught.value.details["request_id"] == "request-1"
+            assert "request-1" in caught.value.message
+
+
+def test_the_token_is_in_no_error() -> None:
+    with serving(Reply(422, {"errors": [f"no such token {TOKEN}"]})) as service:
+        with pytest.raises(ValidationError) as caught:
+            read(client_of(service))
+        assert TOKEN not in caught.value.message + repr(caught.value.details)
+        assert service.seen[0].headers["X-Auth-Token"] == TOKEN
+
+
+@pytest.mark.parametrize("token", ["", " ", "two\nlines", "sch\u00f6n", "with space"])
+def test_a_token_that_cannot_be_one_is_told_without_a_call(token: str) -> None:
+    with pytest.raises(CollectionError, match="metal_api_token"):
+        MetalClient(url="http://127.0.0.1:1", token=token)
+
+
+@pytest.mark.parametrize("url", ["", "api.example.com", "ftp://host/", "https://", "http://host/path?x=1"])
+def test_an_address_that_cannot_be_one_is_told_without_a_call(url: str) -> None:
+    with pytest.raises(CollectionError, match="metal_api_url"):
+        MetalClient(url=url, token=TOKEN)
+
+
+# --- requests -----------------------------------------------------------------------------------------------------------------
+
+
+def test_requests_say_who_asks_and_keep_their_connection() -> None:
+    with serving(Reply(200, {"id": "d"})) as service:
+        client = client_of(service)
+        read(client)
+        write(client)
+        assert service.connections == 1
+        assert service.seen[0].headers["User-Agent"].startswith("equinix_metal.openshift/0.1.0 packet-python/1.44.3")
+        assert service.seen[0].path == "/metal/v1/devices/d"
+        assert service.seen[1].data == {"hostname": "a"}
+
+
+def test_the_version_told_is_the_collection_s() -> None:
+    galaxy = yaml.safe_load((Path(__file__).parents[4] / "galaxy.yml").read_text(encoding="utf-8"))
+    assert galaxy["version"] == _metal_client.COLLECTION_VERSION
+
+
+def test_packet_python_s_own_methods_take_the_same_way() -> None:
+    pages = [{"devices": [_device(n)], "meta": {"total": 2, "current_page": n, "last_page": 2}} for n in (1, 2)]
+    with serving(
+        Reply(200, {"metros": [{"id": "m", "name": "Dallas", "code": "da", "country": "US"}]}), *[Reply(200, p) for p in pages]
+    ) as service:
+        client = client_of(service)
+        assert [metro.code for metro in client.list_metros()] == ["da"]
+        assert [device.id for device in client.list_devices("p")] == ["d1", "d2"]
+        assert service.seen[1].query == {"per_page": "1000"}
+        assert service.seen[2].query == {"per_page": "1000", "page": "2"}
+
+
+def _device(number: int) -> dict[str, Any]:
+    return {"id": f"d{number}", "operating_system": {"slug": "x", "name": "X", "distro": "x", "version": "1", "provisionable_on": []}}
+
+
+# --- lists --------------------------------------------------------------------------------------------------------------------
+
+
+def pages(*sizes: int, **meta: Any) -> list[Reply]:
+    replies, count = [], 0
+    for number, size in enumerate(sizes, 1):
+        items = [{"id": count + n} for n in range(size)]
+        count += size
+        filled = {
+            name: number if value == "NUMBER" else len(sizes) if value == "PAGES" else sum(sizes) if value == "TOTAL" else value
+            for name, value in meta.items()
+            if not (name == "next" and number == len(sizes))
+        }
+        replies.append(Reply(200, {"devices": items, "meta": filled}))
+    return replies
+
+
+def names(client: MetalClient) -> list[int]:
+    return [item["id"] for item in client.read_list("projects/p/devices", "devices", doing="list")]  # type: ignore[misc]  # numbers here
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [
+        pages(3, 3, 1, next={"href": "/next"}, current_page="NUMBER", last_page="PAGES", total="TOTAL"),
+        pages(3, 3, 1, next={"href": "/next"}),
+        pages(3, 3, 1, current_page="NUMBER", last_page="PAGES"),
+        pages(3, 3, 1, total="TOTAL"),
+        pages(7, next=None, total=7),
+        [Reply(200, {"devices": [{"id": n} for n in range(7)]})],
+    ],
+)
+def test_every_list_is_read_to_its_end_whatever_tells_it(replies: list[Reply]) -> None:
+    with serving(*replies) as service:
+        assert names(client_of(service)) == list(range(7))
+        assert len(service.seen) == len(replies)
+
+
+@pytest.mark.parametrize("data", [{"devices": None}, {}, {"devices": [None, 3, {"id": 0}], "meta": None}])
+def test_an_odd_list_spoils_only_itself(data: Any) -> None:
+    with serving(Reply(200, data)) as service:
+        assert names(client_of(service)) in ([], [0])
+
+
+def test_a_list_that_changes_while_it_is_read_is_read_again() -> None:
+    first = {"devices": [{"id": 0}, {"id": 1}], "meta": {"total": 4, "current_page": 1, "last_page": 2}}
+    # 0 was deleted in between: 2 moved to the first page and would be missed.
+    moved = {"devices": [{"id": 3}], "meta": {"total": 3, "current_page": 2, "last_page": 2}}
+    again = {"devices": [{"id": 1}, {"id": 2}], "meta": {"total": 3, "current_page": 1, "last_page": 2}}
+    with serving(*[Reply(200, data) for data in (first, moved, again, moved)]) as service:
+        assert names(client_of(service)) == [1, 2, 3]
+
+
+def test_an_object_that_moved_to_a_later_page_is_told_once() -> None:
+    first = {"devices": [{"id": 0}, {"id": 1}], "meta": {"total": 3, "current_page": 1, "last_page": 2}}
+    second = {"devices": [{"id": 1}, {"id": 2}], "meta": {"total": 3, "current_page": 2, "last_page": 2}}
+    with serving(Reply(200, first), Reply(200, second)) as service:
+        assert names(client_of(service)) == [0, 1, 2]
+
+
+def test_parameters_are_written_as_the_api_takes_them() -> None:
+    with serving(Reply(200, {"devices": []})) as service:
+        client_of(service).read_list(
+            "plans", "devices", params={"include": ["a", "b.c"], "reserved": True, "metro": None, "search": "a&b=c"}, doing="list"
+        )
+        assert service.seen[0].query == {"include": "a,b.c", "reserved": "true", "search": "a&b=c"}

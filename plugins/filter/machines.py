@@ -1,0 +1,275 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: machines
+short_description: The machines that hosts of the inventory stand for
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors
+description:
+  - Makes of the names of hosts the machines that are wanted, with what each host's variables say of it.
+positional: hostvars
+options:
+  _input:
+    description:
+      - Names of hosts, for example C(groups['worker']).
+    type: list
+    elements: str
+    required: true
+  hostvars:
+    description:
+      - The variables of all hosts, C(hostvars).
+    type: dict
+    required: true
+  strict:
+    description:
+      - Whether it is an error when a variable cannot be used, or when two hosts stand for one machine. Otherwise what can be told is,
+        for whoever checks the whole inventory and tells everything at once.
+    type: bool
+    default: true
+"""
+
+EXAMPLES = r"""
+- name: Show the wanted workers
+  ansible.builtin.debug:
+    msg: "{{ groups['workers'] | equinix_metal.openshift.machines(hostvars) }}"
+
+- name: Show their names
+  ansible.builtin.debug:
+    msg: "{{ groups['workers'] | equinix_metal.openshift.machines(hostvars) | map(attribute='hostname') }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The machines, in the order of the hosts.
+  type: list
+  elements: dict
+  contains:
+    hostname:
+      description: Full name, which is the host name of the device and the name of the node. Lower case, with cluster and domain at its end.
+      type: str
+      sample: worker-0.demo.metal.test
+    inventory_hostname:
+      description: Name of the host.
+      type: str
+      sample: worker-0
+    role:
+      description: What the machine is in the cluster, by C(openshift_role) or by the groups the host is in.
+      type: str
+      sample: worker
+    pool:
+      description: A worker's machine pool, by C(openshift_pool) or by the group below C(workers) the host is in. V(null) for others.
+      type: str
+      sample: worker
+    plan:
+      description: C(metal_plan). Not there when it is not given, like the next two.
+      type: str
+      sample: c3.small.x86
+    metro:
+      description: C(metal_metro).
+      type: str
+      sample: da
+    operating_system:
+      description: C(metal_operating_system).
+      type: str
+      sample: custom_ipxe
+    tags:
+      description: C(metal_tags), and C(openshift-pool) with the pool if that is not C(worker).
+      type: list
+      elements: str
+      sample: [openshift-pool=infra]
+    labels:
+      description: C(openshift_node_labels).
+      type: dict
+      sample: {node-role.kubernetes.io/infra: ""}
+    taints:
+      description: C(openshift_node_taints).
+      type: list
+      elements: dict
+      sample: [{key: node-role.kubernetes.io/infra, effect: NoSchedule}]
+    billing_cycle:
+      description:
+        - C(metal_billing_cycle), and in the same way C(description), C(customdata), C(locked), C(hardware_reservation_id), C(ip_addresses),
+          C(termination_time), C(no_ssh_keys), C(project_ssh_keys) and C(user_ssh_keys). Each is there when it is given.
+      type: str
+      sample: hourly
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ansible.errors import AnsibleError, AnsibleFilterError
+from jinja2.exceptions import UndefinedError
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import together
+
+ROLES = {"bootstrap": "bootstrap", "control_plane": "control-plane", "workers": "worker", "load_balancer": "load-balancer"}
+"""Role by the inventory group."""
+
+DEFAULT_POOL = "worker"
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+TEXTS = ("plan", "metro", "operating_system")
+FURTHER = (
+    "billing_cycle",
+    "description",
+    "customdata",
+    "locked",
+    "hardware_reservation_id",
+    "ip_addresses",
+    "termination_time",
+    "no_ssh_keys",
+    "project_ssh_keys",
+    "user_ssh_keys",
+)
+
+
+class _Host:
+    """The variables of one host, with every problem they have written down."""
+
+    def __init__(self, name: str, variables: Mapping[str, Any], problems: list[str]) -> None:
+        self.name = name
+        self._variables = variables
+        self._problems = problems
+
+    def tell(self, problem: str) -> None:
+        self._problems.append(f"host {self.name}: {problem}")
+
+    def get(self, variable: str) -> Any:
+        """A variable's value, None when there is none or it cannot be had."""
+        try:
+            return self._variables.get(variable)
+        except (AnsibleError, UndefinedError) as problem:
+            self.tell(f"{variable} cannot be evaluated: {problem}")
+            return None
+
+    def text(self, variable: str) -> str | None:
+        value = self.get(variable)
+        if value is None or isinstance(value, str):
+            return value
+        self.tell(f"{variable} has to be a text, it is {value!r}")
+        return None
+
+    def texts(self, variable: str) -> list[str]:
+        value = self.get(variable)
+        if value is None:
+            return []
+        if isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(item, str) for item in value):
+            return list(value)
+        self.tell(f"{variable} has to be a list of texts, it is {value!r}")
+        return []
+
+    def labels(self) -> dict[str, str]:
+        value = self.get("openshift_node_labels")
+        if value is None:
+            return {}
+        if isinstance(value, Mapping) and all(isinstance(item, str) or item is None for item in value.values()):
+            return {str(key): item or "" for key, item in value.items()}
+        self.tell(
+            f'openshift_node_labels has to be a mapping of texts (write numbers and booleans in quotes, "" for no value), it is {value!r}'
+        )
+        return {}
+
+    def taints(self) -> list[dict[str, Any]]:
+        value = self.get("openshift_node_taints")
+        if value is None:
+            return []
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            self.tell(f"openshift_node_taints has to be a list, it is {value!r}")
+            return []
+        good = [dict(item) for item in value if isinstance(item, Mapping) and item.get("key") and item.get("effect") in EFFECTS]
+        if len(good) != len(value):
+            self.tell(f"openshift_node_taints: each one needs a key and an effect of {', '.join(EFFECTS)}, they are {value!r}")
+        return good
+
+    def role(self) -> str | None:
+        groups = self.get("group_names") or []
+        found = [role for group, role in ROLES.items() if group in groups]
+        given = self.text("openshift_role")
+        if given is not None and given not in ROLES.values():
+            self.tell(f"openshift_role has to be one of {', '.join(ROLES.values())}, it is {given!r}")
+        if given:
+            return given
+        if len(found) > 1:
+            self.tell(f"is in several of the groups {', '.join(ROLES)}: {', '.join(sorted(set(groups) & set(ROLES)))}")
+        return found[0] if found else None
+
+    def pool(self) -> str:
+        """The group below ``workers`` the host is in: one whose hosts are all workers."""
+        given = self.text("openshift_pool")
+        if given:
+            return given
+        groups: Mapping[str, Iterable[str]] = self.get("groups") or {}
+        workers = set(groups.get("workers") or ())
+        pools = [
+            group
+            for group in self.get("group_names") or []
+            # Groups of what exists, made by the inventory plugin, are no pools.
+            if group != "workers" and not group.startswith("metal") and workers and set(groups.get(group) or ()) <= workers
+        ]
+        if len(pools) > 1 and DEFAULT_POOL not in pools:
+            self.tell(f"is in several pools ({', '.join(sorted(pools))}): set openshift_pool")
+        return DEFAULT_POOL if not pools or DEFAULT_POOL in pools else pools[0]
+
+    def hostname(self) -> str:
+        """``<inventory_hostname>.<cluster>.<domain>``, lower case; a host that is named in full stays as it is."""
+        cluster, domain = self.text("openshift_cluster_name"), self.text("openshift_base_domain")
+        for variable, value in (("openshift_cluster_name", cluster), ("openshift_base_domain", domain)):
+            if not value:
+                self.tell(f"{variable} is not set")
+        end = ".".join(part for part in (cluster, domain) if part).lower()
+        name = self.name.lower()
+        return name if not end or name.endswith("." + end) else f"{name}.{end}"
+
+
+def _machine(host: _Host) -> dict[str, Any]:
+    role = host.role()
+    pool = host.pool() if role == "worker" else None
+    tags = host.texts("metal_tags")
+    if pool not in (None, DEFAULT_POOL):
+        tags = list(dict.fromkeys([*tags, f"openshift-pool={pool}"]))
+    machine: dict[str, Any] = {
+        "hostname": host.hostname(),
+        "inventory_hostname": host.name,
+        "role": role,
+        "pool": pool,
+        "tags": tags,
+        "labels": host.labels(),
+        "taints": host.taints(),
+    }
+    given = {name: host.text(f"metal_{name}") for name in TEXTS} | {name: host.get(f"metal_{name}") for name in FURTHER}
+    return machine | {name: value for name, value in given.items() if value is not None}
+
+
+def machines(names: Any, hostvars: Any, strict: bool = True) -> list[dict[str, Any]]:
+    """The machines these hosts stand for; raises AnsibleFilterError telling every problem with its host and variable."""
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise AnsibleFilterError(f"machines: a list of host names is needed, for example groups['worker'], not {names!r}")
+    if not isinstance(hostvars, Mapping):
+        raise AnsibleFilterError(
+            "machines: hostvars is needed as its argument, as in groups['worker'] | equinix_metal.openshift.machines(hostvars)"
+        )
+    problems: list[str] = []
+    found = []
+    for name in names:
+        if name not in hostvars:
+            problems.append(f"host {name}: is not in the inventory")
+            continue
+        found.append(_machine(_Host(str(name), hostvars[name], problems)))
+    for hostname in sorted({machine["hostname"] for machine in found}):
+        hosts = [machine["inventory_hostname"] for machine in found if machine["hostname"] == hostname]
+        if len(hosts) > 1:
+            problems.append(f"hosts {' and '.join(hosts)}: both stand for {hostname}")
+    if problems and strict:
+        raise AnsibleFilterError(together("The inventory cannot be used", problems))
+    return found
+
+
+class FilterModule:
+    """Filters of this collection."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"machines": machines}

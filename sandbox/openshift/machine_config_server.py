@@ -59,12 +59,12 @@ def application(config_for: Callable[[str], Awaitable[Config]]) -> Starlette:
         try:
             version = accepted_version(request.headers.get("accept", ""))
         except UnusableVersionError as error:
-            _logger.warning("machine config server: %s", error)
+            _logger.info("machine config server: %s", error)
             return _empty(400)
         try:
             served = in_version(await config_for(pool), version)
         except NotServedError as error:
-            _logger.warning("machine config server: %s", error)
+            _logger.info("machine config server: %s", error)
             return _empty(500)
         except Exception:
             _logger.exception("machine config server: no config for pool %s", pool)

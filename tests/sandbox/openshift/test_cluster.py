@@ -1,0 +1,412 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One cluster from its bootstrap on, in the order of its life: each test goes on from where the one before left it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from sandbox.openshift import Clusters, pki
+from sandbox.openshift.api import CSRS, NODES, APIError, Object
+from sandbox.openshift.resources import (
+    BOOT_IMAGES,
+    BOOTSTRAP_STATUS,
+    CLUSTER_OPERATORS,
+    CLUSTER_VERSION,
+    CONSOLE_ROUTE,
+    INGRESS_AUTHORITY,
+    POOLS,
+    condition_of,
+    is_ready,
+)
+
+if TYPE_CHECKING:
+    from tests.sandbox.openshift.conftest import Lab
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+Eventually = Callable[..., Awaitable[Any]]
+BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
+
+
+async def _pending(lab: Lab, signer: str, user: str) -> list[Object]:
+    found = await lab.cluster.api.items(CSRS)
+    mine = [item for item in found if item["spec"]["signerName"].endswith(signer) and item["spec"]["username"] == user]
+    return [item for item in mine if not (item.get("status") or {}).get("conditions")]
+
+
+async def _decide(lab: Lab, request: Object, decision: str) -> None:
+    condition = {"type": decision, "status": "True", "reason": "Test", "message": "decided by a test"}
+    path = f"{CSRS}/{request['metadata']['name']}/approval"
+    await lab.cluster.api.put(path, {**request, "status": {"conditions": [condition]}})
+
+
+async def test_bootstrap_refuses_workers_and_completes(lab: Lab) -> None:
+    assert set(lab.refusals) == {500}
+    status = await lab.cluster.api.get(BOOTSTRAP_STATUS)
+    assert status is not None
+    assert status["data"] == {"status": "complete"}
+    assert any("approve-csr.sh" in line for line in lab.machines["bootstrap"].lines)
+
+
+async def test_masters_are_nodes_with_roles_taint_addresses_and_machine_config(lab: Lab, eventually: Eventually) -> None:
+    async def settled() -> list[Object]:
+        nodes = await lab.cluster.api.items(NODES)
+        done = [node for node in nodes if node["metadata"]["annotations"].get("machineconfiguration.openshift.io/state") == "Done"]
+        return nodes if len(done) == 3 else []
+
+    for node in await eventually(settled):
+        labels, annotations = node["metadata"]["labels"], node["metadata"]["annotations"]
+        machine = lab.machines[node["metadata"]["name"].partition(".")[0]]
+        assert {"node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane"} <= set(labels)
+        assert "node-role.kubernetes.io/worker" not in labels
+        assert {"key": "node-role.kubernetes.io/master", "effect": "NoSchedule"} in node["spec"]["taints"]
+        assert {entry["type"]: entry["address"] for entry in node["status"]["addresses"]} == {
+            "InternalIP": machine.hardware.address,
+            "Hostname": machine.hardware.hostname,
+        }
+        assert annotations["machineconfiguration.openshift.io/currentConfig"].startswith("rendered-master-")
+        current, desired = (annotations[f"machineconfiguration.openshift.io/{kind}Config"] for kind in ("current", "desired"))
+        assert current == desired
+
+
+async def test_api_answers_without_the_bootstrap(lab: Lab) -> None:
+    machine = lab.machines["worker-0"]
+    trusted = lab.assets.certificate("kube-apiserver-lb-signer")
+    answer = await machine.http.request("GET", "https://api.demo.metal.test:6443/readyz", ca_pem=trusted)
+    assert answer.text == "ok"
+    bootstrap = lab.machines["bootstrap"].hardware.address
+    for port in (6443, 22623):
+        with pytest.raises(httpx.ConnectError):
+            await machine.http.request("GET", f"https://{bootstrap}:{port}/healthz", ca_pem=trusted)
+
+
+@pytest.mark.parametrize(
+    ("accept", "status", "version"),
+    [
+        ("application/vnd.coreos.ignition+json;version=3.3.0, */*;q=0.1", 200, "3.3.0"),
+        ("application/vnd.coreos.ignition+json;version=3.6.0", 200, "3.5.0"),
+        ("application/vnd.coreos.ignition+json;version=2.2.0", 200, "2.2.0"),
+        ("*/*", 200, "2.2.0"),
+        ("application/vnd.coreos.ignition+json;version=3.0.0", 400, None),
+        ("application/vnd.coreos.ignition+json;version=4.0.0", 400, None),
+    ],
+)
+async def test_machine_config_server_negotiates(lab: Lab, accept: str, status: int, version: str | None) -> None:
+    answer = await _config(lab, "GET", "worker", accept)
+    assert answer.status_code == status
+    if version is None:
+        assert answer.content == b""
+        return
+    config = answer.json()
+    assert answer.headers["content-type"] == "application/json"
+    assert config["ignition"]["version"] == version
+    files = {file["path"]: file for file in config["storage"]["files"]}
+    kubeconfig = base64.b64decode(files["/etc/kubernetes/kubeconfig"]["contents"]["source"].partition(",")[2]).decode()
+    assert lab.assets.token in kubeconfig
+    assert "https://api-int.demo.metal.test:6443" in kubeconfig
+    pull_secret = base64.b64decode(files["/var/lib/kubelet/config.json"]["contents"]["source"].partition(",")[2])
+    assert json.loads(pull_secret) == {"auths": {"fake": {"auth": "aWQ6cGFzcwo="}}}
+    assert (files["/etc/kubernetes/kubelet.conf"].get("filesystem") == "root") == (version == "2.2.0")
+
+
+async def test_machine_config_server_refuses(lab: Lab) -> None:
+    unknown = await _config(lab, "GET", "infra")
+    assert (unknown.status_code, unknown.content) == (500, b"")
+    assert (await _config(lab, "POST", "worker")).status_code == 405
+    head = await _config(lab, "HEAD", "worker")
+    assert head.status_code == 200
+    assert head.content == b""
+    assert int(head.headers["content-length"]) > 1000
+
+
+async def _config(lab: Lab, method: str, pool: str, accept: str = "*/*") -> httpx.Response:
+    return await lab.machines["worker-0"].http.request(
+        method,
+        f"https://api-int.demo.metal.test:22623/config/{pool}",
+        headers={"accept": accept},
+        ca_pem=lab.assets.certificate("root-ca"),
+    )
+
+
+async def test_machine_config_server_has_the_name_api_int_only(lab: Lab) -> None:
+    address = lab.machines["master-0"].hardware.address
+    with pytest.raises(httpx.ConnectError, match="certificate"):
+        await lab.machines["worker-0"].http.request("GET", f"https://{address}:22623/healthz", ca_pem=lab.assets.certificate("root-ca"))
+
+
+async def test_worker_asks_and_waits_and_asks_again(lab: Lab, eventually: Eventually) -> None:
+    """Nobody approves first joins; after 15 (simulated) minutes the kubelet asks again with another key."""
+
+    async def two() -> list[Object]:
+        found = await _pending(lab, "kube-apiserver-client-kubelet", BOOTSTRAPPER)
+        return found if len(found) >= 2 else []
+
+    requests = await eventually(two)
+    keys = set()
+    for item in requests:
+        spec = item["spec"]
+        assert item["metadata"]["name"].startswith("csr-")
+        assert sorted(spec["groups"]) == [
+            "system:authenticated",
+            "system:serviceaccounts",
+            "system:serviceaccounts:openshift-machine-config-operator",
+        ]
+        assert spec["usages"] == ["digital signature", "client auth"]
+        parsed = x509.load_pem_x509_csr(base64.b64decode(spec["request"]))
+        assert parsed.subject.rfc4514_string() == "CN=system:node:worker-0.demo.metal.test,O=system:nodes"
+        assert len(parsed.extensions) == 0
+        public_key = parsed.public_key()
+        assert isinstance(public_key, ec.EllipticCurvePublicKey)
+        assert isinstance(public_key.curve, ec.SECP256R1)
+        keys.add(public_key.public_numbers())
+    assert len(keys) == len(requests)
+    assert await lab.node("worker-0") is None
+
+
+async def test_denied_worker_asks_again_with_another_key(lab: Lab, eventually: Eventually) -> None:
+    lab.clock.speed = 100  # unanswered requests live for 9 seconds now
+    before = {item["metadata"]["name"] for item in await _pending(lab, "kube-apiserver-client-kubelet", BOOTSTRAPPER)}
+
+    async def denied() -> bool:
+        for item in await _pending(lab, "kube-apiserver-client-kubelet", BOOTSTRAPPER):
+            await _decide(lab, item, "Denied")
+            before.add(item["metadata"]["name"])
+        return any("refused (Denied" in line for line in lab.machines["worker-0"].lines)
+
+    async def again() -> list[Object]:
+        return [
+            item for item in await _pending(lab, "kube-apiserver-client-kubelet", BOOTSTRAPPER) if item["metadata"]["name"] not in before
+        ]
+
+    await eventually(denied, what="the kubelet sees that it was denied")
+    await eventually(again, what="a new request after the denial")
+
+
+async def test_worker_joins_with_two_approvals(lab: Lab, eventually: Eventually) -> None:
+    node_user = "system:node:worker-0.demo.metal.test"
+
+    async def registered() -> bool:
+        for item in await _pending(lab, "kube-apiserver-client-kubelet", BOOTSTRAPPER):
+            await _decide(lab, item, "Approved")
+        return await lab.node("worker-0") is not None
+
+    async def asks() -> list[Object]:
+        return await _pending(lab, "kubelet-serving", node_user)
+
+    await eventually(registered, what="node registered")
+    lab.clock.speed = 4000
+    (request, *_) = await eventually(asks, what="serving request")
+    parsed = x509.load_pem_x509_csr(base64.b64decode(request["spec"]["request"]))
+    names = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["worker-0.demo.metal.test"]
+    assert [str(address) for address in names.get_values_for_type(x509.IPAddress)] == [lab.machines["worker-0"].hardware.address]
+    assert request["spec"]["usages"] == ["digital signature", "server auth"]
+
+    async def serves() -> bool:
+        for item in await asks():
+            await _decide(lab, item, "Approved")
+        try:
+            answer = await lab.machines["master-0"].http.request(
+                "GET",
+                "https://worker-0.demo.metal.test:10250/healthz",
+                ca_pem=lab.cluster.control_plane.node_certificate_authorities,
+            )
+        except httpx.ConnectError:
+            return False
+        return answer.text == "ok"
+
+    async def ready() -> bool:
+        node = await lab.node("worker-0")
+        return node is not None and is_ready(node) and "node-role.kubernetes.io/worker" in node["metadata"]["labels"]
+
+    await eventually(serves, what="kubelet serves 10250 with its certificate")
+    await eventually(ready, what="worker is ready and has its role")
+
+
+async def test_stranger_with_the_token_may_ask_and_no_more(lab: Lab) -> None:
+    request, _ = pki.request("system:node:stranger.demo.metal.test", ["system:nodes"])
+    body = {
+        "apiVersion": "certificates.k8s.io/v1",
+        "kind": "CertificateSigningRequest",
+        "metadata": {"generateName": "csr-"},
+        "spec": {
+            "request": base64.b64encode(request).decode(),
+            "signerName": "kubernetes.io/kube-apiserver-client-kubelet",
+            "usages": ["digital signature", "client auth"],
+        },
+    }
+    headers = {"authorization": f"Bearer {lab.assets.token}", "content-type": "application/json"}
+    machine, trusted = lab.machines["worker-0"], lab.assets.certificate("kube-apiserver-lb-signer")
+
+    async def call(method: str, path: str, content: Any = None) -> httpx.Response:
+        url = f"https://api.demo.metal.test:6443{path}"
+        return await machine.http.request(method, url, headers=headers, content=content, ca_pem=trusted)
+
+    filed = await call("POST", CSRS, json.dumps(body).encode())
+    assert filed.status_code == 201
+    assert (await call("GET", NODES)).status_code == 403
+    assert (await call("PUT", f"{CSRS}/{filed.json()['metadata']['name']}/approval", filed.content)).status_code == 403
+    await asyncio.sleep(0.5)
+    left = await lab.cluster.api.get(f"{CSRS}/{filed.json()['metadata']['name']}")
+    assert left is not None
+    assert not left.get("status")
+
+
+async def test_cluster_becomes_available(lab: Lab, eventually: Eventually) -> None:
+    async def available() -> Object | None:
+        version = await lab.cluster.api.get(CLUSTER_VERSION)
+        assert version is not None
+        return version if (condition_of(version, "Available") or {}).get("status") == "True" else None
+
+    version = await eventually(available, within=30)
+    assert (condition_of(version, "Progressing") or {})["status"] == "False"
+    assert (condition_of(version, "Failing") or {})["status"] == "False"
+    assert version["status"]["history"][0]["state"] == "Completed"
+    operators = await lab.cluster.api.items(CLUSTER_OPERATORS)
+    assert len(operators) >= 12
+    for operator in operators:
+        states = {kind: (condition_of(operator, kind) or {})["status"] for kind in ("Available", "Progressing", "Degraded")}
+        assert states == {"Available": "True", "Progressing": "False", "Degraded": "False"}, operator["metadata"]["name"]
+    pools = {pool["metadata"]["name"]: pool["status"] for pool in await lab.cluster.api.items(POOLS)}
+    counts = ("machineCount", "readyMachineCount", "updatedMachineCount", "unavailableMachineCount")
+    assert [pools["master"][count] for count in counts] == [3, 3, 3, 0]
+    assert pools["worker"]["machineCount"] == 1
+
+
+async def test_objects_administrators_look_for(lab: Lab) -> None:
+    api = lab.cluster.api
+    for path in (BOOT_IMAGES, INGRESS_AUTHORITY, CONSOLE_ROUTE, "/apis/config.openshift.io/v1/infrastructures/cluster"):
+        assert await api.get(path) is not None, path
+    infrastructure = await api.get("/apis/config.openshift.io/v1/infrastructures/cluster")
+    assert infrastructure is not None
+    assert infrastructure["status"]["apiServerURL"] == "https://api.demo.metal.test:6443"
+    secret = await api.get("/api/v1/namespaces/openshift-machine-api/secrets/worker-user-data-managed")
+    assert secret is not None
+    pointer = json.loads(base64.b64decode(secret["data"]["userData"]))
+    assert pointer["ignition"]["version"] == "3.5.0"
+    assert pointer["ignition"]["config"]["merge"][0]["source"] == "https://api-int.demo.metal.test:22623/config/worker"
+
+
+async def test_custom_pool_is_served_and_takes_over_its_nodes(lab: Lab, eventually: Eventually) -> None:
+    role = "machineconfiguration.openshift.io/role"
+    pool = {
+        "apiVersion": "machineconfiguration.openshift.io/v1",
+        "kind": "MachineConfigPool",
+        "metadata": {"name": "storage"},
+        "spec": {
+            "machineConfigSelector": {"matchExpressions": [{"key": role, "operator": "In", "values": ["worker", "storage"]}]},
+            "nodeSelector": {"matchLabels": {"node-role.kubernetes.io/storage": ""}},
+        },
+    }
+    await lab.cluster.api.apply(f"{POOLS}/storage", pool)
+    assert (await _config(lab, "GET", "storage")).status_code == 200
+    label = {"metadata": {"labels": {"node-role.kubernetes.io/storage": ""}}}
+    await lab.cluster.api.patch(f"{NODES}/worker-0.demo.metal.test", label)
+
+    async def moved() -> bool:
+        node = await lab.node("worker-0")
+        assert node is not None
+        annotations = node["metadata"]["annotations"]
+        return (
+            annotations["machineconfiguration.openshift.io/currentConfig"].startswith("rendered-storage-")
+            and annotations["machineconfiguration.openshift.io/state"] == "Done"
+        )
+
+    await eventually(moved, what="the node goes over to the new pool")
+
+
+async def test_node_roles_cannot_be_taken_by_a_node(lab: Lab) -> None:
+    folder = lab.machines["worker-0"].directory / "kubelet"
+    certificate = (folder / "kubelet-client-current.crt", folder / "kubelet-client-current.key")
+    body = {"metadata": {"labels": {"node-role.kubernetes.io/master": ""}}}
+    answer = await lab.machines["worker-0"].http.request(
+        "PATCH",
+        f"https://api.demo.metal.test:6443{NODES}/worker-0.demo.metal.test",
+        headers={"content-type": "application/merge-patch+json"},
+        content=json.dumps(body).encode(),
+        ca_pem=lab.assets.certificate("kube-apiserver-lb-signer"),
+        cert=certificate,
+    )
+    assert answer.status_code == 403
+
+
+async def test_rebooted_worker_goes_on_with_its_certificates(lab: Lab, eventually: Eventually) -> None:
+    before = {item["metadata"]["name"] for item in await lab.cluster.api.items(CSRS)}
+    await lab.power_off("worker-0")
+    lines = len(lab.machines["worker-0"].lines)
+    lab.power_on("worker-0", "worker")
+
+    async def back() -> bool:
+        return "kubelet: node is ready" in lab.machines["worker-0"].lines[lines:]
+
+    await eventually(back)
+    assert {item["metadata"]["name"] for item in await lab.cluster.api.items(CSRS)} == before
+
+
+async def test_killed_processes_come_back_with_everything(lab: Lab, eventually: Eventually) -> None:
+    nodes = {node["metadata"]["name"] for node in await lab.cluster.api.items(NODES)}
+    for child in lab.cluster.control_plane.children:
+        assert child.pid is not None
+        os.kill(child.pid, signal.SIGKILL)
+
+    async def again() -> bool:
+        try:
+            return {node["metadata"]["name"] for node in await lab.cluster.api.items(NODES)} == nodes
+        except (APIError, httpx.HTTPError):
+            return False
+
+    await eventually(again, within=40, what="API answers again, with all nodes")
+
+
+async def test_restarted_sandbox_goes_on(lab: Lab, eventually: Eventually) -> None:
+    """All machines and processes end at once; the same state folder brings everything back, settled as it was."""
+    requests = {item["metadata"]["name"] for item in await lab.cluster.api.items(CSRS)}
+    names = list(lab.running)
+    for task in lab.running.values():
+        task.cancel()
+    await asyncio.gather(*lab.running.values(), return_exceptions=True)
+    assert not lab.cluster.control_plane.running
+    lab.clusters = Clusters(lab.state, lab.clock, lab.binaries)
+    for name in names:
+        lab.power_on(name, "master" if name.startswith("master") else "worker")
+
+    async def up() -> bool:
+        if not lab.cluster.control_plane.running:
+            return False
+        nodes = await lab.cluster.api.items(NODES)
+        return len(nodes) == len(names) and all(is_ready(node) for node in nodes)
+
+    await eventually(up, within=40, what="API and nodes are back")
+    assert {item["metadata"]["name"] for item in await lab.cluster.api.items(CSRS)} == requests
+    version = await lab.cluster.api.get(CLUSTER_VERSION)
+    assert version is not None
+    assert (condition_of(version, "Available") or {})["status"] == "True"
+
+
+async def test_cluster_goes_with_its_machines(lab: Lab) -> None:
+    cluster = lab.cluster
+    for name in list(lab.running):
+        await lab.power_off(name)
+    assert not cluster.control_plane.running
+    lab.clusters.sweep()
+    assert list(lab.clusters) == [cluster], "disks of switched off machines keep it"
+    for machine in lab.machines.values():
+        for path in sorted(machine.directory.rglob("*"), reverse=True):
+            (path.rmdir if path.is_dir() else path.unlink)()
+        machine.directory.rmdir()
+    lab.clusters.sweep()
+    assert list(lab.clusters) == []
+    assert not cluster.directory.exists()

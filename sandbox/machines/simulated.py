@@ -10,7 +10,6 @@ that way is written down at each step, so that :meth:`SimulatedMachines.restore`
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import shutil
 from pathlib import Path
@@ -67,8 +66,8 @@ class SimulatedMachines:
         task = self._tasks.pop(device_id, None)
         if task is not None:
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            # Not `await task`: a cancellation of the caller must not be taken for the task's.
+            await asyncio.wait({task})
 
     async def power_on(self, device_id: str, *, hw: Hardware) -> None:
         if device_id not in self._tasks:

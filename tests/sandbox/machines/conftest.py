@@ -14,6 +14,8 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
+import dns.tsigkeyring
+import dns.update
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -161,6 +163,14 @@ class DataCentre:
         self.events.append((body["state"], body["message"]))
         self.changed.set()
         return b""
+
+    def name(self, name: str, *addresses: str) -> None:
+        """Give ``name`` these addresses, by the way every record comes: a signed update."""
+        update = dns.update.UpdateMessage("metal.test", keyring=dns.tsigkeyring.from_text({"k": ("hmac-sha256", "c2VjcmV0")}))
+        update.delete(name + ".")
+        for address in addresses:
+            update.add(name + ".", 60, "A", address)
+        self.zone.answer(update.to_wire(), tcp=True)
 
     def chain(self, script: str) -> None:
         """Let the boot service hand out what Boots does: a report, then the user's own script."""

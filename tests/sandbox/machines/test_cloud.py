@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import os
 from pathlib import Path
@@ -104,6 +105,46 @@ async def test_haproxy_balances_on_the_machines_own_address(centre: DataCentre) 
     assert process not in children()
     await centre.machines.power_on("d0", hw=ubuntu())
     await centre.until(lambda: sum("[haproxy] started" in message for _, message in centre.events) == 2)
+
+
+def haproxy_by_names(port: int, backend: int, name_server: int) -> str:
+    """Membership by DNS, as the load_balancer role's configuration has it, only quicker."""
+    return f"""
+resolvers cluster
+  nameserver dns 127.0.0.1:{name_server}
+  accepted_payload_size 8192
+  timeout resolve 100ms
+  timeout retry 100ms
+  hold valid 100ms
+  hold nx 100ms
+  hold obsolete 100ms
+defaults
+  mode http
+  timeout connect 1s
+  timeout client 5s
+  timeout server 5s
+frontend in
+  bind "${{LB_ADDRESS}}:{port}"
+  default_backend out
+backend out
+  default-server check inter 100ms fall 1 rise 1
+  server-template api- 4 api-members.demo.metal.test:{backend} resolvers cluster resolve-prefer ipv4 init-addr none
+"""
+
+
+@pytest.mark.debian("haproxy")
+async def test_haproxy_follows_names(centre: DataCentre) -> None:
+    port = free_port()
+    centre.web.answers["/hello"] = b"from behind"
+    config = haproxy_by_names(port, centre.web.port, centre.dns.port)
+    centre.userdata(cloud_config(packages=["haproxy"], write_files=[{"path": "/etc/haproxy/haproxy.cfg", "content": config}]))
+    await centre.machines.install(ubuntu())
+    await centre.until(lambda: any("[haproxy] started" in message for _, message in centre.events))
+    async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(retries=8)) as client, asyncio.timeout(10):
+        for addresses, status in ((("127.0.0.1", "127.64.9.77"), 200), ((), 503), (("127.0.0.1",), 200)):
+            centre.name("api-members.demo.metal.test", *addresses)
+            while (await client.get(f"http://127.64.9.1:{port}/hello")).status_code != status:  # noqa: ASYNC110 - haproxy tells nobody
+                await asyncio.sleep(0.05)
 
 
 @pytest.mark.debian("haproxy")

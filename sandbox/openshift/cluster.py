@@ -14,7 +14,7 @@ import contextlib
 import json
 import logging
 import shutil
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -43,6 +43,7 @@ BOOTKUBE_DONE: Final = "bootkube-done"
 
 _INTERNAL_NETWORK: Final = "127.127"
 _INTERNAL_ADDRESSES: Final = 250 * 250
+_SWEEPS: Final = 20
 
 
 @dataclass
@@ -69,6 +70,8 @@ class Cluster:
         self.control_plane = ControlPlane(directory / "control-plane", binaries, address, assets)
         self.members: dict[str, Member] = {}
         self.on: set[str] = set()
+        self.on_idle: Callable[[], None] = lambda: None
+        """Called when the last machine that was on is off."""
         self._mirror_url = mirror_url
         self._reached: set[str] = set()
         self._operators: asyncio.Task[None] | None = None
@@ -86,7 +89,7 @@ class Cluster:
     # --- which machines are on ----------------------------------------------------------------------------------------
 
     @contextlib.asynccontextmanager
-    async def member(self, device_id: str, role: Role, directory: Path) -> Any:
+    async def member(self, device_id: str, role: Role, directory: Path) -> AsyncIterator[None]:
         """Count a machine as on while inside; the first one starts the processes, the last one ends them."""
         await self._join(device_id, role, directory)
         try:
@@ -113,6 +116,7 @@ class Cluster:
             if not self.on:
                 _logger.info("no machine of cluster %s is on: its API ends", self.assets.domain)
                 await self._stop()
+                self.on_idle()
 
     async def close(self) -> None:
         """End the processes, whoever is on."""
@@ -338,6 +342,7 @@ class Clusters:
         self._binaries = binaries
         self._mirror_url = mirror_url
         self._clusters: dict[str, Cluster] = {}
+        self._sweeper: asyncio.Task[None] | None = None
         self._load()
 
     def __iter__(self) -> Iterator[Cluster]:
@@ -363,6 +368,9 @@ class Clusters:
 
     async def close(self) -> None:
         """End all processes; everything goes on at the next start."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            await asyncio.gather(self._sweeper, return_exceptions=True)
         await asyncio.gather(*(cluster.close() for cluster in self._clusters.values()))
 
     def sweep(self) -> None:
@@ -373,8 +381,22 @@ class Clusters:
                 del self._clusters[cluster.id]
                 shutil.rmtree(cluster.directory)
 
+    def _sweep_soon(self) -> None:
+        if self._sweeper is None or self._sweeper.done():
+            self._sweeper = asyncio.create_task(self._sweep_for_a_while(), name="sweep clusters")
+
+    async def _sweep_for_a_while(self) -> None:
+        """Look for machines that are going away now: their disks are wiped a moment after their power is cut."""
+        for _ in range(_SWEEPS):
+            await asyncio.sleep(1.0)
+            try:
+                self.sweep()
+            except OSError:
+                _logger.exception("the data of a removed cluster cannot be deleted; tried again at the next start")
+
     def _add(self, directory: Path, assets: Assets, address: str) -> Cluster:
         cluster = Cluster(directory, assets, address=address, clock=self._clock, binaries=self._binaries, mirror_url=self._mirror_url)
+        cluster.on_idle = self._sweep_soon
         self._clusters[assets.cluster_id] = cluster
         return cluster
 

@@ -68,6 +68,10 @@ class _DeniedError(Exception):
     """The request will never be answered with a certificate."""
 
 
+class _ExpiredError(Exception):
+    """The client certificate ended before there was another: the kubelet ends, and systemd starts it again."""
+
+
 class _UnansweredError(Exception):
     """Nobody decided in time, or the request is gone."""
 
@@ -149,18 +153,21 @@ class Kubelet:
 
     async def run(self) -> None:
         """Work until cancelled."""
-        try:
-            await self._until_client_certificate()
-            await self._persist("register node", self._register)
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._become_ready())
-                group.create_task(self._keep_lease())
-                group.create_task(self._keep_status())
-                group.create_task(self._keep_client_certificate())
-                group.create_task(self._keep_serving_certificate())
-        finally:
-            if self._listener is not None:
-                await self._listener.close()
+        while True:
+            try:
+                await self._until_client_certificate()
+                await self._persist("register node", self._register)
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(self._become_ready())
+                    group.create_task(self._keep_lease())
+                    group.create_task(self._keep_status())
+                    group.create_task(self._keep_client_certificate())
+                    group.create_task(self._keep_serving_certificate())
+            except* _ExpiredError:
+                self._say("kubelet: the client certificate has ended, starting over")
+            finally:
+                if self._listener is not None:
+                    await self._listener.close()
 
     # --- certificates --------------------------------------------------------------------------------------------------
 
@@ -179,7 +186,11 @@ class Kubelet:
                 raise RuntimeError(f"the client certificate of {self.node} is gone from its disk")
             await _until_renewal(pair)
             # Approved by the cluster itself: nodes may renew their own.
-            (await self._certificate(CLIENT_SIGNER, "client auth", lambda: ())).write(self._client_base)
+            try:
+                async with asyncio.timeout(max(pair.remaining.total_seconds(), 0.0)):
+                    (await self._certificate(CLIENT_SIGNER, "client auth", lambda: ())).write(self._client_base)
+            except TimeoutError:
+                raise _ExpiredError(self.node) from None
 
     async def _keep_serving_certificate(self) -> None:
         pair = KeyPair.read(self._serving_base)

@@ -302,6 +302,7 @@ class Operators:
         pools = await self._cluster.api.items(resources.POOLS)
         await self._set_roles(pools, schedulable=schedulable)
         await self._move_pools(pools, schedulable=schedulable)
+        await self._authorities()
         facts = await self._facts()
         waiting = [name for name in [await self._operate(operator, facts) for operator in _CATALOGUE] if name]
         await self._etcd(facts)
@@ -461,6 +462,15 @@ class Operators:
         base = {"apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator", "metadata": {"name": operator.name}}
         await self._write_status(path, base, status)
         return "" if progress.settled else operator.name
+
+    async def _authorities(self) -> None:
+        """Publish who signs node certificates; a new signer is added before the old one ends."""
+        path, bundle = resources.NODE_AUTHORITIES, self._cluster.control_plane.node_certificate_authorities.decode()
+        if self._state.written.get(path) != bundle:
+            await self._cluster.api.apply(
+                path, resources.config_map("openshift-config-managed", "csr-controller-ca", {"ca-bundle.crt": bundle})
+            )
+            self._state.written[path] = bundle
 
     async def _etcd(self, facts: Facts) -> None:
         if facts.bootstrap_complete and not _control_plane(facts):

@@ -320,10 +320,8 @@ async def test_custom_pool_is_served_and_takes_over_its_nodes(lab: Lab, eventual
         node = await lab.node("worker-0")
         assert node is not None
         annotations = node["metadata"]["annotations"]
-        return (
-            annotations["machineconfiguration.openshift.io/currentConfig"].startswith("rendered-storage-")
-            and annotations["machineconfiguration.openshift.io/state"] == "Done"
-        )
+        current, state = (annotations[f"machineconfiguration.openshift.io/{name}"] for name in ("currentConfig", "state"))
+        return str(current).startswith("rendered-storage-") and bool(state == "Done")
 
     await eventually(moved, what="the node goes over to the new pool")
 

@@ -28,6 +28,7 @@ import dns.update
 import httpx
 import pytest
 
+from sandbox.__main__ import main
 from sandbox.running import REPOSITORY, RunningSandbox
 from sandbox.serve import StartError, parse_listen
 
@@ -230,37 +231,40 @@ def test_a_taken_port_is_named(sandbox: RunningSandbox, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], ["serve", "--speed", "0"], ["serve", "--speed", "fast"], ["serve", "--seed", "x"], ["sing"]])
-def test_wrong_arguments(arguments: list[str]) -> None:
-    ended = start(*arguments)
-    assert ended.returncode == 2
-    assert "usage: python -m sandbox" in ended.stderr
+def test_wrong_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "usage: python -m sandbox" in capsys.readouterr().err
 
 
-def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
-    ended = start("serve", "--state", str(tmp_path / "file"))
-    assert (ended.returncode, ended.stderr) == (1, f"sandbox: --state {tmp_path / 'file'}: File exists\n")
+    assert main(["serve", "--state", str(tmp_path / "file")]) == 1
+    assert capsys.readouterr().err == f"sandbox: --state {tmp_path / 'file'}: File exists\n"
 
 
-def test_a_damaged_identity_is_told(tmp_path: Path) -> None:
+def test_a_damaged_identity_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "sandbox.json").write_text("{")
-    ended = start("serve", "--state", str(tmp_path))
-    assert ended.returncode == 1
-    assert "sandbox.json is damaged" in ended.stderr
+    assert main(["serve", "--state", str(tmp_path)]) == 1
+    assert "sandbox.json is damaged" in capsys.readouterr().err
 
 
-def test_missing_programs_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_programs_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("SANDBOX_CONTROLPLANE_BIN", str(tmp_path))
     for command in (["build"], ["serve", "--state", str(tmp_path / "state"), "--listen", "127.0.0.1:0"]):
-        ended = start(*command)
-        assert ended.returncode == 1
-        assert ended.stderr == f"sandbox: {tmp_path} has no executable etcd, kube-apiserver, kube-controller-manager\n"
+        assert main(command) == 1
+        assert capsys.readouterr().err == f"sandbox: {tmp_path} has no executable etcd, kube-apiserver, kube-controller-manager\n"
 
 
-def test_help_tells_all() -> None:
-    assert {"serve", "build", "demo"} <= set(re.findall(r"^    (\w+)", start("--help").stdout, re.MULTILINE))
-    assert all(option in start("serve", "--help").stdout for option in ("--state", "--listen", "--speed", "--seed"))
-    assert start("build").stdout.strip() == os.environ["SANDBOX_CONTROLPLANE_BIN"]
+def test_help_tells_all(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, words in ((["--help"], ("serve", "build", "demo")), (["serve", "--help"], ("--state", "--listen", "--speed", "--seed"))):
+        with pytest.raises(SystemExit):
+            main(arguments)
+        text = capsys.readouterr().out
+        assert all(word in text for word in words)
+    assert main(["build"]) == 0
+    assert capsys.readouterr().out.strip() == os.environ["SANDBOX_CONTROLPLANE_BIN"]
 
 
 @pytest.mark.parametrize(

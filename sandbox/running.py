@@ -136,7 +136,7 @@ class RunningSandbox:
     def journal(self) -> list[dict[str, Any]]:
         """Every request since the start or the last ``forget``: ``time``, ``method``, ``path``, ``status``, ``who``."""
         answer = self.call("GET", "journal")
-        requests: list[dict[str, Any]] = answer["requests"] if isinstance(answer, dict) else answer
+        requests: list[dict[str, Any]] = answer["journal"]
         return requests
 
     def forget(self) -> None:

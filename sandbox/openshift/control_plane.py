@@ -48,6 +48,9 @@ _CONTROLLERS: Final = (
     "taint-eviction-controller",
     "pod-garbage-collector-controller",
     "disruption-controller",
+    "deployment-controller",
+    "replicaset-controller",
+    "garbage-collector-controller",
     "namespace-controller",
     "serviceaccount-controller",
 )

@@ -32,6 +32,7 @@ from sandbox.openshift.resources import (
     labels_of,
     selects,
 )
+from sandbox.openshift.workloads import Workloads
 
 if TYPE_CHECKING:
     from sandbox.openshift.cluster import Cluster
@@ -235,6 +236,7 @@ class Operators:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._follow_nodes())
                 group.create_task(self._rounds())
+                group.create_task(Workloads(self._cluster, lambda: self._state.nodes).run())
         finally:
             for task in self._timers.values():
                 task.cancel()

@@ -326,6 +326,52 @@ async def test_custom_pool_is_served_and_takes_over_its_nodes(lab: Lab, eventual
     await eventually(moved, what="the node goes over to the new pool")
 
 
+async def test_pods_leave_a_cordoned_node_when_their_budget_lets_them(lab: Lab, eventually: Eventually) -> None:
+    api, labels = lab.cluster.api, {"app": "web"}
+    namespace = "/api/v1/namespaces/default"
+    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": "web"}], "terminationGracePeriodSeconds": 1}}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": pod},
+    }
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": labels}},
+    }
+    await api.apply("/apis/apps/v1/namespaces/default/deployments/web", deployment)
+    await api.apply("/apis/policy/v1/namespaces/default/poddisruptionbudgets/web", budget)
+
+    async def running() -> Object | None:
+        pods = [item for item in await api.items(f"{namespace}/pods") if item["status"]["phase"] == "Running"]
+        current = await api.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/web")
+        healthy = ((current or {}).get("status") or {}).get("currentHealthy") == 1
+        return pods[0] if len(pods) == 1 and healthy else None
+
+    first = await eventually(running)
+    assert first["spec"]["nodeName"] == "worker-0.demo.metal.test"
+    await api.patch(f"{NODES}/worker-0.demo.metal.test", {"spec": {"unschedulable": True}})
+    name = first["metadata"]["name"]
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": "default"}}
+    with pytest.raises(APIError, match="disruption budget") as refused:
+        await api.create(f"{namespace}/pods/{name}/eviction", eviction)
+    assert refused.value.status == 429
+    await api.delete("/apis/policy/v1/namespaces/default/poddisruptionbudgets/web")
+    await api.create(f"{namespace}/pods/{name}/eviction", eviction)
+
+    async def gone() -> bool:
+        return await api.get(f"{namespace}/pods/{name}") is None
+
+    await eventually(gone)
+    left = await api.items(f"{namespace}/pods")
+    assert [item["spec"].get("nodeName") for item in left] == [None], "nowhere else to go"
+    await api.delete("/apis/apps/v1/namespaces/default/deployments/web")
+    await api.patch(f"{NODES}/worker-0.demo.metal.test", {"spec": {"unschedulable": None}})
+
+
 async def test_node_roles_cannot_be_taken_by_a_node(lab: Lab) -> None:
     folder = lab.machines["worker-0"].directory / "kubelet"
     certificate = (folder / "kubelet-client-current.crt", folder / "kubelet-client-current.key")

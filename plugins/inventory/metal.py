@@ -207,9 +207,9 @@ try:
     # Since ansible-core 2.19 only what is marked as trusted is a template, and nothing here is marked.
     from ansible.template import trust_as_template as _newer  # noqa: F401 - only asked whether it is there
 
-    _wrap: Any = None
+    TRUST_IS_MARKED = True
 except ImportError:
-    from ansible.utils.unsafe_proxy import wrap_var as _wrap
+    TRUST_IS_MARKED = False
 
 Facts = dict[str, Any]
 
@@ -225,7 +225,11 @@ RESERVED_NAMES = frozenset({"localhost", "127.0.0.1", "::1", "all", "ungrouped"}
 
 def unsafe(value: Any) -> Any:
     """Somebody else's text, which must never be evaluated."""
-    return value if _wrap is None else _wrap(value)
+    if TRUST_IS_MARKED:
+        return value
+    from ansible.utils.unsafe_proxy import wrap_var  # noqa: PLC0415 - older ansible-core only; newer ones are about to drop it
+
+    return wrap_var(value)
 
 
 def facts_of(device: Mapping[str, Any]) -> Facts:
@@ -272,7 +276,7 @@ def named(devices: Iterable[Facts], choices: list[str], warn: Any) -> Iterator[t
     taken: set[str] = set()
 
     def rank(facts: Facts) -> tuple[bool, str, str]:
-        return (facts["state"] in LEAVING, str(facts["created_at"] or "~"), str(facts["id"]))
+        return (str(facts["state"]) in LEAVING, str(facts["created_at"] or "~"), str(facts["id"]))
 
     for facts in sorted(devices, key=rank):
         name = preferred(facts, choices)

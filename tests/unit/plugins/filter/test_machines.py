@@ -1,0 +1,138 @@
+"""The machines that hosts stand for: names, roles, pools, and problems told with host and variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleError, AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.filter.machines import FilterModule
+
+machines = FilterModule().filters()["machines"]
+
+GROUPS = {
+    "all": ["bootstrap", "master-0", "worker-0", "worker-1", "infra-0"],
+    "openshift": ["bootstrap", "master-0", "worker-0", "worker-1", "infra-0"],
+    "bootstrap": ["bootstrap"],
+    "control_plane": ["master-0"],
+    "workers": ["worker-0", "worker-1", "infra-0"],
+    "worker": ["worker-0", "worker-1"],
+    "infra": ["infra-0"],
+    "metal_role_worker": ["worker-0"],
+}
+
+
+class Variables(Mapping[str, Any]):
+    """Variables of a host, one of which cannot be evaluated."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self._values = values
+
+    def __getitem__(self, name: str) -> Any:
+        if self._values[name] is AnsibleError:
+            raise AnsibleError("'nowhere' is undefined")
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def hostvars(**changes: dict[str, Any]) -> dict[str, Variables]:
+    found = {}
+    for name in {*GROUPS["all"], *changes}:
+        usual = {
+            "openshift_cluster_name": "demo",
+            "openshift_base_domain": "metal.test",
+            "metal_plan": "c3.small.x86",
+            "metal_metro": "da",
+            "groups": GROUPS,
+            "group_names": [group for group, hosts in GROUPS.items() if name in hosts and group != "all"],
+        }
+        found[name] = Variables({**usual, **changes.get(name, {})})
+    return found
+
+
+def test_roles_pools_and_names() -> None:
+    found = machines(GROUPS["all"], hostvars())
+    assert [(machine["hostname"], machine["role"], machine["pool"]) for machine in found] == [
+        ("bootstrap.demo.metal.test", "bootstrap", None),
+        ("master-0.demo.metal.test", "control-plane", None),
+        ("worker-0.demo.metal.test", "worker", "worker"),
+        ("worker-1.demo.metal.test", "worker", "worker"),
+        ("infra-0.demo.metal.test", "worker", "infra"),
+    ]
+    assert found[2] == {
+        "hostname": "worker-0.demo.metal.test",
+        "inventory_hostname": "worker-0",
+        "role": "worker",
+        "pool": "worker",
+        "plan": "c3.small.x86",
+        "metro": "da",
+        "tags": [],
+        "labels": {},
+        "taints": [],
+    }
+    assert found[4]["tags"] == ["openshift-pool=infra"]
+
+
+def test_what_a_host_says() -> None:
+    said = {
+        "metal_tags": ["a"],
+        "metal_operating_system": "ubuntu_24_04",
+        "metal_hardware_reservation_id": "next-available",
+        "openshift_role": "worker",
+        "openshift_pool": "gpu",
+        "openshift_node_labels": {"a/b": None},
+        "openshift_node_taints": [{"key": "a", "effect": "NoSchedule"}],
+    }
+    (found,) = machines(["worker-0"], hostvars(**{"worker-0": said}))
+    assert found["tags"] == ["a", "openshift-pool=gpu"]
+    assert (found["operating_system"], found["hardware_reservation_id"]) == ("ubuntu_24_04", "next-available")
+    assert (found["labels"], found["taints"]) == ({"a/b": ""}, said["openshift_node_taints"])
+
+
+def test_hosts_may_be_named_in_full_and_in_any_case() -> None:
+    (found,) = machines(["Worker-9.Demo.metal.test"], hostvars(**{"Worker-9.Demo.metal.test": {}}))
+    assert found["hostname"] == "worker-9.demo.metal.test"
+
+
+@pytest.mark.parametrize(
+    ("host", "variables", "words"),
+    [
+        ("worker-0", {"openshift_cluster_name": None}, ["host worker-0", "openshift_cluster_name is not set"]),
+        ("worker-0", {"metal_plan": 7}, ["host worker-0", "metal_plan"]),
+        ("worker-0", {"metal_plan": AnsibleError}, ["host worker-0", "metal_plan", "undefined"]),
+        ("worker-0", {"metal_tags": "a,b"}, ["host worker-0", "metal_tags"]),
+        ("worker-0", {"openshift_node_labels": {"a": True}}, ["openshift_node_labels", "quotes"]),
+        ("worker-0", {"openshift_node_taints": [{"key": "a"}]}, ["openshift_node_taints", "effect"]),
+        ("worker-0", {"openshift_role": "master"}, ["openshift_role", "control-plane"]),
+        ("worker-0", {"group_names": ["workers", "bootstrap"]}, ["several of the groups"]),
+        (
+            "infra-0",
+            {"group_names": ["workers", "infra", "other"], "groups": {**GROUPS, "other": ["infra-0"]}},
+            ["several pools", "openshift_pool"],
+        ),
+    ],
+)
+def test_problems_name_host_and_variable(host: str, variables: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(AnsibleFilterError) as problem:
+        machines([host], hostvars(**{host: variables}))
+    for word in words:
+        assert word in str(problem.value)
+    assert len(machines([host], hostvars(**{host: variables}), strict=False)) == 1
+
+
+def test_several_problems_are_told_together() -> None:
+    with pytest.raises(AnsibleFilterError, match=r"3 problems.*Worker-0 and worker-0|3 problems.*worker-0 and Worker-0"):
+        machines(["worker-0", "Worker-0", "nobody", "master-0"], hostvars(**{"Worker-0": {}, "master-0": {"metal_tags": 1}}))
+
+
+@pytest.mark.parametrize("arguments", [("worker-0", {}), (None, {}), (["worker-0"], None)])
+def test_wrong_arguments(arguments: tuple[Any, Any]) -> None:
+    with pytest.raises(AnsibleFilterError, match="machines"):
+        machines(*arguments)

@@ -1,0 +1,125 @@
+"""The inventory's pure parts: names, addresses, filters; odd devices spoil only themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.inventory.metal import (
+    InventoryModule,
+    facts_of,
+    fits,
+    group_name,
+    named,
+    preferred,
+    query_of,
+)
+
+SECRETS = {"userdata": "planted-1", "customdata": {"a": "planted-2"}, "root_password": "planted-3", "ssh_keys": [{"key": "planted-4"}]}
+
+
+def device(number: int = 1, **changes: Any) -> dict[str, Any]:
+    return {
+        "id": f"{number:08x}-0000-4000-8000-000000000000",
+        "hostname": "worker-0.demo.metal.test",
+        "state": "active",
+        "created_at": f"2026-03-01T12:00:{number:02d}Z",
+        "plan": {"slug": "c3.small.x86"},
+        "metro": {"code": "da"},
+        "tags": ["openshift-cluster=demo.metal.test", "openshift-role=worker", "rack=7"],
+        "ip_addresses": [
+            {"address": "198.51.100.9", "address_family": 4, "public": True, "management": False},
+            {"address": "192.0.2.1", "address_family": 4, "public": True, "management": True},
+            {"address": "10.0.0.1", "address_family": 4, "public": False, "management": True},
+            {"address": "2001:db8::1", "address_family": 6, "public": True, "management": True},
+        ],
+        **SECRETS,
+        **changes,
+    }
+
+
+ODD: list[dict[str, Any]] = [
+    {},
+    {"id": None, "hostname": None, "tags": None, "ip_addresses": None, "plan": None, "metro": None, "network_ports": None},
+    {"id": 7, "hostname": 8, "tags": "a", "ip_addresses": {"a": 1}, "plan": "x", "metro": [], "network_ports": [None, 3, {}]},
+    {"tags": [None, 1, {}], "ip_addresses": [None, {"address": 1}, {}, {"address": "x"}], "created_at": 5, "state": []},
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=str)
+def test_odd_devices_have_facts_and_spoil_only_themselves(odd: dict[str, Any]) -> None:
+    told: list[str] = []
+    found = dict(named([facts_of(odd), facts_of(device())], ["hostname"], told.append))
+    assert list(found) == ["worker-0.demo.metal.test"]
+    assert len(told) == 1
+    assert fits(facts_of(odd), {}) in (True, False)
+
+
+def test_no_secret_is_a_fact() -> None:
+    assert "planted" not in str(facts_of(device()))
+
+
+@pytest.mark.parametrize(
+    ("choices", "name"),
+    [
+        (["hostname"], "worker-0.demo.metal.test"),
+        (["short_hostname"], "worker-0"),
+        (["short_id"], "00000001"),
+        (["tag:rack"], "7"),
+        (["tag:none", "public_ipv4"], "192.0.2.1"),
+        (["elastic_ipv4"], "198.51.100.9"),
+        (["private_ipv4"], "10.0.0.1"),
+        (["public_ipv6"], "2001:db8::1"),
+        (["tag:none"], None),
+    ],
+)
+def test_preferences(choices: list[str], name: str | None) -> None:
+    assert preferred(facts_of(device()), choices) == name
+
+
+def test_devices_of_one_name_are_all_kept_and_told_apart() -> None:
+    told: list[str] = []
+    devices = [device(3), device(2, state="deprovisioning"), device(1, created_at="2026-03-01T13:00:00Z")]
+    found = {name: facts["id"][:8] for name, facts in named(map(facts_of, devices), ["hostname"], told.append)}
+    # The oldest that is not about to go has the name, whatever the order in which they are listed.
+    name = "worker-0.demo.metal.test"
+    assert found == {name: "00000003", f"{name}-00000001": "00000001", f"{name}-00000002": "00000002"}
+    assert len(told) == 2
+    assert found == {name: facts["id"][:8] for name, facts in named(map(facts_of, reversed(devices)), ["hostname"], told.append)}
+
+
+def test_a_device_cannot_become_the_controller() -> None:
+    told: list[str] = []
+    assert [name for name, _facts in named([facts_of(device(hostname="LocalHost"))], ["hostname"], told.append)] == ["LocalHost-00000001"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "query", "fitting"),
+    [
+        ({}, {}, True),
+        ({"tag": ["rack=7", "openshift-role=worker"]}, {"tag": "rack=7"}, True),
+        ({"tag": ["rack=7", "no"]}, {"tag": "rack=7"}, False),
+        ({"metro": ["da"]}, {"metro": "da"}, True),
+        ({"metro": ["da", "sv"]}, {}, True),
+        ({"metro": ["sv"]}, {"metro": "sv"}, False),
+        ({"state": ["inactive"], "plan": ["c3.small.x86"]}, {"state": "inactive", "plan": "c3.small.x86"}, False),
+        ({"hostname": "WORKER"}, {"hostname": "WORKER"}, True),
+        ({"hostname": "master"}, {"hostname": "master"}, False),
+        ({"search": "x", "type": "reserved", "categories": ["a", "b"]}, {"search": "x", "type": "reserved", "categories": "a,b"}, True),
+    ],
+)
+def test_filters(filters: dict[str, Any], query: dict[str, str], fitting: bool) -> None:
+    assert query_of(filters) == query
+    assert fits(facts_of(device()), filters) is fitting
+
+
+def test_group_names_are_valid() -> None:
+    assert group_name("metal", "tag", "a b={{ x }}/ü") == "metal_tag_a_b____x_____"
+
+
+def test_files(tmp_path: Any) -> None:
+    plugin = InventoryModule()
+    for name, taken in (("02.metal.yml", True), ("x.metal.yaml", True), ("metal.yml", False), ("x.metal.json", False)):
+        (tmp_path / name).write_text("plugin: x\n", encoding="utf-8")
+        assert plugin.verify_file(str(tmp_path / name)) is taken

@@ -47,6 +47,8 @@ BASE_DOMAIN = "metal.test"
 DEFAULT_ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 8800
 MACHINES = ipaddress.ip_network("127.64.0.0/10")
+# Each sandbox that runs on this computer has one of these for its machines; the last is the clusters' own, see sandbox.openshift.
+MACHINE_NETWORKS = tuple(MACHINES.subnets(new_prefix=16))[:-1]
 MIRROR_PATH = "/pub/"
 KEY_NAME = "sandbox"
 SECOND_LISTENERS = ("boot", "metadata", "dns")
@@ -97,7 +99,7 @@ def serve(options: Options) -> int:
 
 
 class Identity:
-    """What a sandbox keeps over restarts: its address, ports and DNS key."""
+    """What a sandbox keeps over restarts: its address, ports, machines' network and DNS key."""
 
     def __init__(self, state: Path, address: str | None, port: int | None) -> None:
         self._path = state / "sandbox.json"
@@ -108,6 +110,7 @@ class Identity:
             except ValueError:
                 raise StartError(f"{self._path} is damaged: remove it, or the whole folder to begin anew") from None
         self.address: str = address or kept.get("address") or DEFAULT_ADDRESS
+        self.machine_network, self._claim = _claim_network(kept.get("machine_network"))
         self.dns_secret: str = kept.get("dns_secret") or base64.b64encode(secrets.token_bytes(32)).decode("ascii")
         ports: dict[str, int] = kept.get("ports") or {}
         wanted = ports.get("main", DEFAULT_PORT) if port is None else port
@@ -139,7 +142,13 @@ class Identity:
     def _save(self) -> None:
         fresh = self._path.with_suffix(".new")
         fresh.touch(mode=0o600)
-        fresh.write_text(json.dumps({"address": self.address, "ports": self.ports, "dns_secret": self.dns_secret}), encoding="utf-8")
+        kept = {
+            "address": self.address,
+            "ports": self.ports,
+            "machine_network": self.machine_network,
+            "dns_secret": self.dns_secret,
+        }
+        fresh.write_text(json.dumps(kept), encoding="utf-8")
         fresh.replace(self._path)
 
 
@@ -172,7 +181,13 @@ class Sandbox:
         )
         self._ends("machines", machines.close)
         world = MetalWorld(
-            state, clock, machines, boot_url=identity.url("boot"), metadata_url=identity.url("metadata"), seed=self._options.seed
+            state,
+            clock,
+            machines,
+            boot_url=identity.url("boot"),
+            metadata_url=identity.url("metadata"),
+            seed=self._options.seed,
+            public_network=identity.machine_network,
         )
         self._ends("Metal API", world.close)
         self.world = world
@@ -299,6 +314,29 @@ def _binaries() -> Binaries:
         return ensure_binaries(Console(stderr=True))
     except BinariesError as error:
         raise StartError(str(error)) from None
+
+
+def _claim_network(kept: str | None) -> tuple[str, socket.socket]:
+    """``kept``, or the first of the machines' networks that no running sandbox has; it is ours for as long as the socket is open.
+
+    Two sandboxes on one computer must not give the same address to two machines that both want port 6443. A name in the
+    kernel's abstract namespace goes with its process, however that ends. Raises :class:`StartError`.
+    """
+    for network in MACHINE_NETWORKS:
+        if kept not in (None, str(network)):
+            continue
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            claim.bind(f"\0equinix_metal.openshift/sandbox/{network}")
+        except OSError:
+            claim.close()
+            continue
+        return str(network), claim
+    if kept is not None:
+        raise StartError(
+            f"another sandbox uses {kept}, which this one's machines had: end that one first, or start anew with another --state"
+        )
+    raise StartError(f"all {len(MACHINE_NETWORKS)} networks of {MACHINES} are taken by running sandboxes")
 
 
 def _probe(address: str, port: int) -> int:

@@ -20,7 +20,8 @@ import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sandbox.metal.addressing import Exhausted, Network, Pool
+from sandbox.metal.addressing import ExhaustedError, Network, Pool
+from sandbox.metal.addressing import network as parsed
 from sandbox.metal.records import Assignment, Device, Reservation
 
 if TYPE_CHECKING:
@@ -60,36 +61,31 @@ class AddressSpace:
         self._roomy: dict[tuple[str, str | None, str], dict[str, None]] = {}
         for reservation in world.store.reservations:
             if reservation.network:
-                self._blocks[reservation.type].mark(ipaddress.ip_network(reservation.network))
-                self._open(reservation)
+                self._blocks[reservation.type].mark(parsed(reservation.network))
+                self.open(reservation)
         for device in world.store.devices:
             if device.machine_network:
-                self._devices.mark(ipaddress.ip_network(device.machine_network))
+                self._devices.mark(parsed(device.machine_network))
         for assignment in world.store.assignments:
             if assignment.reservation_id:
-                self.occupy(assignment.reservation_id, ipaddress.ip_network(assignment.network))
+                self.occupy(assignment.reservation_id, parsed(assignment.network))
 
     # Blocks of projects
 
     def reserve(self, type_: str, prefix: int) -> str:
-        """A new block. Raises :class:`Exhausted`."""
+        """A new block. Raises :class:`ExhaustedError`."""
         return str(self._blocks[type_].take(prefix))
 
-    def opened(self, reservation: Reservation) -> Reservation:
+    def open(self, reservation: Reservation) -> None:
         """``reservation`` has its block now: addresses can be taken out of it."""
-        self._open(reservation)
-        return reservation
-
-    def _open(self, reservation: Reservation) -> None:
-        assert reservation.network is not None
         units = {"private_ipv4": 31, "public_ipv6": 127}
-        self._inside[reservation.id] = Pool(reservation.network, units.get(reservation.type, 32))
+        self._inside[reservation.id] = Pool(str(reservation.network), units.get(reservation.type, 32))
         self._roomy.setdefault(self._kind(reservation), {})[reservation.id] = None
 
     def close(self, reservation: Reservation) -> None:
         """The block is given back."""
         if reservation.network:
-            self._blocks[reservation.type].release(ipaddress.ip_network(reservation.network))
+            self._blocks[reservation.type].release(parsed(reservation.network))
             self._inside.pop(reservation.id, None)
             self._roomy.get(self._kind(reservation), {}).pop(reservation.id, None)
 
@@ -108,7 +104,7 @@ class AddressSpace:
     def free(self, assignment: Assignment) -> None:
         """The addresses of a management or elastic assignment go back to their block."""
         if assignment.reservation_id and assignment.reservation_id in self._inside:
-            self._inside[assignment.reservation_id].release(ipaddress.ip_network(assignment.network))
+            self._inside[assignment.reservation_id].release(parsed(assignment.network))
             self._weigh(assignment.reservation_id)
 
     def take_inside(self, reservation_id: str, prefix: int) -> Network:
@@ -132,10 +128,11 @@ class AddressSpace:
 
     # Devices
 
-    def equip(self, device: Device) -> Device:
-        """Give ``device`` the addresses it was ordered with (or the default ones) and return its next version; to be called in a transaction."""
+    def equip(self, device: Device, wanted_addresses: tuple[dict[str, Any], ...] | None = None) -> Device:
+        """Give ``device`` addresses, by default those it was ordered with, and return its next version; to be called in a transaction."""
         bond = next(each for each in self._world.store.ports.by("device", device.id) if each.is_bond)
-        for wanted in sorted(device.wanted_addresses, key=lambda each: (not each["public"], each["address_family"])):
+        asked = device.wanted_addresses if wanted_addresses is None else wanted_addresses
+        for wanted in sorted(asked, key=lambda each: (not each["public"], each["address_family"])):
             device = self._allot(device, wanted, bond.id)
         if device.machine_address is None:
             device = self._machine_block(device, 31)
@@ -148,7 +145,7 @@ class AddressSpace:
             # After layer 2 a device has its old block still: a pretended machine cannot change its address while it runs (ours).
             if device.machine_network is None:
                 device = self._machine_block(device, prefix)
-            network: Network = ipaddress.ip_network(str(device.machine_network))
+            network: Network = parsed(str(device.machine_network))
             reservation_id = None
         else:
             type_ = ("public_ipv4" if family == 4 else "public_ipv6") if public else "private_ipv4"
@@ -181,10 +178,10 @@ class AddressSpace:
         for reservation_id in chosen or list(self._roomy.get((device.project_id, device.metro, type_), ())):
             try:
                 return reservation_id, self.take_inside(reservation_id, prefix)
-            except Exhausted:
+            except ExhaustedError:
                 continue
         if chosen:
-            raise Exhausted(f"no /{prefix} left in the reservations given")
+            raise ExhaustedError(f"no /{prefix} left in the reservations given")
         size = IPV6_BLOCK if type_ == "public_ipv6" else PRIVATE_BLOCK
         block = self._world.store.put(
             Reservation(
@@ -200,7 +197,7 @@ class AddressSpace:
                 requested=False,
             )
         )
-        self._open(block)
+        self.open(block)
         return block.id, self.take_inside(block.id, prefix)
 
     def release(self, device: Device) -> None:
@@ -209,4 +206,4 @@ class AddressSpace:
             self.free(assignment)
             self._world.store.drop(assignment)
         if device.machine_network:
-            self._devices.release(ipaddress.ip_network(device.machine_network))
+            self._devices.release(parsed(device.machine_network))

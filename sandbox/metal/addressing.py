@@ -8,11 +8,18 @@ from __future__ import annotations
 import ipaddress
 import itertools
 from collections.abc import Iterable
+from functools import lru_cache
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-class Exhausted(Exception):
+@lru_cache(maxsize=1 << 16)
+def network(text: str) -> Network:
+    """Parsed once: a list of a thousand devices shows some thousand networks, mostly the same again and again."""
+    return ipaddress.ip_network(text)
+
+
+class ExhaustedError(Exception):
     """No room for a block of the size asked for."""
 
 
@@ -25,7 +32,7 @@ class Pool:
 
     def __init__(self, network: str, unit: int, *, first: int = 0) -> None:
         """``first``: units at the beginning that are never handed out."""
-        self.network: Network = ipaddress.ip_network(network)
+        self.network = ipaddress.ip_network(network)
         self.unit = unit
         self._size = 1 << (self.network.max_prefixlen - unit)
         self._units = 1 << (unit - self.network.prefixlen)
@@ -64,7 +71,7 @@ class Pool:
         return ipaddress.IPv4Network((base, prefix)) if self.network.version == 4 else ipaddress.IPv6Network((base, prefix))
 
     def take(self, prefix: int) -> Network:
-        """A free block of ``prefix``, aligned to its size. Raises :class:`Exhausted`."""
+        """A free block of ``prefix``, aligned to its size. Raises :class:`ExhaustedError`."""
         width = 1 << max(0, self.unit - prefix)
         aligned = -(-self._next // width) * width
         for start in self._candidates(aligned, width):
@@ -73,7 +80,7 @@ class Pool:
                 self._used.update(units)
                 self._next = units.stop
                 return self._block(start, prefix)
-        raise Exhausted(f"no /{prefix} left in {self.network}")
+        raise ExhaustedError(f"no /{prefix} left in {self.network}")
 
     def _candidates(self, aligned: int, width: int) -> Iterable[int]:
         yield from range(aligned, self._units - width + 1, width)

@@ -51,12 +51,12 @@ def script(world: MetalWorld, device: Device) -> str | None:
     return "\n".join(lines) + "\n"
 
 
-class BadEvent(Exception):
+class BadEventError(Exception):
     """Answered with 400."""
 
 
 def phone_home(world: MetalWorld, device: Device, content_type: str, body: bytes) -> None:
-    """An empty body says the device is ready; else ``type`` names the event. Raises :class:`BadEvent`."""
+    """An empty body says the device is ready; else ``type`` names the event. Raises :class:`BadEventError`."""
     if not body:
         world.lifecycle.phoned_home(device)
         return
@@ -77,18 +77,18 @@ def _event(content_type: str, body: bytes) -> tuple[str, str]:
     elif kind in {"", "application/json"}:
         found = _json(body)
     else:
-        raise BadEvent("unsupported content type")
+        raise BadEventError("unsupported content type")
     if not found.get("type"):
-        raise BadEvent("an event needs a type")
+        raise BadEventError("an event needs a type")
     return str(found["type"]), str(found.get("body") or "")
 
 
 def user_event(world: MetalWorld, device: Device, body: bytes) -> None:
-    """``{"state", "code", "message"}`` becomes the device event ``user.<code>``, code 0 if there is none. Raises :class:`BadEvent`."""
+    """``{"state", "code", "message"}`` becomes the device event ``user.<code>``, code 0 if there is none. Raises :class:`BadEventError`."""
     found = _json(body)
     code = found.get("code") or 0
     if not isinstance(code, int):
-        raise BadEvent("code must be a number")
+        raise BadEventError("code must be a number")
     world.record_event(device, f"user.{code}", str(found.get("message") or ""), state=str(found.get("state") or "") or None)
 
 
@@ -96,7 +96,7 @@ def _json(body: bytes) -> dict[str, Any]:
     try:
         found = json.loads(body)
     except ValueError as problem:
-        raise BadEvent("the body is not JSON") from problem
+        raise BadEventError("the body is not JSON") from problem
     if not isinstance(found, dict):
-        raise BadEvent("the body is not a JSON object")
+        raise BadEventError("the body is not a JSON object")
     return found

@@ -97,7 +97,7 @@ class Call:
         return device
 
     def number(self, name: str, default: int, maximum: int) -> int:
-        """A number of the query between 1 and ``maximum``. How the real service takes others is not documented: brought into bounds (ours)."""
+        """A number of the query between 1 and ``maximum``; others are brought into these bounds (ours: not documented)."""
         text = self.query.get(name)
         if text is None or text == "":
             return default

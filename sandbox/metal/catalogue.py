@@ -29,7 +29,7 @@ class Metro:
     country: str
     facility: str
 
-    @property
+    @cached_property
     def facility_id(self) -> str:
         return str(uuid.uuid5(_NAMES, f"facility/{self.facility}"))
 
@@ -49,7 +49,7 @@ class Plan:
     type: str
     categories: tuple[str, ...]
 
-    @property
+    @cached_property
     def id(self) -> str:
         return str(uuid.uuid5(_NAMES, f"plan/{self.slug}"))
 
@@ -101,7 +101,7 @@ class OperatingSystem:
     default: bool
     subnet: int
 
-    @property
+    @cached_property
     def id(self) -> str:
         return str(uuid.uuid5(_NAMES, f"operating-system/{self.slug}"))
 

@@ -61,8 +61,11 @@ class Control:
         self._world = world
 
     async def read_journal(self, request: Request) -> Response:
-        """``{"journal": [...]}``, oldest first, of the Metal API. Query: ``since`` (seconds since 1970), ``after`` (an entry's n), ``method`` (a list),
-        ``path`` (regular expression), ``service`` (metal, boot, metadata, all)."""
+        """``{"journal": [...]}``, oldest first, of the Metal API.
+
+        Query: ``since`` (seconds since 1970), ``after`` (an entry's n), ``method`` (a list), ``path`` (regular expression), ``service``
+        (metal, boot, metadata, all).
+        """
         query = request.query_params
         service = query.get("service", "metal")
         try:
@@ -98,8 +101,8 @@ class Control:
     async def seed_devices(self, request: Request) -> Response:
         """Make ``count`` active devices at once, without machines and beside quota and stock.
 
-        Fields: count, plan, metro, operating_system, project_id, hostname (``{{index}}`` is the number, from 1), tags, customdata, description.
-        Answers ``{"count", "ids"}``.
+        Fields: count, plan, metro, operating_system, project_id, hostname (``{{index}}`` is the number, from 1), tags, customdata,
+        description. Answers ``{"count", "ids"}``.
         """
         body = await _body(request)
         world = self._world
@@ -128,7 +131,7 @@ class Control:
             with world.store.transaction():
                 for number in range(start + 1, min(start + _AT_ONCE, count) + 1):
                     hostname = pattern.replace("{{index}}", str(number))
-                    device = new_device(world, project, plan, system, metro, {**attributes, "hostname": hostname}, user_id=user_id)
+                    device = new_device(world, project, (plan, system, metro), {**attributes, "hostname": hostname}, user_id=user_id)
                     device = world.addresses.equip(device)
                     progress = {}
                     for type_ in provisioning.types(device):

@@ -19,9 +19,34 @@ from sandbox.metal.records import Device, Port, Project
 from sandbox.metal.rendering import ACTIONS, allowed_actions
 from sandbox.metal.world import MetalWorld
 
-CREATE = ["hostname", "description", "billing_cycle", "tags", "customdata", "userdata", "ipxe_script_url", "termination_time", "always_pxe", "locked", "network_frozen", "spot_instance"]
+CREATE = [
+    "hostname",
+    "description",
+    "billing_cycle",
+    "tags",
+    "customdata",
+    "userdata",
+    "ipxe_script_url",
+    "termination_time",
+    "always_pxe",
+    "locked",
+    "network_frozen",
+    "spot_instance",
+]
 # Plan, operating system and place cannot change (vendor's OpenAPI text): sent, they are passed over.
-UPDATE = ["hostname", "description", "billing_cycle", "tags", "customdata", "userdata", "ipxe_script_url", "termination_time", "always_pxe", "locked", "network_frozen"]
+UPDATE = [
+    "hostname",
+    "description",
+    "billing_cycle",
+    "tags",
+    "customdata",
+    "userdata",
+    "ipxe_script_url",
+    "termination_time",
+    "always_pxe",
+    "locked",
+    "network_frozen",
+]
 
 
 def create_device(call: Call) -> Reply:
@@ -43,15 +68,11 @@ def create_device(call: Call) -> Reply:
     if storage is not None and not isinstance(storage, dict):
         read.problems.append("Storage is invalid")
     read.fail()
-    assert plan is not None
-    assert system is not None
-    assert metro is not None
+    assert plan and system and metro  # noqa: S101 - else fail() has raised
     device = new_device(
         call.world,
         project,
-        plan,
-        system,
-        metro,
+        (plan, system, metro),
         {
             **attributes,
             "ssh_key_ids": keys,
@@ -65,12 +86,13 @@ def create_device(call: Call) -> Reply:
     return Reply(call.rendering.device(device, call.wanted), 201)
 
 
-def new_device(  # noqa: PLR0913 - what a device is made of
-    world: MetalWorld, project: Project, plan: Plan, system: OperatingSystem, metro: Metro, attributes: dict[str, Any], *, user_id: str
+def new_device(
+    world: MetalWorld, project: Project, choice: tuple[Plan, OperatingSystem, Metro], attributes: dict[str, Any], *, user_id: str
 ) -> Device:
     """A queued device with its ports, in the store; without addresses, as a fresh one is (recorded answers)."""
     id_ = str(uuid.uuid4())
     now = world.now()
+    plan, system, metro = choice
     device = Device(
         id=id_,
         project_id=project.id,

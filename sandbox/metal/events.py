@@ -28,7 +28,7 @@ def list_events(call: Call) -> Reply:
 
 def _page(call: Call, events: list[Event]) -> Reply:
     # Those of one second stay in the order they happened in, turned round.
-    newest = sorted(reversed(events), key=lambda each: each.created_at, reverse=True)
+    newest = sorted(events, key=lambda each: each.created_at)[::-1]
     return call.page("events", newest, call.rendering.event)
 
 

@@ -18,7 +18,9 @@ CUTS = ("before", "after", "body")
 
 @dataclass
 class Fault:
-    """Matches requests by method and path (regular expressions; the path's is looked for in the path with and without query), ``times`` times (None: always), after ``skip`` ones.
+    """Matches requests by method and path: regular expressions, the path's looked for in the path with and without its query.
+
+    Used ``times`` times (None: always), after the first ``skip`` matches.
 
     ``status``, ``body``, ``headers``: answered without any effect. ``delay``: real seconds before anything else. ``cut``: see :data:`CUTS`.
     ``hostname``: instead of requests, provisionings of devices whose name matches fail.

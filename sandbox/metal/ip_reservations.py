@@ -1,8 +1,233 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""Blocks of addresses of a project, and addresses of them on devices: both live under /ips/{id} (vendor's OpenAPI text)."""
+
 from __future__ import annotations
 
-from sandbox.metal.calls import Route
+import ipaddress
+import uuid
+from dataclasses import replace
+from typing import Any
 
-ROUTES: list[Route] = []
+from sandbox.metal.address_space import gateway_and_address
+from sandbox.metal.addressing import ExhaustedError
+from sandbox.metal.addressing import network as parsed
+from sandbox.metal.calls import Call, Reply, Route, paths, updates
+from sandbox.metal.device_input import DeviceInput
+from sandbox.metal.errors import not_found, unprocessable
+from sandbox.metal.records import Assignment, Device, Reservation
+
+# Quantity -> prefix (clients' code and vendor's docs); global blocks have at most four addresses (vendor's docs).
+PREFIXES = {1: 32, 2: 31, 4: 30, 8: 29, 16: 28, 32: 27, 64: 26, 128: 25, 256: 24}
+GLOBAL_QUANTITIES = (1, 2, 4)
+
+# The others come by themselves with the first device in a metro.
+REQUESTABLE = ("public_ipv4", "global_ipv4")
+
+
+def list_reservations(call: Call) -> Reply:
+    """Filters: types, metro, facility, state, tag, public, global_ip (any field of an answer may be one: vendor's OpenAPI text)."""
+    project = call.project()
+    found: list[Reservation] = call.world.store.reservations.by("project", project.id)
+    if types := call.values("types"):
+        found = [each for each in found if each.type in types]
+    if codes := call.values("metro"):
+        metros = {getattr(call.world.catalogue.metro(each), "code", None) for each in codes}
+        found = [each for each in found if each.metro in metros]
+    if states := call.values("state"):
+        found = [each for each in found if each.state in states]
+    if tags := call.values("tag"):
+        found = [each for each in found if tags.issubset(each.tags)]
+    return call.page("ip_addresses", found, lambda each: call.rendering.reservation(each, call.wanted), per_page=250)
+
+
+def request_reservation(call: Call) -> Reply:
+    """Over quota: 201 with state pending and no address, or 422 with ``fail_on_approval_required`` (vendor's OpenAPI text)."""
+    project, world = call.project(), call.world
+    read = DeviceInput(call)
+    attributes = read.attributes("customdata", "tags")
+    type_, quantity = call.field("type"), _quantity(call.field("quantity"))
+    if type_ not in REQUESTABLE:
+        read.problems.append("Type can't be blank" if not type_ else f"{type_} is not a valid type")
+    if quantity not in PREFIXES or (type_ == "global_ipv4" and quantity not in GLOBAL_QUANTITIES):
+        allowed = GLOBAL_QUANTITIES if type_ == "global_ipv4" else tuple(PREFIXES)
+        read.problems.append(f"Quantity must be one of {', '.join(map(str, allowed))}")
+    metro = None
+    if type_ == "public_ipv4":
+        name = call.field("metro")
+        metro = world.catalogue.metro(name) if name else world.catalogue.metro_of_facility(call.field("facility"))
+        if metro is None:
+            read.problems.append(f"{name} is not a valid metro" if name else "Metro can't be blank")
+    read.fail()
+    assert quantity is not None  # noqa: S101 - one of PREFIXES, or fail() has raised
+    quota = world.settings["quotas"][type_]
+    held = sum(each.quantity for each in world.store.reservations.by("project", project.id) if each.type == type_)
+    approved = quota is None or held + quantity <= quota
+    if not approved and call.flag("fail_on_approval_required"):
+        # The real text is in no public copy.
+        raise unprocessable(f"IP quota of {quota} {type_} addresses for this project would be exceeded: the request needs approval")
+    try:
+        network = world.addresses.reserve(type_, PREFIXES[quantity]) if approved else None
+    except ExhaustedError as problem:
+        raise unprocessable(str(problem)) from problem
+    details = call.field("details")
+    reservation = world.store.put(
+        Reservation(
+            id=str(uuid.uuid4()),
+            project_id=project.id,
+            type=type_,
+            quantity=quantity,
+            network=network,
+            metro=metro.code if metro else None,
+            state="created" if approved else "pending",
+            created_at=world.now(),
+            requested_by=call.caller.user_id,
+            details=str(details) if details is not None else None,
+            **attributes,
+        )
+    )
+    if approved:
+        world.addresses.open(reservation)
+    return Reply(call.rendering.reservation(reservation, call.wanted), 201)
+
+
+def _quantity(value: Any) -> int | None:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _found(call: Call) -> Reservation | Assignment:
+    store = call.world.store
+    reservation = store.reservations.get(call.params["id"])
+    if reservation is not None and call.caller.sees(reservation.project_id):
+        return reservation
+    assignment = store.assignments.get(call.params["id"])
+    if assignment is not None and call.caller.sees(store.devices[assignment.device_id].project_id):
+        return assignment
+    raise not_found()
+
+
+def _shown(call: Call, record: Reservation | Assignment) -> Reply:
+    if isinstance(record, Reservation):
+        return Reply(call.rendering.reservation(record, call.wanted))
+    return Reply(call.rendering.assignment(record, call.wanted))
+
+
+def show(call: Call) -> Reply:
+    return _shown(call, _found(call))
+
+
+def update(call: Call) -> Reply:
+    record = _found(call)
+    read = DeviceInput(call)
+    changes = read.attributes("customdata", *(["tags"] if isinstance(record, Reservation) else []))
+    if isinstance(record, Reservation) and "details" in call.body:
+        changes["details"] = str(call.body["details"]) if call.body["details"] is not None else None
+    read.fail()
+    return _shown(call, call.world.store.put(replace(record, **changes)))
+
+
+def delete(call: Call) -> Reply:
+    """An assignment is taken off its device, a reservation given back."""
+    record = _found(call)
+    if isinstance(record, Assignment):
+        if record.management:
+            # Ours: what the real service says here is not known; the way to drop them is layer 2.
+            raise unprocessable("Cannot unassign a management address")
+        call.world.addresses.free(record)
+        call.world.store.drop(record)
+        return Reply(status=204)
+    if call.world.store.assignments.count("reservation", record.id):
+        raise unprocessable("Cannot delete an IP reservation with addresses that are assigned")
+    call.world.addresses.close(record)
+    call.world.store.drop(record)
+    return Reply(status=204)
+
+
+def available(call: Call) -> Reply:
+    """``cidr`` is required, 20 to 128 (vendor's OpenAPI text)."""
+    record = _found(call)
+    if not isinstance(record, Reservation):
+        raise not_found()
+    prefix = _quantity(call.query.get("cidr"))
+    if prefix is None or not 20 <= prefix <= 128:
+        raise unprocessable("Cidr must be between 20 and 128")
+    return Reply({"available": call.world.addresses.available(record, prefix)})
+
+
+def show_customdata(call: Call) -> Reply:
+    return Reply({"customdata": _found(call).customdata})
+
+
+def list_device_addresses(call: Call) -> Reply:
+    device = call.device()
+    found = call.world.store.assignments.by("device", device.id)
+    return Reply({"ip_addresses": [call.rendering.assignment(each, call.wanted) for each in found]})
+
+
+def assign(call: Call) -> Reply:
+    """Any subnet of a reservation of the same project and metro (vendor's docs). Nothing is configured on the machine."""
+    device, world = call.device(), call.world
+    text = str(call.field("address") or "")
+    try:
+        interface = ipaddress.ip_interface(text)
+    except ValueError:
+        raise unprocessable("Address can't be blank" if not text else "Address is invalid") from None
+    network = interface.network
+    reservation = _containing(call, device, network)
+    if reservation is None:
+        raise unprocessable(f"Address {text} is not in an IP reservation of this project in this metro")
+    if not world.addresses.is_free(reservation.id, network):
+        raise unprocessable("Address has already been taken")  # real
+    read = DeviceInput(call)
+    attributes = read.attributes("customdata")
+    read.fail()
+    bond = next(each for each in world.store.ports.by("device", device.id) if each.is_bond)
+    # A single address is its own network and gateway; of a subnet the client names one.
+    gateway = gateway_and_address(network)[0]
+    assignment = world.store.put(
+        Assignment(
+            id=str(uuid.uuid4()),
+            device_id=device.id,
+            port_id=bond.id,
+            network=str(network),
+            address=str(interface.ip),
+            gateway=gateway,
+            public=reservation.type != "private_ipv4",
+            management=False,
+            metro=device.metro,
+            created_at=world.now(),
+            reservation_id=reservation.id,
+            global_ip=reservation.type == "global_ipv4",
+            **attributes,
+        )
+    )
+    world.addresses.occupy(reservation.id, network)
+    return Reply(call.rendering.assignment(assignment, call.wanted), 201)
+
+
+def _containing(call: Call, device: Device, network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> Reservation | None:
+    for each in call.world.store.reservations.by("project", device.project_id):
+        block = parsed(each.network) if each.network else None
+        if block is None or block.version != network.version or each.metro not in {None, device.metro}:
+            continue
+        if int(block.network_address) <= int(network.network_address) and int(network.broadcast_address) <= int(block.broadcast_address):
+            return each
+    return None
+
+
+ROUTES: list[Route] = [
+    *paths("GET", list_reservations, "/projects/{id}/ips"),
+    *paths("POST", request_reservation, "/projects/{id}/ips"),
+    *paths("GET", show, "/ips/{id}"),
+    *updates("/ips/{id}", update),
+    *paths("DELETE", delete, "/ips/{id}"),
+    *paths("GET", available, "/ips/{id}/available"),
+    *paths("GET", show_customdata, "/ips/{id}/customdata", "/projects/{project_id}/ips/{id}/customdata"),
+    *paths("GET", show_customdata, "/devices/{instance_id}/ips/{id}/customdata"),
+    *paths("GET", list_device_addresses, "/devices/{id}/ips"),
+    *paths("POST", assign, "/devices/{id}/ips"),
+]

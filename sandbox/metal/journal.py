@@ -26,7 +26,7 @@ class Journal:
             " request_id TEXT NOT NULL, fault TEXT)"
         )
 
-    def write(
+    def write(  # noqa: PLR0913 - one column each, all by name
         self,
         *,
         service: str,

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sandbox.machines import Hardware
-from sandbox.metal import provisioning
+from sandbox.metal import provisioning, vlan_batches
 from sandbox.metal.records import Departed, Device
 
 if TYPE_CHECKING:
@@ -48,8 +48,11 @@ class Lifecycle:
                 await self._world.machines.restore(self.hardware(device))
             if device.pending:
                 self._go(device.id)
+        for batch in list(self._store.vlan_batches):
+            if batch.state in vlan_batches.UNDER_WAY:
+                self.spawn(batch.id, vlan_batches.run(self._world, batch.id))
         for departed in list(self._store.departed):
-            self._spawn(departed.id, self._forget(departed))
+            self.spawn(departed.id, self._forget(departed))
 
     async def close(self) -> None:
         tasks = list(self._tasks.values())
@@ -104,9 +107,10 @@ class Lifecycle:
     # Tasks
 
     def _go(self, device_id: str) -> None:
-        self._spawn(device_id, self._run(device_id))
+        self.spawn(device_id, self._run(device_id))
 
-    def _spawn(self, id_: str, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, id_: str, work: Coroutine[Any, Any, None]) -> None:
+        """Let ``work`` go on by itself, in place of what was under way for ``id_``."""
         before = self._tasks.pop(id_, None)
         if before is not None:
             before.cancel()

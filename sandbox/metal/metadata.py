@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import TYPE_CHECKING, Any
 
+from sandbox.metal.addressing import network as parsed
 from sandbox.metal.records import Assignment, Device
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ def document(world: MetalWorld, device: Device) -> dict[str, Any]:
 
 
 def _address(world: MetalWorld, assignment: Assignment) -> dict[str, Any]:
-    network = ipaddress.ip_network(assignment.network)
+    network = parsed(assignment.network)
     parent = world.store.reservations.get(assignment.reservation_id)
-    block = ipaddress.ip_network(parent.network) if parent is not None and parent.network else network
+    block = parsed(parent.network) if parent is not None and parent.network else network
     return {
         "id": assignment.id,
         "address_family": network.version,

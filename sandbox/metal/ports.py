@@ -1,8 +1,65 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""Ports: VLANs, bonds and layers; what is legal is in port_rules.py."""
+
 from __future__ import annotations
 
-from sandbox.metal.calls import Route
+from collections.abc import Callable
 
-ROUTES: list[Route] = []
+from sandbox.metal.calls import Call, Reply, Route, paths
+from sandbox.metal.errors import not_found
+from sandbox.metal.port_rules import Ports
+from sandbox.metal.records import Port
+
+
+def find(call: Call) -> tuple[Ports, Port]:
+    port = call.world.store.ports.get(call.id)
+    device = call.world.store.devices.get(port.device_id) if port is not None else None
+    if port is None or device is None or not call.caller.sees(device.project_id):
+        raise not_found()
+    return Ports(call.world, device), port
+
+
+def show_port(call: Call) -> Reply:
+    return Reply(call.rendering.port(find(call)[1], call.wanted))
+
+
+def _changing(change: Callable[[Call, Ports, Port], Port]) -> Callable[[Call], Reply]:
+    def handler(call: Call) -> Reply:
+        ports, port = find(call)
+        return Reply(call.rendering.port(change(call, ports, port), call.wanted))
+
+    return handler
+
+
+def list_vlan_assignments(call: Call) -> Reply:
+    port = find(call)[1]
+    vlans = [call.world.store.virtual_networks[each] for each in port.vlan_ids]
+    return Reply({"vlan_assignments": [call.rendering.vlan_assignment(port, each, call.wanted) for each in vlans]})
+
+
+def show_vlan_assignment(call: Call) -> Reply:
+    port = find(call)[1]
+    for vlan in (call.world.store.virtual_networks[each] for each in port.vlan_ids):
+        if call.world.vlan_assignment_id(port.id, vlan.id) == call.params["assignment_id"]:
+            return Reply(call.rendering.vlan_assignment(port, vlan, call.wanted))
+    raise not_found()
+
+
+# Flags and the VLAN come in the query or in the body (vendor's OpenAPI text, clients' code).
+ROUTES: list[Route] = [
+    *paths("GET", show_port, "/ports/{id}"),
+    *paths("POST", _changing(lambda call, ports, port: ports.assign(port, ports.vlan(call.field("vnid")))), "/ports/{id}/assign"),
+    *paths("POST", _changing(lambda call, ports, port: ports.unassign(port, ports.vlan(call.field("vnid")))), "/ports/{id}/unassign"),
+    *paths("POST", _changing(lambda call, ports, port: ports.bond(port, all_of_it=call.flag("bulk_enable"))), "/ports/{id}/bond"),
+    *paths("POST", _changing(lambda call, ports, port: ports.disbond(port, all_of_it=call.flag("bulk_disable"))), "/ports/{id}/disbond"),
+    *paths("POST", _changing(lambda _, ports, port: ports.to_layer_2(port)), "/ports/{id}/convert/layer-2"),
+    *paths(
+        "POST", _changing(lambda call, ports, port: ports.to_layer_3(port, call.body.get("request_ips"))), "/ports/{id}/convert/layer-3"
+    ),
+    *paths("POST", _changing(lambda call, ports, port: ports.set_native(port, ports.vlan(call.field("vnid")))), "/ports/{id}/native-vlan"),
+    *paths("DELETE", _changing(lambda _, ports, port: ports.clear_native(port)), "/ports/{id}/native-vlan"),
+    *paths("GET", list_vlan_assignments, "/ports/{id}/vlan-assignments"),
+    *paths("GET", show_vlan_assignment, "/ports/{id}/vlan-assignments/{assignment_id}"),
+]

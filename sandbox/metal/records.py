@@ -86,11 +86,12 @@ class Device:
     """``plan``, ``operating_system`` and ``metro`` are slugs of the catalogue.
 
     ``machine_address``: the IPv4 address its machine has on the loopback, for the whole life of the device: the public address, or, where
-    none was asked for or layer 2 took it away, one that is not shown. ``machine_network``: the block it is from, None if that is of a reservation.
+    none was asked for or layer 2 took it away, one that is not shown. ``machine_network``: the block it is from, None if that is of a
+    reservation.
 
     ``progress``: type of each provisioning event that has happened -> its id. ``machine``: ``none`` (never switched on, or seeded
-    without one), ``on``, ``off``. ``pending``: the lifecycle under way (``provision``, ``power_off``, ..., ``deprovision``, ``vanish``), taken
-    up again when the sandbox starts; its options in ``pending_options``.
+    without one), ``on``, ``off``. ``pending``: the lifecycle under way (``provision``, ``power_off``, ..., ``deprovision``, ``vanish``),
+    taken up again when the sandbox starts; its options in ``pending_options``.
     """
 
     id: str

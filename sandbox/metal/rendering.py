@@ -9,13 +9,13 @@ unless excluded: plan, operating_system, metro, facility, ip_addresses and netwo
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sandbox.metal import provisioning
 from sandbox.metal.address_space import gateway_and_address
+from sandbox.metal.addressing import network as parsed
 from sandbox.metal.include import PLAIN, Wanted
 from sandbox.metal.records import (
     ApiKey,
@@ -390,9 +390,9 @@ class Rendering:
 
     def assignment(self, assignment: Assignment, wanted: Wanted = PLAIN) -> JSON:
         metro = self.world.catalogue.metros[assignment.metro]
-        network = ipaddress.ip_network(assignment.network)
+        network = parsed(assignment.network)
         parent = self.store.reservations.get(assignment.reservation_id)
-        block = ipaddress.ip_network(parent.network) if parent is not None and parent.network else network
+        block = parsed(parent.network) if parent is not None and parent.network else network
         return {
             "id": assignment.id,
             "address_family": network.version,
@@ -428,7 +428,7 @@ class Rendering:
 
     def reservation(self, reservation: Reservation, wanted: Wanted = PLAIN) -> JSON:
         block = reservation.network
-        network = ipaddress.ip_network(block) if block else None
+        network = parsed(block) if block else None
         metro = self.world.catalogue.metros[reservation.metro] if reservation.metro else None
         gateway, address = gateway_and_address(network) if network else (None, None)
         project = self.store.projects[reservation.project_id]

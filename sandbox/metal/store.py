@@ -11,12 +11,13 @@ transactions, and machines that are pretended do not outlive that either. A comm
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
+
+import orjson
 
 from sandbox.metal import records
 from sandbox.metal.records import (
@@ -151,7 +152,7 @@ class Store:
                 f"CREATE TABLE IF NOT EXISTS {table.name} (n INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, body TEXT NOT NULL)"
             )
             for id_, body in self.database.execute(f"SELECT id, body FROM {table.name} ORDER BY n"):  # noqa: S608 - names are those above
-                table._set(id_, records.from_json(table.kind, json.loads(body)))
+                table._set(id_, records.from_json(table.kind, orjson.loads(body)))
         self.database.execute("CREATE TABLE IF NOT EXISTS named_values (name TEXT PRIMARY KEY, body TEXT NOT NULL)")
 
     def close(self) -> None:
@@ -186,7 +187,7 @@ class Store:
                 else:
                     self.database.execute(
                         f"INSERT INTO {table} (id, body) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body",  # noqa: S608 - see above
-                        (id_, json.dumps(records.to_json(record))),
+                        (id_, orjson.dumps(records.to_json(record)).decode()),
                     )
             self.database.execute("COMMIT")
         except BaseException:
@@ -212,9 +213,10 @@ class Store:
     def read_value(self, name: str) -> Any:
         """The JSON value kept under ``name``, None if there is none."""
         row = self.database.execute("SELECT body FROM named_values WHERE name = ?", (name,)).fetchone()
-        return json.loads(row[0]) if row else None
+        return orjson.loads(row[0]) if row else None
 
     def write_value(self, name: str, value: Any) -> None:
         self.database.execute(
-            "INSERT INTO named_values VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body", (name, json.dumps(value))
+            "INSERT INTO named_values VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body",
+            (name, orjson.dumps(value).decode()),
         )

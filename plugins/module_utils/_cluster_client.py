@@ -36,6 +36,7 @@ try:
     from kubernetes.client.rest import RESTClientObject
     from kubernetes.config import load_kube_config
     from kubernetes.config.config_exception import ConfigException
+    from yaml import YAMLError
 
     KUBERNETES_IMPORT_ERROR: str | None = None
 except ImportError:
@@ -269,7 +270,7 @@ def _configuration(kubeconfig: str, directory: str | None) -> Any:
     try:
         # Keys given as data are written to files for the TLS library: with mode 0600, below `directory`, gone with the process.
         load_kube_config(config_file=str(path), client_configuration=configuration, persist_config=False, temp_file_path=directory)
-    except (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
+    except (ConfigException, YAMLError, OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
         # The library checks little, so a damaged file shows up as whatever the first wrong type leads to.
         raise CollectionError(f"Cannot use the kubeconfig {path}: {type(problem).__name__}: {problem}") from problem
     host = urlsplit(configuration.host or "")

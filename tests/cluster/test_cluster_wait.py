@@ -1,0 +1,144 @@
+"""cluster_wait against a real API server, from an address where nobody answers to a cluster that stands."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import ClusterClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from tests.cluster.conftest import Play
+from tests.cluster.control_plane import ADDRESS, ControlPlane
+
+NAMESPACE = "/api/v1/namespaces/kube-system/configmaps"
+KINDS = {
+    "ClusterVersion": ("config.openshift.io", "clusterversions", "version"),
+    "ClusterOperator": ("config.openshift.io", "clusteroperators", ""),
+    "Etcd": ("operator.openshift.io", "etcds", "cluster"),
+}
+
+
+@pytest.fixture(scope="module")
+def openshift(started: ControlPlane) -> Iterator[ControlPlane]:
+    """The API server with OpenShift's kinds, as far as they are looked at."""
+    for kind, (group, plural, _name) in KINDS.items():
+        schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+        definition = {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{plural}.{group}"},
+            "spec": {
+                "group": group,
+                "scope": "Cluster",
+                "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
+                "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+            },
+        }
+        started.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition).raise_for_status()
+        deadline = time.monotonic() + 30
+        while started.call("GET", f"/apis/{group}/v1/{plural}").status_code != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+    yield started
+    for group, plural, _name in KINDS.values():
+        started.call("DELETE", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.{group}").raise_for_status()
+
+
+def put(cluster: ControlPlane, kind: str, name: str = "", **conditions: str) -> None:
+    """Make an object, or give it other conditions, all of them for ten minutes."""
+    group, plural, usual = KINDS[kind]
+    path, name = f"/apis/{group}/v1/{plural}", name or usual
+    since = (datetime.now(UTC) - timedelta(minutes=10)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    listed = [
+        {"type": key, "status": value, "lastTransitionTime": since, "message": f"{key} is {value}"} for key, value in conditions.items()
+    ]
+    body: dict[str, Any] = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": name}, "status": {"conditions": listed}}
+    cluster.call("DELETE", f"{path}/{name}")
+    cluster.call("POST", path, body).raise_for_status()
+
+
+def options(cluster: ControlPlane, condition: str, **changes: Any) -> dict[str, Any]:
+    return {"kubeconfig": str(cluster.kubeconfig), "api_addresses": [ADDRESS], "condition": condition, "wait": False, **changes}
+
+
+def test_nobody_answers(cluster: ControlPlane, run: Play) -> None:
+    result = run("cluster_wait", **options(cluster, "bootstrap_complete", api_addresses=["127.64.250.99"]))
+    assert not result["failed"]
+    assert (result["reached"], result["api_answers"], result["kube_version"]) == (False, False, None)
+    assert "127.64.250.99" in result["waiting"][0]
+
+
+def test_bootstrap_complete(cluster: ControlPlane, openshift: ControlPlane, run: Play) -> None:
+    first = run("cluster_wait", **options(cluster, "bootstrap_complete"))
+    assert (first["reached"], first["api_answers"]) == (False, True)
+    assert first["kube_version"].startswith("v1.")
+    cluster.call("POST", NAMESPACE, {"metadata": {"name": "bootstrap"}, "data": {"status": "complete"}}).raise_for_status()
+    put(cluster, "Etcd", EtcdBootstrapMemberRemoved="False")
+    assert "etcd still has" in run("cluster_wait", **options(cluster, "bootstrap_complete"))["waiting"][0]
+    put(cluster, "Etcd", EtcdBootstrapMemberRemoved="True")
+    assert run("cluster_wait", **options(cluster, "bootstrap_complete"))["reached"]
+
+
+def test_the_wait_is_shown_and_ends_with_the_install(cluster: ControlPlane, openshift: ControlPlane, run: Play) -> None:
+    put(cluster, "ClusterVersion", Available="False", Progressing="True")
+    put(cluster, "ClusterOperator", "ingress", Available="False", Progressing="True", Degraded="False")
+    put(cluster, "ClusterOperator", "dns", Available="True", Progressing="False", Degraded="False")
+
+    def settle() -> None:
+        put(cluster, "ClusterOperator", "ingress", Available="True", Progressing="False", Degraded="False")
+        put(cluster, "ClusterVersion", Available="True", Progressing="False", Failing="False")
+
+    timer = threading.Timer(8, settle)
+    timer.start()
+    result = run("cluster_wait", **options(cluster, "install_complete", wait=True, wait_timeout=60, wait_interval=1, progress_interval=2))
+    timer.join()
+    assert not result["failed"], result["msg"]
+    assert result["reached"]
+    assert not result["changed"]
+    assert [operator["name"] for operator in result["operators"]] == ["dns", "ingress"]
+    assert "waiting since" in result["output"]
+    assert "operator ingress is not available: Available is False" in result["output"]
+
+
+def test_a_time_out_says_what_is_missing(cluster: ControlPlane, run: Play) -> None:
+    result = run(
+        "cluster_wait", **options(cluster, "nodes_ready", nodes=["a"], wait=True, wait_timeout=3, wait_interval=1, progress_interval=1)
+    )
+    assert result["failed"]
+    assert "node a is not registered" in result["msg"]
+    assert result["api_answers"]
+
+
+def test_nodes(cluster: ControlPlane, run: Play) -> None:
+    cluster.register("a")
+    cluster.register("b", ready=False)
+    assert run("cluster_wait", **options(cluster, "nodes_ready", nodes=["a"]))["reached"]
+    assert run("cluster_wait", **options(cluster, "nodes_ready"))["waiting"] == ["node b is not Ready: as the test wants it"]
+
+
+def test_a_refused_login_is_not_waited_for(cluster: ControlPlane, run: Play, tmp_path: Any) -> None:
+    content = yaml.safe_load(cluster.kubeconfig.read_text(encoding="utf-8"))
+    content["users"][0]["user"] = {"token": "not-a-token"}
+    stranger = tmp_path / "stranger"
+    stranger.write_text(yaml.safe_dump(content), encoding="utf-8")
+    started = time.monotonic()
+    result = run("cluster_wait", **options(cluster, "nodes_ready", kubeconfig=str(stranger), wait=True, wait_timeout=60))
+    assert result["failed"]
+    assert "401" in result["msg"]
+    assert time.monotonic() - started < 45
+
+
+@pytest.mark.parametrize("content", ["", "a: [", "clusters: 7\n", "apiVersion: v1\nkind: Config\n"])
+def test_a_damaged_kubeconfig_is_one_clear_message(cluster: ControlPlane, content: str, tmp_path: Any) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(CollectionError, match="kubeconfig"):
+        ClusterClient(str(path)).version()
+    with pytest.raises(CollectionError, match="no such file"):
+        ClusterClient(str(tmp_path / "nowhere"))

@@ -287,7 +287,7 @@ def device_body(params: Mapping[str, Any], ownership_tags: Sequence[str]) -> dic
         body["termination_time"] = normal_time(params["termination_time"])
     if "ip_addresses" in body:
         body["ip_addresses"] = [{name: value for name, value in entry.items() if value is not None} for entry in body["ip_addresses"]]
-    tags = [*ownership_tags, *(tag for tag in params.get("tags") or [] if tag not in ownership_tags)]
+    tags = list(dict.fromkeys([*ownership_tags, *(params.get("tags") or [])]))
     if tags:
         body["tags"] = tags
     return body

@@ -265,10 +265,10 @@ class DeviceSet:
                 member.settled = True
 
     def results(self) -> dict[str, Any]:
-        """``devices`` and ``results`` as the module returns them."""
+        """``devices`` and ``outcomes`` as the module returns them."""
         return {
             "devices": [device_facts(member.found) for member in self.members if member.found is not None],
-            "results": {member.key: member.result() for member in self.members},
+            "outcomes": {member.key: member.result() for member in self.members},
         }
 
     def diff(self) -> tuple[dict[str, Any], dict[str, Any]]:

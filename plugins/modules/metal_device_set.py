@@ -337,7 +337,7 @@ devices:
       description: How much of the installation is done, in percent.
       type: float
       sample: 100.0
-results:
+outcomes:
   description: What became of each machine, by its host name.
   returned: always
   type: dict

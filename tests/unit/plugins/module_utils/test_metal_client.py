@@ -250,7 +250,7 @@ def pages(*sizes: int, **meta: Any) -> list[Reply]:
 
 
 def names(client: MetalClient) -> list[int]:
-    return [item["id"] for item in client.read_list("projects/p/devices", "devices", doing="list")]  # type: ignore[misc]  # numbers here
+    return [item["id"] for item in client.read_list("projects/p/devices", "devices", doing="list")]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,53 @@
+"""The sandbox, for every suite that needs one: a process of its own, started once, emptied for each test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox.openshift.binaries import Binaries, BinariesError, cache_folder
+from sandbox.running import RunningSandbox
+
+SPEED = 3600.0
+"""An hour in a second: what tests look at is the order of things, not how long they take."""
+
+
+@pytest.fixture(scope="session")
+def sandbox_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    """A running sandbox with nothing in it, for the whole session. Its machines live an hour in a second.
+
+    Skipped where the control plane's programs are not built yet and this is not CI: building them takes minutes.
+    """
+    if os.environ.get("CI") != "true" and not os.environ.get("SANDBOX_CONTROLPLANE_BIN"):
+        try:
+            Binaries.in_folder(cache_folder())
+        except BinariesError as problem:
+            pytest.skip(f"the control plane's programs are not built yet (start the sandbox once): {problem}")
+    folder = tmp_path_factory.mktemp("sandbox")
+    with RunningSandbox(folder / "state", log=folder / "log", speed=SPEED) as running:
+        yield running
+
+
+@pytest.fixture
+def sandbox(sandbox_process: RunningSandbox) -> RunningSandbox:
+    """The session's sandbox, with an empty journal and no faults. What a test creates it deletes again."""
+    sandbox_process.call("DELETE", "faults")
+    sandbox_process.forget()
+    return sandbox_process
+
+
+@pytest.fixture
+def sandbox_environment(sandbox: RunningSandbox) -> dict[str, str]:
+    """The environment of a user's shell beside the sandbox, and this checkout as the collection."""
+    root = Path(__file__).resolve().parent.parent
+    return {
+        **os.environ,
+        **sandbox.environment,
+        "ANSIBLE_CONFIG": str(root / "ansible.cfg"),
+        "ANSIBLE_COLLECTIONS_PATH": str(root / "collections"),
+        "ANSIBLE_INVENTORY": "localhost,",
+        "ANSIBLE_LOCALHOST_WARNING": "false",
+    }

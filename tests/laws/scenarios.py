@@ -1,0 +1,178 @@
+"""What the laws are tried on: for every module that changes something a life from nothing to nothing.
+
+A module is added with one entry here; without one the suite fails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SECRET = "swordfish-that-must-never-be-seen"
+"""In everything that a scenario gives as a secret."""
+
+TAGS = ["openshift-cluster=laws.metal.test", "openshift-role=worker"]
+WAIT = {"wait_interval": 0.2, "wait_timeout": 120}
+CLOUD_CONFIG = f"#cloud-config\npassword: {SECRET}\n"
+
+View = Callable[[list[dict[str, Any]]], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """The life of one resource.
+
+    ``create``, ``change``: options for these; ``absent``, ``never``: options that delete it, and that delete what never was.
+    ``listing``: the API's list it is in, ``key``: the list's name; ``view`` makes of all its entries what the module's diff says of them.
+    """
+
+    module: str
+    create: Mapping[str, Any]
+    change: Mapping[str, Any]
+    absent: Mapping[str, Any]
+    never: Mapping[str, Any]
+    listing: str
+    key: str
+    view: View
+    name: str = field(default="")
+
+    @property
+    def title(self) -> str:
+        return f"{self.module}{'-' if self.name else ''}{self.name}"
+
+
+def size_and_hash(text: str) -> str:
+    return f"{len(text.encode())} bytes, sha256 {hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def device(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A device as its diff tells it, read from the API's answer by hand."""
+    return {
+        "hostname": entry["hostname"],
+        "plan": entry["plan"]["slug"],
+        "metro": entry["metro"]["code"],
+        "operating_system": entry["operating_system"]["slug"],
+        "tags": sorted(entry["tags"]),
+        "description": entry["description"] or "",
+        "locked": entry["locked"],
+        "always_pxe": entry["always_pxe"],
+        "userdata": size_and_hash(entry["userdata"]) if entry["userdata"] else "",
+        "power_state": "off" if entry["state"] in ("inactive", "powering_off") else "on",
+    }
+
+
+def devices_of_laws(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [entry for entry in entries if set(TAGS) <= set(entry["tags"])]
+
+
+def one_device(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    found = devices_of_laws(entries)
+    assert len(found) <= 1
+    return device(found[0]) if found else {}
+
+
+def many_devices(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    return {entry["hostname"]: device(entry) for entry in devices_of_laws(entries)}
+
+
+def one_network(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    found = [entry for entry in entries if "laws" in (entry["description"] or "")]
+    assert len(found) <= 1
+    if not found:
+        return {}
+    (network,) = found
+    return {
+        "vxlan": network["vxlan"],
+        "metro": network["metro_code"],
+        "description": network["description"],
+        "tags": sorted(network["tags"]),
+    }
+
+
+def one_block(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    found = [entry for entry in entries if set(TAGS) <= set(entry["tags"])]
+    assert len(found) <= 1
+    return (
+        {
+            "type": found[0]["type"],
+            "quantity": 2 ** (32 - found[0]["cidr"]),
+            "metro": found[0]["metro"]["code"],
+            "details": found[0]["details"] or "",
+            "tags": sorted(found[0]["tags"]),
+        }
+        if found
+        else {}
+    )
+
+
+def machine(number: int, **more: Any) -> dict[str, Any]:
+    return {
+        "hostname": f"worker-{number}.laws.metal.test",
+        "plan": "c3.small.x86",
+        "metro": "da",
+        "operating_system": "ubuntu_24_04",
+        **more,
+    }
+
+
+SCENARIOS = [
+    Scenario(
+        module="metal_device",
+        create={**machine(0), "ownership_tags": TAGS, "userdata": CLOUD_CONFIG, "description": "laws", **WAIT},
+        change={
+            "hostname": "worker-0.laws.metal.test",
+            "ownership_tags": TAGS,
+            "userdata": CLOUD_CONFIG + "# more\n",
+            "tags": ["b", "a", "b"],
+            "description": "other laws",
+            "power_state": "off",
+            **WAIT,
+        },
+        absent={"hostname": "worker-0.laws.metal.test", "ownership_tags": TAGS, "state": "absent", **WAIT},
+        never={"hostname": "never.laws.metal.test", "state": "absent"},
+        listing="projects/{project}/devices",
+        key="devices",
+        view=one_device,
+    ),
+    Scenario(
+        module="metal_device_set",
+        create={
+            "ownership_tags": TAGS,
+            "machines": [machine(1, userdata=CLOUD_CONFIG), machine(2, tags=["a"]), machine(3, power_state="off")],
+            **WAIT,
+        },
+        change={
+            "ownership_tags": TAGS,
+            "machines": [machine(1, userdata=CLOUD_CONFIG + "# more\n"), machine(2, tags=["b", "a"]), machine(3), machine(4)],
+            "progress_interval": 0.5,
+            **WAIT,
+        },
+        absent={"ownership_tags": TAGS, "all_owned": True, "state": "absent", **WAIT},
+        never={"ownership_tags": TAGS, "machines": [{"hostname": "never.laws.metal.test"}], "state": "absent"},
+        listing="projects/{project}/devices",
+        key="devices",
+        view=many_devices,
+    ),
+    Scenario(
+        module="metal_vlan",
+        create={"metro": "da", "vxlan": 1234, "description": "laws"},
+        change={"metro": "DA", "vxlan": 1234, "description": "other laws", "tags": ["b", "a"]},
+        absent={"metro": "da", "vxlan": 1234, "state": "absent"},
+        never={"metro": "da", "vxlan": 1235, "state": "absent"},
+        listing="projects/{project}/virtual-networks",
+        key="virtual_networks",
+        view=one_network,
+    ),
+    Scenario(
+        module="metal_ip_reservation",
+        create={"metro": "da", "quantity": 4, "tags": TAGS, "details": "laws", **WAIT},
+        change={"metro": "da", "quantity": 4, "tags": TAGS, "details": "other laws", **WAIT},
+        absent={"tags": TAGS, "state": "absent", **WAIT},
+        never={"tags": ["never"], "state": "absent"},
+        listing="projects/{project}/ips",
+        key="ip_addresses",
+        view=one_block,
+    ),
+]

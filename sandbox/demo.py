@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -47,10 +48,10 @@ class DemoError(Exception):
 
 @dataclass
 class Phase:
-    """One role's part of a play."""
+    """One role's part of a playbook: ``title`` says what it is there for."""
 
     role: str
-    play: str
+    title: str
     started: float = field(default_factory=time.monotonic)
     ended: float | None = None
     task: str = ""
@@ -71,7 +72,7 @@ class Phase:
 
     def closing(self) -> Text:
         mark = Text("✔ ", style="green")
-        return Text.assemble(mark, f"{self.role:<20}", (f"{duration(self.seconds):>7}  ", "cyan"), (self.play, "dim"))
+        return Text.assemble(mark, f"{self.role:<20}", (f"{duration(self.seconds):>7}  ", "cyan"), (self.title, "dim"))
 
 
 @dataclass
@@ -132,7 +133,7 @@ class Demo:
         step = Step("sandbox")
         with self.timed(step), self.console.status("starting (the first time ever it builds Kubernetes' three programs, for some minutes)"):
             self.sandbox.start()
-        shutil.copytree(REPOSITORY / "inventory", self.inventory)
+        copy_inventory(self.inventory)
         self.console.print(f"  it answers at [bold]{self.sandbox.environment['METAL_API_URL']}[/]\n")
 
     def _building(self, line: str) -> None:
@@ -187,19 +188,19 @@ class Demo:
         self.explain(
             f"{len(self.steps)} · Destroy",
             "Everything with this cluster's mark is given back: machines, DNS records, files. What belongs to others is not touched.",
-            "ansible-playbook destroy.yml",
+            "ansible-playbook destroy.yml        (it asks; the answer here is yes)",
         )
         with self.timed(Step("destroy", "ansible-playbook destroy.yml")) as step:
-            self._play(step, "destroy.yml")
+            self._play(step, "destroy.yml", "-e", f"openshift_destroy_confirm={CLUSTER}")
 
     # --- playbooks -----------------------------------------------------------------------------------------------------------
 
-    def _play(self, step: Step, playbook: str, after: dict[str, Callable[[], None]] | None = None) -> None:
+    def _play(self, step: Step, playbook: str, *arguments: str, after: dict[str, Callable[[], None]] | None = None) -> None:
         """Run a playbook as a user would, showing its phases; ``after`` has what to do once a role is through."""
         self.sandbox.forget()
         self._output = []
         pending = dict(after or {})
-        command = ["ansible-playbook", "-i", str(self.inventory), str(REPOSITORY / playbook)]
+        command = ["ansible-playbook", "-i", str(self.inventory), str(REPOSITORY / playbook), *arguments]
         environment = {
             **os.environ,
             **self.sandbox.environment,
@@ -218,7 +219,7 @@ class Demo:
             text=True,
             start_new_session=True,  # so that Ctrl-C reaches it through us, in order
         )
-        play = ""
+        title = ""
         with Live(console=self.console, refresh_per_second=8, transient=True) as live, self.log.open("a", encoding="utf-8") as log:
             log.write(f"\n$ {' '.join(command)}\n")
             for line in self._lines():
@@ -228,15 +229,15 @@ class Demo:
                     live.console.print(Text(line))
                 if heading is None:
                     self._note(step, line)
-                elif heading["kind"] == "PLAY":
-                    play = heading["name"]
-                elif heading["role"] is not None:
+                elif heading["role"] is None:
+                    title = heading["name"]  # a play, or the task that brings a role in
+                else:
                     current = step.phases[-1] if step.phases else None
-                    if current is None or (current.role, current.play) != (heading["role"], play):
+                    if current is None or (current.role, current.title) != (heading["role"], title):
                         self._close_phase(step, live)
                         if current is not None and current.role in pending and current.role != heading["role"]:
                             pending.pop(current.role)()
-                        step.phases.append(Phase(heading["role"], play))
+                        step.phases.append(Phase(heading["role"], title))
                         live.update(step.phases[-1])
                     step.phases[-1].task, step.phases[-1].said = heading["name"], ""
             self._close_phase(step, live)
@@ -292,7 +293,7 @@ class Demo:
             "api-int",
             "console.apps",
             "bootstrap",
-            *(f"{group}-{n}" for group in ("master", "control-plane", "worker") for n in range(5)),
+            *(f"{group}-{n}" for group in ("master", "worker") for n in range(5)),
         ]
         left += [f"DNS record {host}.{CLUSTER}" for host in hosts if names.addresses(f"{host}.{CLUSTER}")]
         return left
@@ -363,6 +364,17 @@ class Demo:
                     for number, _command in processes_of(self.folder):
                         os.kill(number, signal.SIGTERM)
                 shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def copy_inventory(folder: Path) -> None:
+    """The example inventory, with ports for publishing that nobody on this computer has: another cluster may be in the making."""
+    shutil.copytree(REPOSITORY / "inventory", folder)
+    with socket.socket() as http, socket.socket() as https:
+        for port in (http, https):
+            port.bind(("127.0.0.1", 0))
+        ports = {"openshift_publish_http_port": http.getsockname()[1], "openshift_publish_https_port": https.getsockname()[1]}
+    lines = ["---", "all:", "  vars:", *(f"    {name}: {port}" for name, port in ports.items())]
+    (folder / "08-ports.yml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 @contextmanager

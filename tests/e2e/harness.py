@@ -6,7 +6,6 @@ import contextlib
 import http.server
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from typing import Any
 
 import httpx
 
-from sandbox.demo import HEADING, READS, processes_of
+from sandbox.demo import HEADING, READS, copy_inventory, processes_of
 from sandbox.onlooker import Names, cluster_api
 from sandbox.running import REPOSITORY, RunningSandbox
 from sandbox.stranger import Stranger
@@ -80,7 +79,7 @@ class User:
 
     @contextlib.contextmanager
     def at_work(self) -> Iterator[User]:
-        shutil.copytree(REPOSITORY / "inventory", self.inventory)
+        copy_inventory(self.inventory)
         with self.sandbox:
             yield self
         left = processes_of(self.folder)
@@ -163,6 +162,9 @@ class User:
         """``kill -9``, also for its forks."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+
+    def destroy(self) -> Run:
+        return self.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME}").ended_well()
 
     def edit_workers(self, last: int) -> None:
         wanted = self.inventory / "01-cluster.yml"

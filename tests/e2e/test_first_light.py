@@ -45,7 +45,7 @@ def test_check_mode_touches_nothing_and_says_what_would_be(user: User) -> None:
     assert run.writes == []
     assert user.sandbox.inventory_is_empty()
     assert not user.cluster.exists()
-    for name in ("bootstrap", "master-0", "master-2", "worker-0", "worker-1"):
+    for name in ("bootstrap-0", "master-0", "master-2", "worker-0", "worker-1"):
         assert f"{name}.{NAME}" in run.output, name
 
 
@@ -69,7 +69,7 @@ def hosts_twice(user: User) -> None:
 
 
 def little_capacity(user: User) -> None:
-    user.sandbox.call("PUT", "settings", json={"capacity": {"da": {"c3.small.x86": 3}}})
+    user.sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": {"c3.small.x86": 3}}}})
 
 
 UNKNOWN = str(uuid.UUID(int=4))
@@ -100,10 +100,9 @@ BAD = (
 @pytest.fixture
 def tidied(user: User) -> Iterator[None]:
     """Undoes what a ``prepare`` did."""
-    before = user.sandbox.call("GET", "settings")
     yield
     (user.inventory / "09-twice.yml").unlink(missing_ok=True)
-    user.sandbox.call("PUT", "settings", json=before)
+    user.sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": None}}})
 
 
 def refused(run: Run, *told: str) -> None:
@@ -187,7 +186,7 @@ def test_only_machines_of_the_inventory_were_let_in(user: User, installed: Insta
 
 
 def test_the_bootstrap_machine_is_gone_and_the_api_answers_without_it(user: User, installed: Installed) -> None:
-    assert "bootstrap" not in user.hostnames()
+    assert "bootstrap-0" not in user.hostnames()
     masters = {
         address["address"]
         for device in user.devices()
@@ -197,7 +196,7 @@ def test_the_bootstrap_machine_is_gone_and_the_api_answers_without_it(user: User
     }
     for name in ("api", "api-int"):
         assert set(user.names.addresses(f"{name}.{NAME}")) == masters
-    assert user.names.addresses(f"bootstrap.{NAME}") == []
+    assert user.names.addresses(f"bootstrap-0.{NAME}") == []
     assert user.kube("/version")["major"] == "1"
     config = json.loads((user.cluster / "ignition" / "bootstrap.ign").read_text(encoding="utf-8"))
     assert config["ignition"]["version"].startswith("3.")
@@ -283,10 +282,10 @@ def test_destroy_gives_back_ours_and_nothing_else(user: User, installed: Install
     other = {"count": 2, "plan": "c3.small.x86", "metro": "da", "tags": [f"openshift-cluster=other-{NAME}", "openshift-role=worker"]}
     user.sandbox.call("POST", "devices", json=other)
     before = len(user.devices())
-    user.play("destroy.yml").ended_well()
+    user.destroy()
     left = user.devices()
     assert before - len(left) == 4
     assert len(left) == 2
     assert all(user.names.addresses(f"{name}.{NAME}") == [] for name in ("api", "api-int", "console.apps", "master-0", "worker-0"))
-    again = user.play("destroy.yml").ended_well()
+    again = user.destroy()
     assert (again.changed, again.writes) == (0, [])

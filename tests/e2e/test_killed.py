@@ -48,5 +48,5 @@ def test_killed_once_and_started_again(user: User, moment: Moment) -> None:
     ]
     assert len(orders) == 6
 
-    user.play("destroy.yml").ended_well()
+    user.destroy()
     assert user.sandbox.inventory_is_empty()

@@ -153,6 +153,21 @@ class Sandbox:
         await self.until(lambda: self.state(device["id"]) == "active")
         return await self.device(device["id"])
 
+    async def errors(self, method: str, path: str, status: int = 422, **arguments: Any) -> list[str]:
+        """The texts of an answer that has to be an error."""
+        answer = await self.api.request(method, path, **arguments)
+        assert answer.status_code == status, answer.text
+        assert answer.headers["content-type"] == "application/json; charset=utf-8"
+        assert answer.headers["x-request-id"]
+        texts: list[str] = answer.json()["errors"]
+        return texts
+
+    async def seed(self, count: int, **body: Any) -> list[str]:
+        answer = await self.control.post("/devices", json={"count": count, **body})
+        assert answer.status_code == 201, answer.text
+        ids: list[str] = answer.json()["ids"]
+        return ids
+
     def state(self, id_: str) -> str:
         device = self.world.store.devices.get(id_)
         return device.state if device is not None else "gone"

@@ -1,0 +1,189 @@
+"""Ports, VLANs, reservations and assignments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.sandbox.metal.conftest import Sandbox
+
+
+class Net:
+    """The ports of one device, by name."""
+
+    def __init__(self, sandbox: Sandbox, device: dict[str, Any]) -> None:
+        self.sandbox = sandbox
+        self.device_id = device["id"]
+        self.ids = {each["name"]: each["id"] for each in device["network_ports"]}
+
+    async def post(self, port: str, call: str, **body: Any) -> dict[str, Any]:
+        answer = await self.sandbox.api.post(f"/ports/{self.ids[port]}/{call}", json=body)
+        assert answer.status_code in {200, 201}, answer.text
+        result: dict[str, Any] = answer.json()
+        return result
+
+    async def refused(self, port: str, call: str, **body: Any) -> str:
+        (text,) = await self.sandbox.errors("POST", f"/ports/{self.ids[port]}/{call}", json=body)
+        return text
+
+    async def type(self, port: str = "bond0") -> str:
+        answer = await self.sandbox.api.get(f"/ports/{self.ids[port]}")
+        return str(answer.json()["network_type"])
+
+    async def addresses(self) -> list[str]:
+        answer = await self.sandbox.api.get(f"/devices/{self.device_id}/ips")
+        return [each["address"] for each in answer.json()["ip_addresses"]]
+
+
+async def vlan(sandbox: Sandbox, **body: Any) -> dict[str, Any]:
+    answer = await sandbox.api.post(f"{sandbox.project}/virtual-networks", json={"metro": "da", **body})
+    assert answer.status_code == 201, answer.text
+    made: dict[str, Any] = answer.json()
+    return made
+
+
+@pytest.fixture
+async def net(sandbox: Sandbox) -> Net:
+    (id_,) = await sandbox.seed(1)
+    return Net(sandbox, await sandbox.device(id_))
+
+
+async def test_hybrid_bonded_and_back(sandbox: Sandbox, net: Net) -> None:
+    one = await vlan(sandbox, vxlan=1000)
+    assert one["vxlan"] == 1000
+    assert await net.type() == "layer3"
+    assert (await net.post("bond0", "assign", vnid=one["id"]))["network_type"] == "hybrid-bonded"
+    assert (await net.refused("bond0", "assign", vnid="1000")).startswith("Virtual network 1000 already")
+    assert await sandbox.errors("DELETE", f"/virtual-networks/{one['id']}") == ["Cannot delete Virtual Network when port is assigned"]
+    shown = (await sandbox.api.get(f"/virtual-networks/{one['id']}", params={"include": "instances"})).json()
+    assert shown["instances"][0]["id"] == net.device_id
+    assert (await net.post("bond0", "unassign", vnid=1000))["network_type"] == "layer3"
+    assert (await sandbox.api.delete(f"/virtual-networks/{one['id']}")).status_code == 204
+
+
+async def test_layer_2_takes_the_addresses_and_layer_3_gives_them_back(sandbox: Sandbox, net: Net) -> None:
+    assert len(await net.addresses()) == 3
+    assert "Layer 3" in await net.refused("bond0", "disbond", bulk_disable=True)
+    assert (await net.post("bond0", "convert/layer-2"))["network_type"] == "layer2-bonded"
+    assert await net.addresses() == []
+    assert await net.refused("bond0", "convert/layer-2") == "bond0 is already configured for Layer 2"
+    await net.post("bond0", "disbond", bulk_disable=True)
+    assert await net.type() == "layer2-individual"
+    one = await vlan(sandbox)
+    await net.post("eth1", "assign", vnid=one["vxlan"])
+    assert "virtual networks" in await net.refused("bond0", "bond", bulk_enable=True)
+    await net.post("eth1", "unassign", vnid=str(one["vxlan"]))
+    assert "bonded" in await net.refused("bond0", "convert/layer-3")
+    await net.post("bond0", "bond", bulk_enable=True)
+    one_more = await vlan(sandbox)
+    await net.post("bond0", "assign", vnid=one_more["id"])
+    assert "virtual networks" in await net.refused("bond0", "convert/layer-3")
+    await net.post("bond0", "unassign", vnid=one_more["id"])
+    asked = [{"address_family": 4, "public": True}, {"address_family": 4, "public": False}]
+    assert (await net.post("bond0", "convert/layer-3", request_ips=asked))["network_type"] == "layer3"
+    assert len(await net.addresses()) == 2
+
+
+async def test_hybrid_unbonded_and_native(sandbox: Sandbox, net: Net) -> None:
+    answer = await sandbox.api.post(f"/ports/{net.ids['eth1']}/disbond", params={"bulk_disable": "false"})
+    assert answer.json()["data"]["bonded"] is False
+    assert await net.type() == "hybrid"
+    first, second = await vlan(sandbox), await vlan(sandbox)
+    assert (first["vxlan"], second["vxlan"]) == (1000, 1001)
+    await net.post("eth1", "assign", vnid=first["id"])
+    assert "At least two" in await net.refused("eth1", "native-vlan", vnid=first["id"])
+    await net.post("eth1", "assign", vnid=second["id"])
+    native = (await net.post("eth1", "native-vlan?include=native_virtual_network", vnid=first["id"]))["native_virtual_network"]
+    assert native["vxlan"] == 1000
+    assert "native" in await net.refused("eth1", "unassign", vnid=first["id"])
+    assert (await sandbox.api.delete(f"/ports/{net.ids['eth1']}/native-vlan")).json()["native_virtual_network"] is None
+    assert "bond port" in await net.refused("eth1", "convert/layer-2")
+
+
+async def test_batches_are_worked_off_afterwards(sandbox: Sandbox, net: Net) -> None:
+    first, second = await vlan(sandbox), await vlan(sandbox)
+    await net.post("bond0", "convert/layer-2")
+    path = "vlan-assignments/batches"
+    wanted = [{"vlan": str(first["vxlan"]), "state": "assigned", "native": True}, {"vlan": second["id"], "state": "assigned"}]
+    batch = await net.post("bond0", path, vlan_assignments=wanted)
+    assert (batch["state"], batch["quantity"]) == ("queued", 2)
+    store = sandbox.world.store
+    await sandbox.until(lambda: store.vlan_batches[batch["id"]].state == "completed")
+    assignments = (await sandbox.api.get(f"/ports/{net.ids['bond0']}/vlan-assignments")).json()["vlan_assignments"]
+    assert [(each["vlan"], each["native"]) for each in assignments] == [(1000, True), (1001, False)]
+    bad = await net.post(
+        "bond0", path, vlan_assignments=[{"vlan": first["id"], "state": "unassigned"}, {"vlan": first["id"], "state": "unassigned"}]
+    )
+    await sandbox.until(lambda: store.vlan_batches[bad["id"]].state == "failed")
+    assert (await sandbox.api.get(f"/ports/{net.ids['bond0']}/{path}/{bad['id']}")).json()["error_messages"]
+    assert len(store.ports[net.ids["bond0"]].vlan_ids) == 2
+
+
+async def test_four_ports_make_two_bonds(sandbox: Sandbox) -> None:
+    (id_,) = await sandbox.seed(1, plan="n2.xlarge.x86")
+    device = await sandbox.device(id_)
+    assert {each["name"]: each.get("bond", {}).get("name") for each in device["network_ports"]} == {
+        "bond0": None,
+        "bond1": None,
+        "eth0": "bond0",
+        "eth1": "bond1",
+        "eth2": "bond0",
+        "eth3": "bond1",
+    }
+
+
+async def test_vlan_numbers(sandbox: Sandbox) -> None:
+    await vlan(sandbox, vxlan=2)
+    assert await sandbox.errors("POST", f"{sandbox.project}/virtual-networks", json={"metro": "da", "vxlan": 2}) == [
+        "Vxlan has already been taken"
+    ]
+    assert (await vlan(sandbox, vxlan=2, metro="sv"))["metro_code"] == "sv"
+    assert await sandbox.errors("POST", f"{sandbox.project}/virtual-networks", json={"vxlan": 4000}) == [
+        "Metro can't be blank",
+        "Vxlan must be between 2 and 3999",
+    ]
+    found = (await sandbox.api.get(f"{sandbox.project}/virtual-networks", params={"metro": "sv"})).json()["virtual_networks"]
+    assert [each["vxlan"] for each in found] == [2]
+    await sandbox.control.put("/settings", json={"quotas": {"virtual_networks": 2}})
+    assert "quota" in (await sandbox.errors("POST", f"{sandbox.project}/virtual-networks", json={"metro": "da"}))[0]
+
+
+async def test_reservations_and_assignments(sandbox: Sandbox) -> None:
+    assert (await sandbox.api.get(f"{sandbox.project}/ips")).json()["ip_addresses"] == []
+    (id_,) = await sandbox.seed(1)
+    blocks = (await sandbox.api.get(f"{sandbox.project}/ips")).json()["ip_addresses"]
+    assert sorted((each["type"], each["cidr"]) for each in blocks) == [("private_ipv4", 25), ("public_ipv6", 56)]
+    block = (
+        await sandbox.api.post(
+            f"{sandbox.project}/ips", json={"type": "public_ipv4", "quantity": 4, "metro": "da", "details": "d", "tags": ["t"]}
+        )
+    ).json()
+    assert (block["cidr"], block["state"], block["assignments"]) == (30, "created", [])
+    path = f"/ips/{block['id']}"
+    free = (await sandbox.api.get(f"{path}/available", params={"cidr": 32})).json()["available"]
+    assert len(free) == 4
+    assigned = await sandbox.api.post(f"/devices/{id_}/ips", json={"address": free[1]})
+    assert assigned.status_code == 201
+    assert assigned.json()["management"] is False
+    assert await sandbox.errors("POST", f"/devices/{id_}/ips", json={"address": free[1].split("/")[0]}) == [
+        "Address has already been taken"
+    ]
+    assert await sandbox.errors("DELETE", path)
+    assert len((await sandbox.api.get(f"{path}/available", params={"cidr": 31})).json()["available"]) == 1
+    assert (await sandbox.api.get(f"/ips/{assigned.json()['id']}")).json()["assigned_to"]["href"].endswith(id_)
+    assert (await sandbox.api.delete(f"/ips/{assigned.json()['id']}")).status_code == 204
+    assert (await sandbox.api.patch(path, json={"details": "e", "tags": []})).json()["details"] == "e"
+    assert (await sandbox.api.delete(path)).status_code == 204
+    assert await sandbox.errors("GET", path, 404) == ["Not found"]
+
+
+async def test_over_quota_waits_or_fails_by_choice(sandbox: Sandbox) -> None:
+    await sandbox.control.put("/settings", json={"quotas": {"public_ipv4": 4}})
+    wanted = {"type": "public_ipv4", "quantity": 8, "metro": "DA"}
+    pending = (await sandbox.api.post(f"{sandbox.project}/ips", json=wanted)).json()
+    assert (pending["state"], pending["network"], pending["cidr"]) == ("pending", None, 29)
+    assert "approval" in (await sandbox.errors("POST", f"{sandbox.project}/ips", json={**wanted, "fail_on_approval_required": True}))[0]
+    assert await sandbox.errors("POST", f"{sandbox.project}/ips", json={"type": "global_ipv4", "quantity": 8}) == [
+        "Quantity must be one of 1, 2, 4"
+    ]

@@ -46,12 +46,15 @@ CLIENT_SIGNER: Final = "kubernetes.io/kube-apiserver-client-kubelet"
 SERVING_SIGNER: Final = "kubernetes.io/kubelet-serving"
 PORT: Final = 10250
 
+SHORTEST_WAIT = 15.0
+"""Real seconds a request waits at least, however fast the clock runs: filing, approving and signing hundreds takes real time, and
+kubelets that ask anew faster than they can be answered would never join."""
+
 # Simulated seconds (a machine's own work) and, below, real ones (Kubernetes' own timers).
 _UNANSWERED: Final = 15 * 60
 _NETWORK_READY: Final = 75
 _CONFIG_DAEMON: Final = 45
 
-_SHORTEST_WAIT: Final = 5.0
 _AFTER_DENIAL: Final = 4.0
 _LEASE_SECONDS: Final = 40
 _LEASE_INTERVAL: Final = 10.0
@@ -239,9 +242,9 @@ class Kubelet:
                 await asyncio.gather(waiting, unanswered, return_exceptions=True)
 
     async def _give_up(self) -> None:
-        """Return when a request has waited long enough: signing takes real time, however fast the clock runs."""
+        """Return when a request has waited long enough."""
         await self._machine.clock.sleep(_UNANSWERED)
-        await asyncio.sleep(max(0.0, _SHORTEST_WAIT - _UNANSWERED / self._machine.clock.speed))
+        await asyncio.sleep(max(0.0, SHORTEST_WAIT - _UNANSWERED / self._machine.clock.speed))
 
     async def _answer(self, name: str, *, token: bool) -> bytes:
         """Look at a request until there is a certificate. Raises :class:`_DeniedError`, :class:`_UnansweredError`."""

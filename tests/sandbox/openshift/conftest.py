@@ -25,12 +25,12 @@ import yaml
 from sandbox.clock import Clock
 from sandbox.machines import Drive, Hardware, SystemFactory
 from sandbox.machines.network import BoundHTTP
-from sandbox.openshift import Binaries, BinariesError, Cluster, Clusters, system_factory
+from sandbox.openshift import Binaries, BinariesError, Cluster, Clusters, kubelet, system_factory
 from sandbox.openshift.api import NODES, Object
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.binaries import READY_FOLDER_VARIABLE, cache_folder
 from sandbox.openshift.installer import cli
-from sandbox.openshift.resources import CLUSTER_VERSION, ETCD, condition_of, is_ready
+from sandbox.openshift.resources import ETCD, condition_of
 
 DOMAIN = "demo.metal.test"
 IGNITION_ACCEPTS = "application/vnd.coreos.ignition+json;version=3.4.0, */*;q=0.1"
@@ -218,6 +218,8 @@ async def lab(state: Path, binaries: Binaries, ignition: dict[str, Any]) -> Asyn
 
     The worker's requests are left to the tests.
     """
+    patched = pytest.MonkeyPatch()
+    patched.setattr(kubelet, "SHORTEST_WAIT", 3.0)
     made = Lab(state, binaries, ignition, speed=4000)
     masters = [f"master-{number}" for number in range(MASTERS)]
     try:
@@ -245,14 +247,4 @@ async def lab(state: Path, binaries: Binaries, ignition: dict[str, Any]) -> Asyn
         yield made
     finally:
         await made.close()
-
-
-async def _version(lab: Lab) -> Object:
-    version = await lab.cluster.api.get(CLUSTER_VERSION)
-    assert version is not None
-    return version
-
-
-async def ready_nodes(lab: Lab) -> list[str]:
-    """Return the names of Ready nodes."""
-    return sorted(node["metadata"]["name"] for node in await lab.cluster.api.items(NODES) if is_ready(node))
+        patched.undo()

@@ -90,7 +90,8 @@ class BootstrapSystem:
                 await machine.clock.sleep(_BOOTKUBE_START)
             async with _serving(cluster, machine, cluster.bootstrap_config):
                 machine.console(f"API and machine config server are up at {machine.hardware.address}")
-                await _persist(machine, "apply manifests", cluster.set_up)
+                if not cluster.has_reached(MANIFESTS_APPLIED):
+                    await _persist(machine, "apply manifests", cluster.set_up)
                 if not cluster.has_reached(BOOTKUBE_DONE):
                     await self._until_control_plane(cluster)
                 machine.console("bootkube.service complete")
@@ -247,6 +248,9 @@ async def _until_open(machine: Machine, port: int, listen: Callable[[], Awaitabl
             if not told:
                 told = True
                 machine.console(f"port {port} cannot be opened, trying again: {error}")
+                await machine.report(
+                    "failed", f"port {port} cannot be opened ({error.strerror}): does another sandbox run on this computer?"
+                )
                 _logger.warning("%s: port %d cannot be opened, trying again: %s", machine.hardware.hostname, port, error)
         else:
             return

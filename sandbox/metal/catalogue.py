@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +151,12 @@ class Catalogue:
     def operating_system(self, name: object) -> OperatingSystem | None:
         found = self.operating_systems.get(str(name)) or self._by_id.get(str(name))
         return found if isinstance(found, OperatingSystem) else None
+
+
+@cache
+def load() -> Catalogue:
+    """The catalogue, read once: it does not change."""
+    return Catalogue()
 
 
 def _plan(data: dict[str, Any]) -> Plan:

@@ -75,8 +75,8 @@ class Table(Generic[R]):
     def count(self, key: str, value: Hashable) -> int:
         return len(self._found[key].get(value, ()))
 
-    def _set(self, id_: str, record: R | None) -> R | None:
-        """Put ``record`` (None: remove) in place and return what was there."""
+    def set(self, id_: str, record: R | None) -> R | None:
+        """Put ``record`` (None: remove) in place and return what was there. For the store alone: it does not reach the database."""
         old = self._rows.get(id_)
         for name, key in self._keys.items():
             before = key(old) if old is not None else None
@@ -146,14 +146,15 @@ class Store:
         self.database = sqlite3.connect(path, isolation_level=None)
         self.database.execute("PRAGMA journal_mode=WAL")
         self.database.execute("PRAGMA synchronous=NORMAL")
+        self.database.execute("BEGIN")
         for table in self._tables.values():
             # The row number keeps the order of creation over a restart.
-            self.database.execute(
-                f"CREATE TABLE IF NOT EXISTS {table.name} (n INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, body TEXT NOT NULL)"
-            )
+            columns = "n INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, body TEXT NOT NULL"
+            self.database.execute(f"CREATE TABLE IF NOT EXISTS {table.name} ({columns})")
             for id_, body in self.database.execute(f"SELECT id, body FROM {table.name} ORDER BY n"):  # noqa: S608 - names are those above
-                table._set(id_, records.from_json(table.kind, orjson.loads(body)))
+                table.set(id_, records.from_json(table.kind, orjson.loads(body)))
         self.database.execute("CREATE TABLE IF NOT EXISTS named_values (name TEXT PRIMARY KEY, body TEXT NOT NULL)")
+        self.database.execute("COMMIT")
 
     def close(self) -> None:
         self.database.close()
@@ -170,7 +171,7 @@ class Store:
             self._commit()
         except BaseException:
             for table, id_, old in reversed(self._undo):
-                table._set(id_, old)
+                table.set(id_, old)
             raise
         finally:
             self._undo = None
@@ -207,7 +208,7 @@ class Store:
             with self.transaction():
                 self._change(table, id_, record)
             return
-        self._undo.append((table, id_, table._set(id_, record)))
+        self._undo.append((table, id_, table.set(id_, record)))
         self._changed[table.name, id_] = record
 
     def read_value(self, name: str) -> Any:

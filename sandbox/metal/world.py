@@ -16,9 +16,9 @@ from typing import Any
 
 from sandbox.clock import Clock
 from sandbox.machines import Machines
+from sandbox.metal import catalogue
 from sandbox.metal import settings as settings_module
 from sandbox.metal.address_space import AddressSpace
-from sandbox.metal.catalogue import Catalogue
 from sandbox.metal.faults import Faults
 from sandbox.metal.journal import Journal
 from sandbox.metal.lifecycle import Lifecycle
@@ -57,7 +57,7 @@ class MetalWorld:
         self.machines = machines
         self.boot_url = boot_url.rstrip("/")
         self.metadata_url = metadata_url.rstrip("/")
-        self.catalogue = Catalogue()
+        self.catalogue = catalogue.load()
         self.store = Store(path)
         self.journal = Journal(self.store.database)
         self.faults = Faults()

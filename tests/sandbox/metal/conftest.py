@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,13 +13,16 @@ from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 from starlette.types import ASGIApp
 
 from sandbox.clock import Clock
 from sandbox.machines import Hardware
 from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
 from sandbox.metal.world import MetalWorld
+from sandbox.openshift.https import Listener
+
+# Nothing speaks TLS here; reading the system's certificates for every client would take longer than the tests.
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class ScriptedMachines:
@@ -81,35 +85,26 @@ class ScriptedMachines:
 
 def machine_client(url: str, address: str) -> httpx.AsyncClient:
     """A client that calls from the machine's own address."""
-    return httpx.AsyncClient(base_url=url, transport=httpx.AsyncHTTPTransport(local_address=address))
+    return httpx.AsyncClient(base_url=url, transport=httpx.AsyncHTTPTransport(local_address=address, verify=NO_TLS))
 
 
-def listener() -> socket.socket:
-    # With the protocol named: only then asyncio switches Nagle off for what is accepted, and an answer does not wait 40 ms.
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    sock.bind(("127.0.0.1", 0))
-    return sock
-
-
-def url_of(sock: socket.socket) -> str:
-    return f"http://127.0.0.1:{sock.getsockname()[1]}"
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 @asynccontextmanager
-async def serving(apps: dict[socket.socket, ASGIApp]) -> AsyncIterator[None]:
-    servers = {
-        sock: uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", access_log=False)) for sock, app in apps.items()
-    }
-    tasks = [asyncio.create_task(server.serve(sockets=[sock])) for sock, server in servers.items()]
-    while not all(server.started for server in servers.values()):  # noqa: ASYNC110 - uvicorn offers no event to wait for
-        await asyncio.sleep(0.005)
+async def serving(apps: dict[int, ASGIApp]) -> AsyncIterator[None]:
+    """Each application on its port, by the listener the sandbox itself uses."""
+    listeners = [Listener(app) for app in apps.values()]
+    for port, each in zip(apps, listeners, strict=True):
+        await each.open("127.0.0.1", port, None)
     try:
         yield
     finally:
-        for server in servers.values():
-            server.should_exit = True
-        await asyncio.gather(*tasks)
+        for each in listeners:
+            await each.close()
 
 
 @dataclass
@@ -175,27 +170,27 @@ class Sandbox:
 
 @asynccontextmanager
 async def sandbox_in(state: Path, *, speed: float = 20_000, seed: int = 1) -> AsyncIterator[Sandbox]:
-    api_sock, boot_sock, metadata_sock = listener(), listener(), listener()
+    api_port, boot_port, metadata_port = free_port(), free_port(), free_port()
+    url, boot_url, metadata_url = (f"http://127.0.0.1:{port}" for port in (api_port, boot_port, metadata_port))
     machines = ScriptedMachines()
-    machines.boot_url = url_of(boot_sock)
+    machines.boot_url = boot_url
     world = MetalWorld(
         state,
         Clock(speed),
         machines,
-        boot_url=url_of(boot_sock),
-        metadata_url=url_of(metadata_sock),
+        boot_url=boot_url,
+        metadata_url=metadata_url,
         seed=seed,
     )
-    url = url_of(api_sock)
-    apps = {api_sock: create_metal_app(world), boot_sock: create_boot_app(world), metadata_sock: create_metadata_app(world)}
+    apps = {api_port: create_metal_app(world), boot_port: create_boot_app(world), metadata_port: create_metadata_app(world)}
     async with (
         serving(apps),
-        httpx.AsyncClient(base_url=f"{url}/metal/v1", headers={"X-Auth-Token": world.token}, timeout=20) as api,
-        httpx.AsyncClient(base_url=f"{url}/_sandbox", timeout=60) as control,
+        httpx.AsyncClient(base_url=f"{url}/metal/v1", headers={"X-Auth-Token": world.token}, timeout=20, verify=NO_TLS) as api,
+        httpx.AsyncClient(base_url=f"{url}/_sandbox", timeout=60, verify=NO_TLS) as control,
     ):
         await world.start()
         try:
-            yield Sandbox(world, machines, url, api, control, url_of(boot_sock), url_of(metadata_sock))
+            yield Sandbox(world, machines, url, api, control, boot_url, metadata_url)
         finally:
             await machines.close()
             await world.close()

@@ -9,7 +9,7 @@ name: machines
 short_description: The machines that hosts of the inventory stand for
 version_added: 0.1.0
 author:
-  - equinix_metal.openshift contributors
+  - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Makes of the names of hosts the machines that are wanted, with what each host's variables say of it.
 positional: hostvars

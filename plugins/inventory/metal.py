@@ -9,7 +9,7 @@ name: metal
 short_description: Devices of a Metal API as hosts
 version_added: 0.1.0
 author:
-  - equinix_metal.openshift contributors
+  - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Reads the devices of one project or of several from a service that speaks the Equinix Metal API, with as few calls as there are pages of
     the largest size.

@@ -21,6 +21,7 @@ import ipaddress
 import re
 import traceback
 from dataclasses import dataclass
+from typing import TypeAlias
 
 try:
     from cryptography import x509
@@ -30,7 +31,7 @@ try:
 except ImportError:
     CRYPTOGRAPHY_IMPORT_ERROR = traceback.format_exc()
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Address: TypeAlias = "ipaddress.IPv4Address | ipaddress.IPv6Address"
 
 # A kubelet's request is below 1 KiB, with an RSA key below 2 KiB; the API server takes up to 3 MiB. Reading stops early.
 LARGEST_REQUEST = 16 * 1024

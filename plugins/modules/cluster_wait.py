@@ -10,7 +10,7 @@ module: cluster_wait
 short_description: Wait until an OpenShift cluster has got somewhere, and say what is still missing
 version_added: 0.1.0
 author:
-  - equinix_metal.openshift contributors
+  - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Looks at the cluster's API, as C(openshift-install wait-for) does, until a condition is reached, and names all the while what is
     missing, with what the cluster says about it and since when.

@@ -10,7 +10,7 @@ module: csr_approval
 short_description: Approve the certificate requests of the machines that may join, and of no others
 version_added: 0.1.0
 author:
-  - equinix_metal.openshift contributors
+  - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - A node joins OpenShift by two certificate signing requests, one for its client certificate and, once its Node is registered, one for
     its serving certificate. Where no machine API answers for the machines, somebody has to approve both.
@@ -220,7 +220,7 @@ OPTIONS = Options(
         "window": {"type": "float", "default": 7200},
         "short_names": {"type": "bool", "default": False},
         "pending_limit": {"type": "int"},
-        "second_key_after": {"type": "float", "default": 60},
+        "second_key_after": {"type": "float", "default": 60, "no_log": False},
     }
 )
 

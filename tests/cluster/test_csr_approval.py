@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import ClusterClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
@@ -16,8 +20,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     ClusterUnreachableError,
     CollectionError,
 )
-from tests.cluster.conftest import Play
-from tests.cluster.control_plane import ADDRESS, REQUESTS, SERVER_NAME, ControlPlane
+from tests.cluster.conftest import ROOT, Play
+from tests.cluster.control_plane import ADDRESS, REQUESTS, SERVER_NAME, ControlPlane, environment
 from tests.unit.plugins.module_utils import csr_cases as cases
 from tests.unit.plugins.module_utils.csr_cases import CASES, OTHER, WORKER, client, dns, ips, key, made, serving
 
@@ -187,3 +191,60 @@ def test_names_of_serving_requests_by_another_node(cluster: ControlPlane) -> Non
     answer = cluster.file("swapped", serving(made(names=dns(WORKER)))["spec"], node=OTHER)
     assert answer.status_code == 403
     assert base64.b64decode(serving()["spec"]["request"]).startswith(b"-----BEGIN")
+
+
+def test_slices_of_a_wait_are_shown_and_add_up(cluster: ControlPlane, run: Play) -> None:
+    only = options(cluster, wait=True, wait_timeout=7, wait_interval=1, progress_interval=2)
+    cluster.file("good", client()["spec"]).raise_for_status()
+    cluster.file("stranger", client(made("system:node:stranger.demo.metal.test"))["spec"]).raise_for_status()
+    result = run("csr_approval", **only)
+    # It fails since no node ever registers; what the first slice approved is in the result all the same.
+    assert result["failed"]
+    assert result["changed"]
+    assert result["approved"] == ["good"]
+    assert {entry["name"]: entry["verdict"] for entry in result["verdicts"]} == {"good": "approved", "stranger": "pending"}
+    shown = " ".join(result["output"].split())
+    assert "approved: good" in shown
+    assert "waiting since" in shown
+    assert shown.count("certificate request stranger for node 'stranger.demo.metal.test' stays pending: no expected machine") == 1
+
+
+def test_as_a_background_task(cluster: ControlPlane, tmp_path: Path) -> None:
+    cluster.file("good", client()["spec"]).raise_for_status()
+    tasks = [
+        {
+            "equinix_metal.openshift.csr_approval": options(cluster, wait=True, wait_timeout=5, wait_interval=1, progress_interval=2),
+            "async": 60,
+            "poll": 0,
+            "register": "job",
+        },
+        {
+            "ansible.builtin.async_status": {"jid": "{{ job.ansible_job_id }}"},
+            "register": "ended",
+            "until": "ended.finished",
+            "retries": 60,
+            "delay": 1,
+            "failed_when": "ended.approved != ['good'] or 'has not registered' not in ended.msg",
+        },
+    ]
+    play = tmp_path / "play.yml"
+    play.write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]), encoding="utf-8")
+    done = subprocess.run(
+        [
+            str(Path(sys.executable).parent / "ansible-playbook"),
+            "-i",
+            "localhost,",
+            "-c",
+            "local",
+            "-e",
+            f"ansible_python_interpreter={sys.executable}",
+            str(play),
+        ],
+        env={**environment(), "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"), "ANSIBLE_ASYNC_DIR": str(tmp_path / "jobs")},
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, done.stdout

@@ -33,13 +33,12 @@ from rich.table import Table
 from rich.text import Text
 
 from sandbox.onlooker import REQUESTS, Names, cluster_api
-from sandbox.running import REPOSITORY, RunningSandbox, SandboxStartError
+from sandbox.running import REPOSITORY, RunningSandbox, SandboxStartError, is_write
 from sandbox.stranger import Stranger
 
 CLUSTER = "demo.metal.test"
 STRANGER = "intruder"
 HEADING = re.compile(r"^(?P<kind>PLAY|TASK|RUNNING HANDLER) \[(?:(?:equinix_metal\.openshift\.)?(?P<role>[a-z_]+) : )?(?P<name>.*)\] \**$")
-READS = {"GET", "HEAD", "OPTIONS"}
 
 
 class DemoError(Exception):
@@ -316,7 +315,7 @@ class Demo:
         step.seconds = time.monotonic() - started
         if step.command:
             for request in self.sandbox.journal():
-                step.calls["read" if request["method"] in READS else "write"] += 1
+                step.calls["write" if is_write(request) else "read"] += 1
             step.machines = len(self.sandbox.inventory().get("devices", []))
             self.console.print(f"  [bold]{step.title}: {duration(step.seconds)}[/], {step.machines} machines now\n")
 

@@ -21,6 +21,15 @@ import httpx
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
+# Asked with POST by the vendor's API, and nothing changes: may this many servers be had, is this userdata well formed.
+QUESTIONS = ("/capacity", "/capacity/metros", "/userdata/validate")
+
+
+def is_write(request: dict[str, Any]) -> bool:
+    """Whether an entry of the journal is a request that changes something, if it succeeds."""
+    return request["method"] not in {"GET", "HEAD", "OPTIONS"} and not request["path"].split("?")[0].endswith(QUESTIONS)
+
+
 class SandboxStartError(Exception):
     """The process ended before it said that it was ready; the message has what it said last."""
 

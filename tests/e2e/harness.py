@@ -18,9 +18,9 @@ from typing import Any
 
 import httpx
 
-from sandbox.demo import HEADING, READS, copy_inventory, processes_of
+from sandbox.demo import HEADING, copy_inventory, processes_of
 from sandbox.onlooker import Names, cluster_api
-from sandbox.running import REPOSITORY, RunningSandbox
+from sandbox.running import REPOSITORY, RunningSandbox, is_write
 from sandbox.stranger import Stranger
 
 NAME = "demo.metal.test"
@@ -44,7 +44,7 @@ class Run:
 
     @property
     def writes(self) -> list[dict[str, Any]]:
-        return [request for request in self.requests if request["method"] not in READS]
+        return [request for request in self.requests if is_write(request)]
 
     @property
     def tail(self) -> str:

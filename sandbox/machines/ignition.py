@@ -33,7 +33,7 @@ VERSIONS = ("3.0.0", "3.1.0", "3.2.0", "3.3.0", "3.4.0", "3.5.0")
 USER_AGENT = "Ignition/2.20.0"
 ACCEPT = "application/vnd.coreos.ignition+json;version=3.5.0, */*;q=0.1"
 FIRST_DELAY, LONGEST_DELAY = 0.2, 5.0
-GENTLE_DELAY = 0.2
+GENTLE_DELAY = 0.5
 """Real seconds no retry goes below, however fast the clock: hundreds of machines may wait for one server."""
 DEPTH = 10
 

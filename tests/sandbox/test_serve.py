@@ -222,6 +222,20 @@ def test_one_folder_one_sandbox(sandbox: RunningSandbox) -> None:
     assert second.stdout == ""
 
 
+def test_sandboxes_keep_out_of_each_others_networks(sandbox: RunningSandbox, tmp_path: Path) -> None:
+    def network(directory: Path) -> str:
+        return str(json.loads((directory / "sandbox.json").read_text())["machine_network"])
+
+    with RunningSandbox(tmp_path / "second", log=tmp_path / "second.log") as second:
+        assert network(second.directory) != network(sandbox.directory)
+    # One that slept while its place was taken says so.
+    kept = json.loads((second.directory / "sandbox.json").read_text())
+    (second.directory / "sandbox.json").write_text(json.dumps({**kept, "machine_network": network(sandbox.directory)}))
+    ended = start("serve", "--state", str(second.directory))
+    assert ended.returncode == 1
+    assert "end that one first" in ended.stderr
+
+
 def test_a_taken_port_is_named(sandbox: RunningSandbox, tmp_path: Path) -> None:
     address = sandbox.url.removeprefix("http://")
     second = start("serve", "--state", str(tmp_path / "other"), "--listen", address)

@@ -245,8 +245,7 @@ def _fault_answer(fault: Fault) -> Response:
     status = fault.status or 500
     headers = {name.lower(): value for name, value in fault.headers.items()}
     if isinstance(fault.body, str):
-        media_type = headers.pop("content-type", "application/json; charset=utf-8")
-        return Response(fault.body, status, headers=headers, media_type=media_type)
+        return Response(fault.body, status, headers={"content-type": JSONAnswer.media_type, **headers})
     return JSONAnswer(fault.body, status, headers=headers)
 
 

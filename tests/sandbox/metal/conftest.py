@@ -169,8 +169,10 @@ class Sandbox:
 
 
 @asynccontextmanager
-async def sandbox_in(state: Path, *, speed: float = 20_000, seed: int = 1) -> AsyncIterator[Sandbox]:
-    api_port, boot_port, metadata_port = free_port(), free_port(), free_port()
+async def sandbox_in(
+    state: Path, *, speed: float = 20_000, seed: int = 1, ports: tuple[int, int, int] | None = None
+) -> AsyncIterator[Sandbox]:
+    api_port, boot_port, metadata_port = ports or (free_port(), free_port(), free_port())
     url, boot_url, metadata_url = (f"http://127.0.0.1:{port}" for port in (api_port, boot_port, metadata_port))
     machines = ScriptedMachines()
     machines.boot_url = boot_url

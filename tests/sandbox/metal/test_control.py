@@ -1,0 +1,142 @@
+"""The control path: journal, faults, settings, seeded devices, inventory."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.sandbox.metal.conftest import Sandbox, machine_client
+
+
+async def journal(sandbox: Sandbox, **query: Any) -> list[dict[str, Any]]:
+    answer = await sandbox.control.get("/journal", params=query)
+    assert answer.status_code == 200, answer.text
+    entries: list[dict[str, Any]] = answer.json()["journal"]
+    return entries
+
+
+async def test_the_journal_has_every_request_and_no_secret(sandbox: Sandbox) -> None:
+    await sandbox.api.get("/projects", params={"per_page": "3"})
+    await sandbox.api.get("/projects", headers={"X-Auth-Token": "a-wrong-one"})
+    await sandbox.api.post("/userdata/validate", params={"userdata": "#!/bin/sh the secret"})
+    device = await sandbox.active(hostname="one", userdata="#!/bin/sh the secret")
+    async with machine_client(sandbox.metadata_url, device["ip_addresses"][0]["address"]) as machine:
+        await machine.get("/userdata")
+    entries = await journal(sandbox)
+    assert [(each["method"], each["path"], each["status"], each["who"]) for each in entries[:2]] == [
+        ("GET", "/metal/v1/projects?per_page=3", 200, "user@sandbox.test"),
+        ("GET", "/metal/v1/projects", 401, entries[1]["who"]),
+    ]
+    assert entries[1]["who"].startswith("unknown ")
+    everything = await journal(sandbox, service="all")
+    text = str(everything)
+    for secret in ("the secret", "a-wrong-one", sandbox.world.token):
+        assert secret not in text
+    assert {(each["service"], each["who"]) for each in everything if each["service"] != "metal"} == {("boot", "one"), ("metadata", "one")}
+    assert [each["status"] for each in await journal(sandbox, method="POST,PUT", path="/devices$")] == [201]
+    assert await journal(sandbox, after=entries[-1]["n"]) == []
+    assert await journal(sandbox, since=time.time() + 10) == []
+    assert (await sandbox.control.delete("/journal")).status_code == 204
+    assert await journal(sandbox, service="all") == []
+
+
+async def test_a_fault_answers_in_place_of_the_api(sandbox: Sandbox) -> None:
+    fault = {
+        "method": "POST",
+        "path": "/devices$",
+        "status": 429,
+        "headers": {"Retry-After": "2"},
+        "body": {"errors": ["slow"]},
+        "times": 1,
+    }
+    made = await sandbox.control.post("/faults", json=fault)
+    assert made.status_code == 201
+    order = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe"}
+    refused = await sandbox.api.post(f"{sandbox.project}/devices", json=order)
+    assert (refused.status_code, refused.headers["retry-after"], refused.json()) == (429, "2", {"errors": ["slow"]})
+    assert len(sandbox.world.store.devices) == 0
+    assert (await sandbox.api.post(f"{sandbox.project}/devices", json=order)).status_code == 201
+    assert (await sandbox.control.get("/faults")).json()["faults"][0]["hits"] == 1
+    assert [(each["status"], bool(each["fault"])) for each in await journal(sandbox, path="/devices$")] == [(429, True), (201, False)]
+    await sandbox.control.delete("/faults")
+    assert (await sandbox.control.get("/faults")).json() == {"faults": []}
+    await sandbox.control.post("/faults", json={"status": 502, "body": "<html>", "headers": {"Content-Type": "text/html"}, "times": 1})
+    page = await sandbox.api.get("/user")
+    assert (page.status_code, page.text, page.headers["content-type"]) == (502, "<html>", "text/html")
+
+
+@pytest.mark.parametrize(("cut", "devices"), [("before", 0), ("after", 1), ("body", 1)])
+async def test_a_cut_connection(sandbox: Sandbox, cut: str, devices: int) -> None:
+    await sandbox.control.post("/faults", json={"method": "POST", "cut": cut, "times": 1})
+    order = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe"}
+    with pytest.raises(httpx.TransportError):
+        await sandbox.api.post(f"{sandbox.project}/devices", json=order)
+    assert len(sandbox.world.store.devices) == devices
+    assert (await journal(sandbox))[0]["status"] == (201 if devices else 0)
+    assert (await sandbox.api.get("/user")).status_code == 200
+
+
+async def test_a_delay(sandbox: Sandbox) -> None:
+    await sandbox.control.post("/faults", json={"delay": 0.2, "times": 1})
+    started = time.monotonic()
+    assert (await sandbox.api.get("/user")).status_code == 200
+    assert time.monotonic() - started >= 0.2
+
+
+async def test_impossible_faults_and_settings_are_refused(sandbox: Sandbox) -> None:
+    answer = await sandbox.control.post("/faults", json={"path": "(", "cut": "soon", "what": 1})
+    assert answer.status_code == 422
+    assert len(answer.json()["errors"]) == 3
+    answer = await sandbox.control.put("/settings", json={"quotas": {"vlans": 1}, "latency": {"read": -1}, "other": {}})
+    assert answer.status_code == 422
+    assert len(answer.json()["errors"]) == 3
+    assert (await sandbox.control.put("/settings", json={"speed": 0})).status_code == 422
+    assert (await sandbox.control.get("/nothing")).status_code == 404
+
+
+async def test_settings(sandbox: Sandbox) -> None:
+    changed = await sandbox.control.put("/settings", json={"speed": 30, "capacity": {"metros": {"da": {"c3.small.x86": 1}}}})
+    assert changed.json()["speed"] == sandbox.world.clock.speed == 30
+    assert changed.json()["capacity"] == {"default": 12000, "metros": {"da": {"c3.small.x86": 1}}}
+    back = await sandbox.control.put("/settings", json={"capacity": {"metros": {"da": None}}})
+    assert back.json()["capacity"]["metros"] == {}
+
+
+async def test_inventory_is_what_would_be_billed(sandbox: Sandbox) -> None:
+    await sandbox.seed(2, hostname="n{{index}}", tags=["mine"])
+    await sandbox.api.post(f"{sandbox.project}/ips", json={"type": "global_ipv4", "quantity": 1})
+    await sandbox.api.post(f"{sandbox.project}/virtual-networks", json={"metro": "da", "description": "d"})
+    found = (await sandbox.control.get("/inventory")).json()
+    assert [(each["hostname"], each["tags"], each["state"]) for each in found["devices"]] == [
+        ("n1", ["mine"], "active"),
+        ("n2", ["mine"], "active"),
+    ]
+    assert [each["type"] for each in found["ip_reservations"]] == ["global_ipv4"]
+    assert [each["vxlan"] for each in found["virtual_networks"]] == [1000]
+
+
+async def test_many_orders_at_once_share_nothing(sandbox: Sandbox) -> None:
+    sandbox.machines.boots = False
+    made = await asyncio.gather(*(sandbox.create(hostname=f"n{number}") for number in range(60)))
+    networks = [{"metro": "da"}] * 12
+    vlans = await asyncio.gather(*(sandbox.api.post(f"{sandbox.project}/virtual-networks", json=each) for each in networks))
+    assert len({each.json()["vxlan"] for each in vlans}) == 12
+    await sandbox.until(lambda: all(each.machine == "on" for each in sandbox.world.store.devices))
+    listed = (await sandbox.api.get(f"{sandbox.project}/devices", params={"per_page": 100})).json()["devices"]
+    addresses = [each["address"] for device in listed for each in device["ip_addresses"]]
+    assert len(addresses) == len(set(addresses)) == 180
+    assert {each["id"] for each in listed} == {each["id"] for each in made}
+    macs = [port["data"]["mac"] for device in listed for port in device["network_ports"] if "mac" in port["data"]]
+    assert len(macs) == len(set(macs)) == 120
+
+
+async def test_addresses_given_back_are_not_given_out_at_once(sandbox: Sandbox) -> None:
+    first = await sandbox.active()
+    await sandbox.api.delete(f"/devices/{first['id']}")
+    await sandbox.until(lambda: sandbox.state(first["id"]) == "gone")
+    second = await sandbox.active()
+    assert second["ip_addresses"][0]["address"] != first["ip_addresses"][0]["address"]

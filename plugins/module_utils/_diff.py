@@ -18,9 +18,9 @@ def differences(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[s
     return {name: value for name, value in wanted.items() if current.get(name) != value}
 
 
-def digest(secret: str | None) -> str:
-    """What may be shown of a secret: size and SHA-256, enough to see that it changed. Nothing (``""``) of no secret."""
-    if not secret:
+def digest(secret: Any) -> str:
+    """What may be shown of a secret text: size and SHA-256, enough to see that it changed. Nothing (``""``) of what is no text."""
+    if not isinstance(secret, str) or not secret:
         return ""
     content = secret.encode()
     return f"{len(content)} bytes, sha256 {hashlib.sha256(content).hexdigest()}"

@@ -146,6 +146,12 @@ def metro_code(item: Mapping[str, Any]) -> str | None:
     return code.lower() if isinstance(code, str) else None
 
 
+def state_of(device: Mapping[str, Any]) -> str:
+    """The device's state, ``unknown`` when the service does not tell one."""
+    state = device.get("state")
+    return state if isinstance(state, str) else "unknown"
+
+
 def plan_name(device: Mapping[str, Any]) -> str | None:
     return _inner(device, "plan", "slug") or _inner(device, "plan", "name")
 
@@ -247,7 +253,7 @@ def device_view(device: Mapping[str, Any], params: Mapping[str, Any]) -> dict[st
         "ipxe_script_url": device.get("ipxe_script_url") or "",
         "metro": metro_code(device),
         "termination_time": normal_time(device.get("termination_time")),
-        "power_state": "off" if device.get("state") in OFF else "on",
+        "power_state": "off" if state_of(device) in OFF else "on",
         "tags": normal_tags(_texts(device.get("tags"))),
         "userdata": digest(device.get("userdata")),
         "customdata": normal_data(device.get("customdata")),
@@ -455,7 +461,7 @@ class Device:
         return self._whole(self._one(found))
 
     def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
-        if "power_state" not in changes or found.get("state") in SETTLED:
+        if "power_state" not in changes or state_of(found) in SETTLED:
             return []
         self._fail_if_failed(found)
         return [state_text(found)]
@@ -493,10 +499,9 @@ class Device:
 
     def missing(self, found: Found) -> list[str]:
         self._fail_if_failed(found)
-        state = found.get("state")
         wanted = self.params.get("power_state")
         ready = SETTLED if wanted is None else {"active"} if wanted == "on" else {"inactive"}
-        return [] if state in ready else [state_text(found)]
+        return [] if state_of(found) in ready else [state_text(found)]
 
     def _fail_if_failed(self, found: Found) -> None:
         if found.get("state") == "failed":
@@ -507,7 +512,7 @@ class Device:
     # state=absent
 
     def leaving(self, found: Found) -> bool:
-        return found.get("state") in LEAVING
+        return state_of(found) in LEAVING
 
     def check_removal(self, found: Found) -> None:
         if found.get("locked"):
@@ -540,9 +545,9 @@ def is_gone(error: MetalError) -> bool:
 def state_text(device: Found) -> str:
     """What is seen of a device that is not there yet: ``worker-0.demo.example.com is provisioning (57 %)``."""
     percentage = device.get("provisioning_percentage")
-    under_way = device.get("state") in ("queued", "provisioning", "reinstalling") and isinstance(percentage, (int, float))
+    under_way = state_of(device) in ("queued", "provisioning", "reinstalling") and isinstance(percentage, (int, float))
     progress = f" ({percentage:.0f} %)" if under_way else ""
-    return f"{device.get('hostname') or device.get('id')} is {device.get('state')}{progress}"
+    return f"{device.get('hostname') or device.get('id')} is {state_of(device)}{progress}"
 
 
 def delete_device(client: MetalClient, found: Found) -> list[str]:

@@ -1,0 +1,190 @@
+"""A Metal API small enough to be wrong in chosen ways, and a module without Ansible around it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    LostAnswerError,
+    MetalError,
+    NotFoundError,
+    ValidationError,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import Waiter
+
+PROJECT = "project-1"
+
+
+class FakeMetal:
+    """Devices in memory; each look at them moves their states on. The methods are those of ``MetalClient``."""
+
+    def __init__(self, *, read_only: bool = False) -> None:
+        self.devices: dict[str, dict[str, Any]] = {}
+        self.calls: list[str] = []
+        self.read_only = read_only
+        self.fails: set[str] = set()
+        """Host names whose provisioning fails and stays to be seen."""
+        self.vanishes: set[str] = set()
+        """Host names whose provisioning fails and that are taken back."""
+        self.refused: dict[str, str] = {}
+        """Host names whose creation is answered with 422 and this text."""
+        self.lost: list[str] = []
+        """For the next writes: ``before`` or ``after`` the effect the answer is lost."""
+        self.hidden = 0
+        """For so many lists a device made meanwhile is not seen."""
+        self.available = True
+        self._numbers = itertools.count(1)
+
+    def add(self, hostname: str, **fields: Any) -> dict[str, Any]:
+        number = next(self._numbers)
+        device = {
+            "id": f"id-{number}",
+            "hostname": hostname,
+            "state": "active",
+            "tags": [],
+            "plan": {"slug": "c3.small.x86", "id": "plan-id"},
+            "metro": {"code": "da"},
+            "operating_system": {"slug": "ubuntu_24_04"},
+            "userdata": "",
+            "ip_addresses": [{"address": f"192.0.2.{number}", "address_family": 4, "public": True, "management": True}],
+            "project": {"href": f"/metal/v1/projects/{PROJECT}"},
+            **fields,
+        }
+        self.devices[device["id"]] = device
+        return device
+
+    @property
+    def writes(self) -> list[str]:
+        return [call for call in self.calls if not call.startswith("GET")]
+
+    def _move(self) -> None:
+        for device in list(self.devices.values()):
+            state, hostname = device["state"], device["hostname"]
+            if state == "queued":
+                device["state"] = "provisioning"
+            elif state == "provisioning" and hostname in self.vanishes:
+                del self.devices[device["id"]]
+            elif state == "provisioning":
+                device["state"] = "failed" if hostname in self.fails else "active"
+            elif state in ("powering_off", "powering_on"):
+                device["state"] = "inactive" if state == "powering_off" else "active"
+            elif state == "deprovisioning":
+                del self.devices[device["id"]]
+
+    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        self.calls.append(f"GET {path}")
+        if key == "events":
+            return [
+                {"type": "provisioning.101", "body": "Provisioning started", "created_at": "2026-01-01T00:00:00Z"},
+                {"type": "provisioning.109", "body": "Disk not found", "created_at": "2026-01-01T00:09:00Z"},
+            ]
+        assert path == f"projects/{PROJECT}/devices"
+        self._move()
+        if self.hidden:
+            self.hidden -= 1
+            return [dict(device) for device in self.devices.values() if device["state"] not in ("queued", "provisioning")]
+        return [dict(device) for device in self.devices.values()]
+
+    def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        self.calls.append(f"GET {path}")
+        self._move()
+        return dict(self._device(path, doing))
+
+    def _device(self, path: str, doing: str) -> dict[str, Any]:
+        identity = path.split("/")[1]
+        if identity not in self.devices:
+            raise NotFoundError(f"Could not {doing}: 404", status=404, errors=["Not found"])
+        return self.devices[identity]
+
+    def ask(self, path: str, body: Any, *, doing: str) -> dict[str, Any]:
+        self.calls.append(f"GET {path}")
+        return {"servers": [{**server, "available": self.available} for server in body["servers"]]}
+
+    def write(self, method: str, path: str, body: Any, *, doing: str) -> Any:
+        assert not self.read_only
+        self.calls.append(f"{method} {path} {body.get('hostname') or body.get('type') or sorted(body)}")
+        fate = self.lost.pop(0) if self.lost else ""
+        if fate == "before":
+            raise LostAnswerError(f"Could not {doing}: lost")
+        answer = self._effect(path, body, doing)
+        if fate == "after":
+            raise LostAnswerError(f"Could not {doing}: lost")
+        return dict(answer)
+
+    def _effect(self, path: str, body: dict[str, Any], doing: str) -> dict[str, Any]:
+        if path == f"projects/{PROJECT}/devices":
+            if body["hostname"] in self.refused:
+                text = self.refused[body["hostname"]]
+                raise ValidationError(f"Could not {doing}: the service answered 422: {text}", status=422, errors=[text])
+            fields = {name: value for name, value in body.items() if name not in ("plan", "metro", "operating_system")}
+            return self.add(
+                fields.pop("hostname"),
+                state="queued",
+                plan={"slug": body["plan"]},
+                metro={"code": body["metro"].lower()},
+                operating_system={"slug": body["operating_system"]},
+                **fields,
+            )
+        device = self._device(path, doing)
+        if path.endswith("/actions"):
+            device["state"] = "powering_off" if body["type"] == "power_off" else "powering_on"
+        else:
+            device.update(body)
+        return device
+
+    def delete(self, path: str, *, doing: str) -> bool:
+        assert not self.read_only
+        self.calls.append(f"DELETE {path}")
+        try:
+            device = self._device(path, doing)
+        except MetalError:
+            return False
+        if device["state"] in ("queued", "provisioning"):
+            text = "Cannot delete a device while it is provisioning"
+            raise ValidationError(f"Could not {doing}: {text}", status=422, errors=[text])
+        device["state"] = "deprovisioning"
+        return True
+
+
+class Time:
+    """A clock that moves only when it is slept on."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+class BareModule(MetalModule):
+    """The lifecycle with options as Ansible would give them, and without leaving the process at its end."""
+
+    def __init__(self, options: Options, given: Mapping[str, Any], metal: FakeMetal) -> None:
+        self.params = {**_defaults(options.argument_spec), "project_id": PROJECT, **given}
+        for machine in self.params.get("machines") or []:
+            machine.update({**_defaults(options.argument_spec["machines"]["options"]), **machine})
+        self.check_mode = metal.read_only
+        self.result = {"changed": False}
+        time = Time()
+        self._waiter = Waiter(
+            self.params.get("wait_timeout", 0),
+            self.params.get("wait_interval", 0),
+            self.params.get("progress_interval", 0),
+            sleep=time.sleep,
+            now=time,
+        )
+
+
+def _defaults(spec: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: option.get("default") for name, option in spec.items()}
+
+
+def hostnames(devices: Iterable[Mapping[str, Any]]) -> list[Any]:
+    return [device["hostname"] for device in devices]

@@ -1,0 +1,312 @@
+"""One device: what is public of it, how it compares, and its life."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils import _resource
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import (
+    RESUME_OPTIONS,
+    STATE_OPTIONS,
+    WAIT_OPTIONS,
+    Options,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import (
+    DEVICE_OPTIONS,
+    Device,
+    creation_problems,
+    device_facts,
+    device_view,
+    device_wanted,
+    normal_data,
+    normal_time,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting
+
+from .fake_metal import BareModule, FakeMetal
+
+NAME = "worker-0.demo.metal.test"
+NEW = {"hostname": NAME, "plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04"}
+OPTIONS = Options(
+    {"hostname": {"type": "str"}, "id": {"type": "str"}, "ownership_tags": {"type": "list"}},
+).merge(DEVICE_OPTIONS, STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_resource, "LOOKS_AFTER_LOST_CREATE", (0.0, 0.0))
+
+
+def attempt(metal: FakeMetal, **given: Any) -> tuple[dict[str, Any], CollectionError | None]:
+    module = BareModule(OPTIONS, given, metal)
+    warnings: list[str] = []
+    try:
+        module.converge(Device(metal, module.params, warnings.append))  # type: ignore[arg-type]  # a client in all that is used
+    except CollectionError as error:
+        return module.result, error
+    return module.result, None
+
+
+def converge(metal: FakeMetal, **given: Any) -> dict[str, Any]:
+    result, error = attempt(metal, **given)
+    if error is not None:
+        raise error
+    return result
+
+
+# --- facts --------------------------------------------------------------------------------------------------------------------
+
+WHOLE: dict[str, Any] = {
+    "id": "d",
+    "hostname": NAME,
+    "state": "active",
+    "plan": {"slug": "c3.small.x86"},
+    "metro": {"code": "DA"},
+    "operating_system": {"slug": "custom_ipxe"},
+    "tags": ["a"],
+    "ip_addresses": [
+        {"address": "198.51.100.9", "address_family": 4, "public": True, "management": False},
+        {"address": "203.0.113.5", "address_family": 4, "public": True, "management": True},
+        {"address": "10.1.1.3", "address_family": 4, "public": False, "management": True},
+        {"address": "2001:db8::3", "address_family": 6, "public": True, "management": True},
+    ],
+    "network_ports": [{"id": "p", "name": "eth0", "data": {"mac": "02:00", "bonded": True}, "bond": {"name": "bond0"}}],
+    "project": {"href": "/metal/v1/projects/the-project"},
+    "hardware_reservation": {"href": "/hardware-reservations/the-reservation"},
+    "userdata": "secret",
+    "customdata": {"key": "secret"},
+    "root_password": "secret",
+    "ssh_keys": [{"key": "secret"}],
+}
+
+
+def test_facts_are_plain_and_hold_no_secret() -> None:
+    facts = device_facts(WHOLE)
+    assert "secret" not in repr(facts)
+    assert facts["addresses"] == {"public_ipv4": "203.0.113.5", "private_ipv4": "10.1.1.3", "public_ipv6": "2001:db8::3"}
+    assert (facts["plan"], facts["metro"], facts["operating_system"]) == ("c3.small.x86", "da", "custom_ipxe")
+    assert (facts["project_id"], facts["hardware_reservation_id"]) == ("the-project", "the-reservation")
+    assert facts["network_ports"][0]["mac"] == "02:00"
+
+
+@pytest.mark.parametrize("odd", [None, [], {}, "text", 7, [None], [7], [{}], [{"address": None}]])
+@pytest.mark.parametrize("name", [*WHOLE, "termination_time", "ipxe_script_url", "locked"])
+def test_an_odd_or_missing_field_spoils_only_itself(name: str, odd: Any) -> None:
+    for device in ({**WHOLE, name: odd}, {key: value for key, value in WHOLE.items() if key != name}):
+        facts = device_facts(device)
+        assert set(facts) == set(device_facts(WHOLE))
+        assert facts["id"] == "d" or name == "id"
+        device_view(device, {})
+
+
+# --- comparing ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "device"),
+    [
+        ({"plan": "plan-id"}, {"plan": {"id": "plan-id", "slug": "c3.small.x86"}}),
+        ({"plan": "baremetal_0"}, {"plan": {"slug": "t1.small.x86", "name": "baremetal_0"}}),
+        ({"metro": "DA"}, {"metro": {"code": "da"}}),
+        ({"metro": "any"}, {"metro": {"code": "da"}}),
+        ({"metro": "metro-id"}, {"metro": {"code": "da", "id": "metro-id"}}),
+        ({"tags": ["b", "a", "b"]}, {"tags": ["a", "b"]}),
+        ({"description": ""}, {"description": None}),
+        ({"ipxe_script_url": ""}, {"ipxe_script_url": None}),
+        ({"customdata": {"a": 1, "b": [2]}}, {"customdata": '{"b": [2], "a": 1}'}),
+        ({"customdata": {}}, {"customdata": None}),
+        ({"termination_time": "2027-01-31 18:00"}, {"termination_time": "2027-01-31T18:00:00Z"}),
+        ({"termination_time": "2027-01-31T19:00:00+01:00"}, {"termination_time": "2027-01-31T18:00:00Z"}),
+        ({"hardware_reservation_id": "next-available"}, {"hardware_reservation": {"href": "/hardware-reservations/x"}}),
+        ({"userdata": ""}, {"userdata": None}),
+        ({"power_state": "off"}, {"state": "powering_off"}),
+        ({"power_state": "on"}, {"state": "provisioning"}),
+    ],
+)
+def test_what_means_the_same_is_the_same(given: Mapping[str, Any], device: Mapping[str, Any]) -> None:
+    wanted = device_wanted(given, [])
+    view = device_view(device, given)
+    assert {name: view[name] for name in wanted} == wanted
+
+
+def test_only_what_is_given_is_wanted() -> None:
+    assert device_wanted({}, ["own"]) == {}
+    assert device_wanted({"tags": []}, ["own"]) == {"tags": ["own"]}
+    assert device_wanted({"locked": False}, []) == {"locked": False}
+
+
+@pytest.mark.parametrize(("text", "normal"), [("soon", "soon"), ("", None), (None, None), (7, None)])
+def test_a_time_that_is_none_stays_as_it_is(text: Any, normal: str | None) -> None:
+    assert normal_time(text) == normal
+
+
+def test_data_is_told_by_its_digest() -> None:
+    assert normal_data("no json") != normal_data({"no": "json"})
+    assert "secret" not in normal_data({"key": "secret"})
+
+
+@pytest.mark.parametrize(
+    ("given", "texts"),
+    [
+        (NEW, []),
+        ({"hostname": NAME}, ["plan and operating_system and metro must be given"]),
+        ({"hostname": NAME, "operating_system": "x", "hardware_reservation_id": "some-id"}, []),
+        ({**NEW, "hardware_reservation_id": "next-available"}, []),
+        ({**NEW, "operating_system": "custom_ipxe"}, ["needs ipxe_script_url"]),
+        ({**NEW, "operating_system": "custom_ipxe", "userdata": "#!ipxe\n", "ipxe_script_url": "http://x"}, ["both"]),
+        ({**NEW, "operating_system": "custom_ipxe", "userdata": "{}", "ipxe_script_url": "http://x"}, []),
+        ({"hostname": "a_b"}, ["must be given", "underscore"]),
+    ],
+)
+def test_all_that_keeps_a_device_from_being_created_is_told(given: Mapping[str, Any], texts: list[str]) -> None:
+    problems = creation_problems(given)
+    assert len(problems) == len(texts)
+    assert all(text in problem for text, problem in zip(texts, problems, strict=True))
+
+
+# --- life ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_device_is_created_and_waited_for() -> None:
+    metal = FakeMetal()
+    result = converge(metal, **NEW, ownership_tags=["own=1"], tags=["a"])
+    assert result["changed"]
+    assert result["device"]["state"] == "active"
+    assert result["diff"]["before"] == {}
+    assert result["diff"]["after"]["tags"] == ["a", "own=1"]
+    metal.calls.clear()
+    assert not converge(metal, **NEW, ownership_tags=["own=1"], tags=["a"])["changed"]
+    assert len(metal.calls) == 1
+
+
+def test_without_waiting_a_device_is_ordered_and_no_more() -> None:
+    metal = FakeMetal()
+    assert converge(metal, **NEW, wait=False)["device"]["state"] == "queued"
+    _result, error = attempt(metal, **NEW, wait=False, power_state="off")
+    assert error is not None
+    assert "Use wait=true" in error.message
+
+
+def test_a_failed_device_is_an_error_at_once_that_names_the_last_event() -> None:
+    metal = FakeMetal()
+    metal.fails.add(NAME)
+    result, error = attempt(metal, **NEW)
+    assert error is not None
+    assert "'Disk not found'" in error.message
+    assert result["changed"]
+    _result, error = attempt(metal, **NEW)
+    assert error is not None
+    assert "Delete it (state=absent)" in error.message
+    assert len([call for call in metal.writes if call.startswith("POST")]) == 1
+
+
+def test_a_device_taken_back_is_an_error_and_not_ordered_again() -> None:
+    metal = FakeMetal()
+    metal.vanishes.add(NAME)
+    _result, error = attempt(metal, **NEW)
+    assert error is not None
+    assert "takes a device back" in error.message
+    assert len(metal.writes) == 1
+
+
+def test_an_unknown_id_is_an_error_and_no_reason_to_create() -> None:
+    _result, error = attempt(FakeMetal(), **{**NEW, "id": "unknown"})
+    assert error is not None
+    assert "leave id out" in error.message
+    assert not converge(FakeMetal(), id="unknown", state="absent")["changed"]
+
+
+def test_a_device_of_others_is_not_changed_by_its_id() -> None:
+    metal = FakeMetal()
+    device = metal.add(NAME)
+    for state in ("present", "absent"):
+        _result, error = attempt(metal, id=device["id"], ownership_tags=["own=1"], state=state, description="mine")
+        assert error is not None
+        assert "does not have the tags own=1" in error.message
+    assert not metal.writes
+
+
+def test_changes_are_one_update_and_power_is_an_action() -> None:
+    metal = FakeMetal()
+    device = metal.add(NAME, tags=["own=1"])
+    result = converge(
+        metal, id=device["id"], hostname="new.demo.metal.test", ownership_tags=["own=1"], tags=["a"], power_state="off", locked=True
+    )
+    assert metal.writes == ["PUT devices/id-1 new.demo.metal.test", "POST devices/id-1/actions power_off"]
+    assert result["device"]["state"] == "inactive"
+    assert device["tags"] == ["own=1", "a"]
+    assert result["diff"]["before"] == {"hostname": NAME, "tags": ["own=1"], "power_state": "on", "locked": False}
+
+
+@pytest.mark.parametrize("fate", ["before", "after"])
+def test_a_lost_update_is_looked_at_before_it_is_tried_again(fate: str) -> None:
+    metal = FakeMetal()
+    metal.add(NAME)
+    metal.lost = [fate]
+    assert converge(metal, hostname=NAME, description="new")["changed"]
+    assert len(metal.writes) == (2 if fate == "before" else 1)
+
+
+def test_check_mode_tells_the_way_out_of_what_cannot_be_done() -> None:
+    metal = FakeMetal(read_only=True)
+    metal.add(NAME, locked=True)
+    _result, error = attempt(metal, hostname=NAME, state="absent")
+    assert error is not None
+    assert "locked=false" in error.message
+    _result, error = attempt(metal, hostname=NAME, plan="c3.medium.x86")
+    assert error is not None
+    assert error.details["fixed"] == {"plan": {"current": "c3.small.x86", "wanted": "c3.medium.x86"}}
+
+
+def test_a_device_still_provisioning_is_deleted_when_that_is_over() -> None:
+    metal = FakeMetal()
+    metal.add(NAME, state="queued")
+    _result, error = attempt(metal, hostname=NAME, state="absent", wait=False)
+    assert error is not None
+    assert "Use wait=true" in error.message
+    metal.devices["id-1"]["state"] = "active"
+    assert converge(metal, hostname=NAME, state="absent")["changed"]
+    assert not metal.devices
+
+
+def test_a_device_being_deleted_is_waited_for_and_then_made_anew() -> None:
+    metal = FakeMetal()
+    metal.add(NAME, state="deprovisioning")
+    assert not converge(metal, hostname=NAME, state="absent")["changed"]
+    metal.add(NAME, state="deprovisioning")
+    assert converge(metal, **NEW)["changed"]
+
+
+def test_a_wait_in_slices_never_orders_again() -> None:
+    metal = FakeMetal()
+    metal.vanishes.add(NAME)
+    resume, calls = None, 0
+    error: CollectionError | None = StillWaiting([])
+    while isinstance(error, StillWaiting):
+        result, error = attempt(metal, **NEW, progress_interval=1, resume=resume)
+        resume, calls = result.get("resume"), calls + 1
+        assert result["changed"]
+    assert calls > 1
+    assert error is not None
+    assert "takes a device back" in error.message
+    assert len(metal.writes) == 1
+
+
+def test_a_wait_in_slices_ends_as_one_call_would() -> None:
+    metal = FakeMetal()
+    resume: Any = None
+    while True:
+        result, error = attempt(metal, **NEW, power_state="off", progress_interval=1, resume=resume)
+        if error is None:
+            break
+        assert isinstance(error, StillWaiting)
+        resume = result["resume"]
+    assert result["changed"]
+    assert result["device"]["state"] == "inactive"
+    assert result["diff"]["before"] == {}
+    assert result["diff"]["after"]["power_state"] == "off"
+    assert len(metal.writes) == 2

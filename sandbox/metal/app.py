@@ -22,6 +22,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox.metal import (
+    api_keys,
     boot,
     capacity,
     catalogue,
@@ -50,6 +51,7 @@ log = logging.getLogger(__name__)
 ROUTES = [
     *projects.ROUTES,
     *ssh_keys.ROUTES,
+    *api_keys.ROUTES,
     *catalogue.ROUTES,
     *capacity.ROUTES,
     *devices.ROUTES,

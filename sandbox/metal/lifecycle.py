@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.machines import Hardware
 from sandbox.metal import provisioning, vlan_batches
+from sandbox.metal.addressing import ExhaustedError
 from sandbox.metal.records import Departed, Device
 
 if TYPE_CHECKING:
@@ -146,15 +147,18 @@ class Lifecycle:
         if "provisioning.102" not in self._now(device).progress:
             await self._sleep("network")
             with self._store.transaction():
-                device = self._world.addresses.equip(self._now(device))
+                try:
+                    device = self._world.addresses.equip(self._now(device))
+                except ExhaustedError as problem:
+                    self._fail(self._now(device), f"Network configuration failed: {problem}")
+                    return
                 found = [each.address for each in self._store.assignments.by("device", device.id)]
                 listed = ", ".join(found[:-1]) + (f", and {found[-1]}" if len(found) > 1 else "".join(found))
                 self.happened(device, "provisioning.102", f"Network configured with addresses {listed}")
         fault = self._world.faults.for_provisioning(device.hostname)
         if fault is not None:
             with self._store.transaction():
-                self._world.record_event(self._now(device), "provisioning.failed", str(fault.body or "Provisioning failed"), state="failed")
-                self._store.put(replace(self._now(device), state="failed", pending="vanish", updated_at=self._world.now()))
+                self._fail(self._now(device), str(fault.body or "Provisioning failed"))
             return
         if "provisioning.103" not in self._now(device).progress:
             await self._sleep("configuration")
@@ -165,6 +169,10 @@ class Lifecycle:
         # Said to be on only afterwards: killed in between, the sandbox starts it once more, from the beginning.
         await self._world.machines.install(self.hardware(self._now(device)))
         self._done(device, machine="on")
+
+    def _fail(self, device: Device, text: str) -> None:
+        self._world.record_event(device, "provisioning.failed", text, state="failed")
+        self._store.put(replace(device, state="failed", pending="vanish", updated_at=self._world.now()))
 
     async def _power_off(self, device: Device) -> None:
         await self._power(

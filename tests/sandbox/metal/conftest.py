@@ -7,7 +7,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +37,7 @@ class ScriptedMachines:
 
     async def install(self, hw: Hardware) -> None:
         self._note("install", hw)
-        if self.boots:
-            task = asyncio.get_running_loop().create_task(self.boot(hw))
-            self.tasks.add(task)
-            task.add_done_callback(self.tasks.discard)
+        self._boot_soon(hw)
 
     async def boot(self, hw: Hardware) -> None:
         async with machine_client(self.boot_url, hw.address) as client:
@@ -73,10 +70,17 @@ class ScriptedMachines:
 
     async def restore(self, hw: Hardware) -> None:
         self._note("restore", hw)
+        self._boot_soon(hw)
 
     async def close(self) -> None:
         for task in self.tasks:
             task.cancel()
+
+    def _boot_soon(self, hw: Hardware) -> None:
+        if self.boots:
+            task = asyncio.get_running_loop().create_task(self.boot(hw))
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
 
     def _note(self, what: str, hw: Hardware) -> None:
         self.calls.append((what, hw.device_id))
@@ -118,7 +122,6 @@ class Sandbox:
     control: httpx.AsyncClient
     boot_url: str
     metadata_url: str
-    numbers: dict[str, int] = field(default_factory=dict)
 
     @property
     def project(self) -> str:

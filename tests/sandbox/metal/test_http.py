@@ -99,6 +99,24 @@ async def test_search_and_filters(sandbox: Sandbox) -> None:
     assert await names(search=str(address)) == ["a-2"]
 
 
+async def test_keys_see_and_do_what_they_may(sandbox: Sandbox) -> None:
+    other = (await sandbox.api.post("/projects", json={"name": "other"})).json()["id"]
+    key = (await sandbox.api.post(f"{sandbox.project}/api-keys", json={"description": "one project"})).json()
+    reader = (await sandbox.api.post("/user/api-keys", json={"description": "reads", "read_only": True})).json()
+    assert key["project"]["id"] == sandbox.world.project_id
+    assert "user" not in key
+    limited, reading = {"X-Auth-Token": key["token"]}, {"X-Auth-Token": reader["token"]}
+    seen = (await sandbox.api.get("/projects", headers=limited)).json()["projects"]
+    assert [each["id"] for each in seen] == [sandbox.world.project_id]
+    assert await sandbox.errors("GET", f"/projects/{other}/devices", 404, headers=limited) == ["Not found"]
+    assert (await sandbox.api.get("/projects", headers=reading)).json()["meta"]["total"] == 2
+    assert await sandbox.errors("POST", "/projects", 403, headers=reading, json={"name": "x"}) == [
+        "Access denied for the current authentication token"
+    ]
+    assert (await sandbox.api.delete(f"/user/api-keys/{reader['id']}")).status_code == 204
+    assert await sandbox.errors("GET", "/projects", 401, headers=reading)
+
+
 async def test_rate_limit_and_its_headers(sandbox: Sandbox) -> None:
     await sandbox.control.put("/settings", json={"rate_limit": {"requests": 2, "seconds": 60}})
     first = await sandbox.api.get("/user")

@@ -178,6 +178,19 @@ async def test_reservations_and_assignments(sandbox: Sandbox) -> None:
     assert await sandbox.errors("GET", path, 404) == ["Not found"]
 
 
+async def test_a_device_that_cannot_get_its_addresses_fails(sandbox: Sandbox) -> None:
+    block = (await sandbox.api.post(f"{sandbox.project}/ips", json={"type": "public_ipv4", "quantity": 2, "metro": "da"})).json()
+    wanted = [
+        {"address_family": 4, "public": True, "cidr": 31, "ip_reservations": [block["id"]]},
+        {"address_family": 4, "public": False},
+    ]
+    first = await sandbox.active(ip_addresses=wanted)
+    assert first["ip_addresses"][0]["parent_block"]["href"].endswith(block["id"])
+    assert sandbox.machines.hardware[first["id"]].address == first["ip_addresses"][0]["address"]
+    second = await sandbox.create(ip_addresses=wanted)
+    await sandbox.until(lambda: sandbox.state(second["id"]) in {"failed", "gone"})
+
+
 async def test_over_quota_waits_or_fails_by_choice(sandbox: Sandbox) -> None:
     await sandbox.control.put("/settings", json={"quotas": {"public_ipv4": 4}})
     wanted = {"type": "public_ipv4", "quantity": 8, "metro": "DA"}

@@ -305,7 +305,8 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         if status == 403:
             raise DeniedError(text(f"the token may not do this, the service answered {status}: {said}"), **facts)
         if status == 404:
-            raise NotFoundError(text(f"the service answered {status}: {said}"), **facts)
+            hint = ". Is project_id right, and may the token see it?" if path.startswith("projects/") else ""
+            raise NotFoundError(text(f"the service answered {status}: {said}") + hint, **facts)
         if 300 <= status < 400:
             raise UnreadableError(
                 text(f"the service answered {status}, a redirect, which is not followed; is metal_api_url right?"), **facts

@@ -261,21 +261,26 @@ def readable_by_others(path: Path, top: Path) -> bool:
 
 
 def test_scaling_follows_the_inventory(user: User, installed: Installed) -> None:
-    user.edit_workers(2)
+    def workers() -> list[str]:
+        return [name for name in user.hostnames() if name.startswith("worker")]
+
+    def nodes() -> list[str]:
+        return sorted(node["metadata"]["name"] for node in user.kube("/api/v1/nodes")["items"])
+
+    user.edit_workers(3)
     up = user.play("scale.yml").ended_well()
     assert up.changed > 0
-    assert [name for name in user.hostnames() if name.startswith("worker")] == ["worker-0", "worker-1", "worker-2"]
-    assert len(user.kube("/api/v1/nodes")["items"]) == 6
+    assert workers() == ["worker-0", "worker-1", "worker-2", "worker-3"]
+    assert nodes() == [f"{name}.{NAME}" for name in user.hostnames()]
 
     quiet = user.play("scale.yml").ended_well()
     assert (quiet.changed, quiet.writes) == (0, [])
 
-    user.edit_workers(0)
+    user.edit_workers(1)
     user.play("scale.yml").ended_well()
-    assert [name for name in user.hostnames() if name.startswith("worker")] == ["worker-0"]
-    nodes = [node["metadata"]["name"] for node in user.kube("/api/v1/nodes")["items"]]
-    assert sorted(nodes) == [f"{name}.{NAME}" for name in user.hostnames()]
-    assert user.names.addresses(f"worker-1.{NAME}") == []
+    assert workers() == ["worker-0", "worker-1"]
+    assert nodes() == [f"{name}.{NAME}" for name in user.hostnames()]
+    assert user.names.addresses(f"worker-2.{NAME}") == []
 
 
 def test_destroy_gives_back_ours_and_nothing_else(user: User, installed: Installed) -> None:
@@ -284,7 +289,7 @@ def test_destroy_gives_back_ours_and_nothing_else(user: User, installed: Install
     before = len(user.devices())
     user.destroy()
     left = user.devices()
-    assert before - len(left) == 4
+    assert before - len(left) == 5
     assert len(left) == 2
     assert all(user.names.addresses(f"{name}.{NAME}") == [] for name in ("api", "api-int", "console.apps", "master-0", "worker-0"))
     again = user.destroy()

@@ -1,0 +1,97 @@
+"""A wait that is shown: how often the module is called, what is shown, what is given back."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleActionFail
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils import _progress
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._progress import ProgressAction
+
+WAITING = {"changed": True, "waiting": ["worker-0 is queued"], "resume": {"worker-0": "its id"}}
+DONE = {"changed": False, "devices": []}
+
+
+class Scripted(ProgressAction):
+    """The module answers by a script; time is what it says."""
+
+    def __init__(self, arguments: dict[str, Any], *answers: dict[str, Any], async_val: int = 0, check_mode: bool = False) -> None:
+        task = SimpleNamespace(args=arguments, async_val=async_val, check_mode=check_mode, diff=False, action="x", environment=[])
+        shell = SimpleNamespace(tmpdir="/nowhere")
+        super().__init__(task, SimpleNamespace(_shell=shell, has_native_async=False), SimpleNamespace(), None, None, None)
+        self._answers = list(answers)
+        self.calls: list[dict[str, Any]] = []
+        self.shown: list[list[str]] = []
+
+    def _execute_module(self, module_args: dict[str, Any], **named: Any) -> dict[str, Any]:
+        self.calls.append(module_args)
+        return dict(self._answers.pop(0) if len(self._answers) > 1 else self._answers[0])
+
+    def show(self, waiting: Any, seconds: float) -> None:
+        self.shown.append(list(waiting))
+
+
+def test_without_an_interval_the_module_is_called_once() -> None:
+    action = Scripted({"hostname": "a"}, DONE)
+    assert action.run() == DONE
+    assert action.calls == [{"hostname": "a"}]
+
+
+@pytest.mark.parametrize("how", [{"async_val": 60}, {"check_mode": True}])
+def test_in_the_background_and_in_check_mode_nothing_is_sliced(how: dict[str, Any]) -> None:
+    action = Scripted({"progress_interval": 5}, DONE, **how)
+    action.run()
+    assert [call["progress_interval"] for call in action.calls] == [0]
+
+
+@pytest.mark.parametrize("wait", [False, "no", 0])
+def test_without_waiting_nothing_is_sliced(wait: Any) -> None:
+    action = Scripted({"progress_interval": 5, "wait": wait}, DONE)
+    action.run()
+    assert [call["progress_interval"] for call in action.calls] == [0]
+
+
+def test_what_is_missing_is_shown_when_it_changes_and_the_end_is_one_result() -> None:
+    later = {"changed": False, "waiting": ["worker-0 is provisioning"], "resume": {"worker-0": "its id"}}
+    action = Scripted({"progress_interval": "5"}, WAITING, WAITING, later, DONE)
+    result = action.run()
+    assert result == {"changed": True, "devices": []}
+    assert action.shown == [["worker-0 is queued"], ["worker-0 is provisioning"]]
+    assert "resume" not in action.calls[0]
+    assert all(call["resume"] == {"worker-0": "its id"} for call in action.calls[1:])
+
+
+def test_a_failure_ends_it_and_tells_that_something_was_changed() -> None:
+    action = Scripted({"progress_interval": 5}, WAITING, {"failed": True, "msg": "Disk not found", "changed": False})
+    result = action.run()
+    assert result["failed"]
+    assert result["changed"]
+    assert "resume" not in result
+
+
+def test_the_whole_wait_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = iter(range(0, 1000, 10))
+    monkeypatch.setattr(_progress, "time", SimpleNamespace(monotonic=lambda: float(next(moments))))
+    action = Scripted({"progress_interval": 5, "wait_timeout": 65}, *[WAITING] * 3, {"failed": True})
+    action.run()
+    limits = [call["wait_timeout"] for call in action.calls]
+    assert limits == sorted(limits, reverse=True)
+    assert limits[-1] < 65
+
+
+@pytest.mark.parametrize("name", ["progress_interval", "wait_timeout"])
+def test_what_is_no_number_is_told(name: str) -> None:
+    with pytest.raises(AnsibleActionFail, match=f"{name} has to be a number of seconds"):
+        Scripted({"progress_interval": 5, name: "soon"}, DONE).run()
+
+
+def test_of_many_only_some_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    ProgressAction.show(Scripted({}, DONE), [f"worker-{number} is queued" for number in range(30)], 75.0)
+    printed = capsys.readouterr().out
+    assert "1 min 15 s" in printed
+    assert "worker-0 is queued" in printed
+    assert "worker-20" not in printed
+    assert "22 more" in printed

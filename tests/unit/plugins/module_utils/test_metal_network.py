@@ -1,0 +1,178 @@
+"""Networks and address blocks: which one is meant, what they need, what they refuse. And what is read of the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_catalogue
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, MetalError, ServerError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_capacity import ask_capacity, capacity_with_prices, lacking
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_ip_reservation import (
+    IP_RESERVATION_OPTIONS,
+    IpReservation,
+    quantity,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_vlan import VLAN_OPTIONS, Vlan
+
+
+class Lists:
+    """A client that only has lists, and an answer to questions."""
+
+    def __init__(self, items: list[dict[str, Any]], answer: Any = None) -> None:
+        self._items = items
+        self._answer = answer
+
+    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        return self._items
+
+    def ask(self, path: str, body: Any, *, doing: str) -> Any:
+        if isinstance(self._answer, MetalError):
+            raise self._answer
+        return self._answer
+
+
+def defaults(spec: Mapping[str, Any]) -> dict[str, Any]:
+    return {"project_id": "p", **{name: option.get("default") for name, option in spec.items()}}
+
+
+def vlan(items: list[dict[str, Any]], **given: Any) -> Vlan:
+    return Vlan(Lists(items), {**defaults(VLAN_OPTIONS.argument_spec), **given})  # type: ignore[arg-type]  # a client in all that is used
+
+
+def block(items: list[dict[str, Any]], **given: Any) -> IpReservation:
+    params = {**defaults(IP_RESERVATION_OPTIONS.argument_spec), **given}
+    return IpReservation(Lists(items), params)  # type: ignore[arg-type]  # a client in all that is used
+
+
+NETWORKS: list[dict[str, Any]] = [
+    {"id": "1", "vxlan": 1000, "metro_code": "da", "description": "x", "tags": ["a", "b"], "instances": []},
+    {"id": "2", "vxlan": 1000, "metro_code": "AM", "description": "x", "tags": ["a"], "instances": [{"href": "/devices/device-1"}]},
+]
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"vxlan": 1000, "metro": "da"}, "1"),
+        ({"vxlan": 1000, "metro": "am"}, "2"),
+        ({"vxlan": 1001, "metro": "am"}, None),
+        ({"tags": ["b"]}, "1"),
+        ({"tags": ["a"], "metro": "AM"}, "2"),
+        ({"description": "x", "metro": "da"}, "1"),
+        ({"description": "y"}, None),
+    ],
+)
+def test_a_network_is_found_by_what_is_given(given: dict[str, Any], found: str | None) -> None:
+    network = vlan(NETWORKS, **given).find()
+    assert (network or {}).get("id") == found
+
+
+@pytest.mark.parametrize(
+    ("given", "text"), [({"tags": ["a"]}, "1, 2"), ({"description": "x"}, "1, 2"), ({"vxlan": 1000}, "metro must be given")]
+)
+def test_a_network_that_cannot_be_told_apart_is_an_error(given: dict[str, Any], text: str) -> None:
+    with pytest.raises(CollectionError, match=text):
+        vlan(NETWORKS, **given).find()
+
+
+def test_a_network_in_use_says_by_whom() -> None:
+    with pytest.raises(CollectionError, match="in use by device device-1"):
+        vlan(NETWORKS, id="2").check_removal(NETWORKS[1])
+
+
+def test_a_network_tells_all_it_needs_at_once() -> None:
+    with pytest.raises(CollectionError, match=r"2 problems.*metro.*2 to 3999"):
+        vlan([], vxlan=4000).check_creation()
+
+
+BLOCKS: list[dict[str, Any]] = [
+    {"id": "1", "type": "public_ipv4", "metro": {"code": "da"}, "cidr": 30, "tags": ["a"], "details": "x", "state": "created"},
+    {"id": "2", "type": "public_ipv4", "metro": {"code": "am"}, "cidr": 30, "tags": ["a"], "details": "y", "state": "created"},
+    {"id": "3", "type": "global_ipv4", "metro": None, "cidr": 32, "tags": ["a"], "details": "x", "state": "created"},
+    {"id": "4", "type": "public_ipv4", "metro": {"code": "da"}, "tags": ["a"], "details": "x", "state": "denied"},
+]
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"tags": ["a"], "metro": "da"}, "1"),
+        ({"tags": ["a"], "metro": "AM"}, "2"),
+        ({"tags": ["a"], "type": "global_ipv4"}, "3"),
+        ({"details": "y"}, "2"),
+        ({"tags": ["b"]}, None),
+    ],
+)
+def test_blocks_of_one_kind_are_told_apart(given: dict[str, Any], found: str | None) -> None:
+    assert (block(BLOCKS, **given).find() or {}).get("id") == found
+
+
+def test_blocks_that_cannot_be_told_apart_are_an_error() -> None:
+    with pytest.raises(CollectionError, match="2 blocks are IP reservation a: 1, 2"):
+        block(BLOCKS, tags=["a"]).find()
+
+
+@pytest.mark.parametrize(
+    ("given", "texts"),
+    [
+        ({"tags": ["a"]}, "metro must be given.*quantity must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256, not None"),
+        ({"tags": ["a"], "type": "global_ipv4", "metro": "da", "quantity": 8}, "in no metro.*one of 1, 2, 4, not 8"),
+    ],
+)
+def test_a_block_tells_all_it_needs_at_once(given: dict[str, Any], texts: str) -> None:
+    with pytest.raises(CollectionError, match=f"2 problems.*{texts}"):
+        block([], **given).check_creation()
+
+
+def test_a_pending_block_is_waited_for_and_a_denied_one_is_an_error() -> None:
+    wanted = block([], tags=["a"], quantity=4, metro="da")
+    assert wanted.missing({"state": "pending"})
+    assert not wanted.missing({"state": "created"})
+    assert wanted.view({"state": "pending"})["quantity"] == 4
+    with pytest.raises(CollectionError, match="denied"):
+        wanted.missing({"state": "denied"})
+    assert [quantity({"cidr": cidr}) for cidr in (32, 31, 24, None)] == [1, 2, 256, None]
+
+
+ASKED = [{"plan": "c3.small.x86", "metro": "DA", "quantity": 2}]
+
+
+@pytest.mark.parametrize("told", [2, "2"])
+def test_capacity_is_told_for_each_of_what_was_asked(told: Any) -> None:
+    answer = {"servers": [{"plan": "c3.small.x86", "metro": "da", "quantity": told, "available": False}, None]}
+    servers = ask_capacity(Lists([], answer), ASKED)  # type: ignore[arg-type]  # a client in all that is used
+    assert servers == [{"plan": "c3.small.x86", "metro": "da", "quantity": 2, "available": False}]
+    assert lacking(servers) == ["metro da has not 2 servers of plan c3.small.x86 to give"]
+
+
+def test_a_service_without_the_question_is_no_reason_to_stop_unless_it_was_asked_for_that() -> None:
+    client: Any = Lists([], MetalError("not imitated", status=501))
+    assert ask_capacity(client, ASKED, optional=True)[0]["available"] is None
+    with pytest.raises(MetalError):
+        ask_capacity(client, ASKED)
+    broken: Any = Lists([], ServerError("Oh snap", status=500))
+    with pytest.raises(ServerError):
+        ask_capacity(broken, ASKED, optional=True)
+
+
+def test_prices_are_added_up() -> None:
+    answer = {"servers": [{"plan": "c3.small.x86", "metro": "da", "quantity": 2, "available": True}]}
+    client: Any = Lists([{"slug": "c3.small.x86", "pricing": {"hour": 0.75}}], answer)
+    result = capacity_with_prices(client, {"servers": ASKED})
+    assert (result["available"], result["total_price_per_hour"]) == (True, 1.5)
+    with pytest.raises(CollectionError, match="There is no plan c9"):
+        capacity_with_prices(client, {"servers": [{"plan": "c9", "metro": "da", "quantity": 1}]})
+    with pytest.raises(CollectionError, match="quantity must be 1 or more"):
+        capacity_with_prices(client, {"servers": [{"plan": "c9", "metro": "da", "quantity": 0}]})
+
+
+def test_odd_entries_of_the_catalogue_spoil_only_themselves() -> None:
+    odd: list[dict[str, Any]] = [{}, {"slug": "a", "pricing": None, "available_in_metros": [None, {"code": "DA"}], "specs": None}]
+    client: Any = Lists(odd)
+    assert _metal_catalogue.plans(client, {"slugs": None, "metro": "DA"})["plans"][0]["slug"] == "a"
+    assert len(_metal_catalogue.plans(client, {"slugs": None, "metro": None})["plans"]) == 2
+    assert len(_metal_catalogue.metros(client, {"codes": None})["metros"]) == 2
+    assert len(_metal_catalogue.operating_systems(client, {"slugs": None, "plan": None})["operating_systems"]) == 2

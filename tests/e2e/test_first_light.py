@@ -80,7 +80,7 @@ BAD = (
     Bad("unknown plan", ("c9.enormous",), ("-e", "metal_plan=c9.enormous")),
     Bad("no capacity for the whole set", ("c3.small.x86", r"\bda\b", "capacity"), prepare=little_capacity),
     Bad("two hosts of one name", (f"worker-0.{NAME}",), prepare=hosts_twice),
-    Bad("cluster name too long", ("a" * 40,), ("-e", f"openshift_cluster_name={'a' * 40}")),
+    Bad("cluster name too long", ("a" * 40,), ("-e", f"openshift_cluster_name={'a' * 60}")),
     Bad(
         "pull secret that is no JSON",
         ("pull secret|openshift_pull_secret", "JSON"),

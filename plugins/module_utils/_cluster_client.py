@@ -15,6 +15,7 @@ Note that this module util is PRIVATE to the collection.
 from __future__ import annotations
 
 import json
+import re
 import traceback
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -334,5 +335,5 @@ def _because(problem: BaseException) -> str:
     reason = getattr(problem, "reason", None)
     if isinstance(reason, BaseException):
         return _because(reason)
-    text = str(problem)
-    return text.split(": ", 1)[1] if text.startswith("<") and ": " in text else text or type(problem).__name__
+    # "<urllib3.connection.HTTPSConnection object at 0x...>: words" in urllib3 1, "HTTPSConnection(host=..., port=...): words" in 2.
+    return re.sub(r"^(<[^>]*>|\w+\([^)]*\)): ", "", str(problem)) or type(problem).__name__

@@ -14,6 +14,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -45,6 +46,7 @@ _WATCH_SECONDS = 240.0
 _PAUSE = 1.0
 # An approval that meets a changed request is judged again; more rounds than this mean that somebody keeps changing it.
 _ROUNDS = 5
+_AT_ONCE = 8
 
 Change = tuple[Literal["all", "there", "gone"], list[Request]]
 
@@ -230,7 +232,9 @@ class Joining:
             chosen = [verdict for verdict in decided if verdict.decision == "approve"]
             if self._client.read_only or not chosen:
                 return
-            taken = [self._approve(verdict) for verdict in chosen]
+            # Hundreds may come in one second; the calls of one approval wait for the server most of their time.
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                taken = list(pool.map(self._approve, chosen))
             if all(taken):
                 return
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import ctypes
 import datetime
 import ipaddress
 import os
+import signal
 import socket
 import ssl
 import subprocess
@@ -201,7 +203,14 @@ class ControlPlane:
 
     def _start(self, program: Path, *arguments: str) -> None:
         with (self.directory / f"{program.name}.log").open("wb") as log:
-            self._processes.append(subprocess.Popen([str(program), *arguments], cwd=self.directory, stdout=log, stderr=log))
+            process = subprocess.Popen(
+                [str(program), *arguments],
+                cwd=self.directory,
+                stdout=log,
+                stderr=log,
+                preexec_fn=_die_with_the_tests,  # noqa: PLW1509 - one system call, which takes no lock
+            )
+        self._processes.append(process)
 
     def _until_ready(self) -> None:
         deadline = time.monotonic() + START_LIMIT
@@ -271,6 +280,11 @@ class ControlPlane:
         for path in (REQUESTS, NODES):
             self.call("DELETE", path).raise_for_status()
         self.call("DELETE", "/api/v1/namespaces/kube-system/configmaps/bootstrap")
+
+
+def _die_with_the_tests() -> None:
+    """Have the kernel end this process when the tests' own does, also when that is killed (prctl PR_SET_PDEATHSIG)."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def environment() -> dict[str, str]:

@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -132,7 +131,7 @@ class Demo:
         step = Step("sandbox")
         with self.timed(step), self.console.status("starting (the first time ever it builds Kubernetes' three programs, for some minutes)"):
             self.sandbox.start()
-        copy_inventory(self.inventory)
+        shutil.copytree(REPOSITORY / "inventory", self.inventory)
         self.console.print(f"  it answers at [bold]{self.sandbox.environment['METAL_API_URL']}[/]\n")
 
     def _building(self, line: str) -> None:
@@ -363,17 +362,6 @@ class Demo:
                     for number, _command in processes_of(self.folder):
                         os.kill(number, signal.SIGTERM)
                 shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def copy_inventory(folder: Path) -> None:
-    """The example inventory, with ports for publishing that nobody on this computer has: another cluster may be in the making."""
-    shutil.copytree(REPOSITORY / "inventory", folder)
-    with socket.socket() as http, socket.socket() as https:
-        for port in (http, https):
-            port.bind(("127.0.0.1", 0))
-        ports = {"openshift_publish_http_port": http.getsockname()[1], "openshift_publish_https_port": https.getsockname()[1]}
-    lines = ["---", "all:", "  vars:", *(f"    {name}: {port}" for name, port in ports.items())]
-    (folder / "08-ports.yml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 @contextmanager

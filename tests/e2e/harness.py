@@ -6,6 +6,7 @@ import contextlib
 import http.server
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from typing import Any
 
 import httpx
 
-from sandbox.demo import HEADING, copy_inventory, processes_of
+from sandbox.demo import HEADING, processes_of
 from sandbox.onlooker import Names, cluster_api
 from sandbox.running import REPOSITORY, RunningSandbox, is_write
 from sandbox.stranger import Stranger
@@ -79,7 +80,7 @@ class User:
 
     @contextlib.contextmanager
     def at_work(self) -> Iterator[User]:
-        copy_inventory(self.inventory)
+        shutil.copytree(REPOSITORY / "inventory", self.inventory)
         with self.sandbox:
             yield self
         left = processes_of(self.folder)

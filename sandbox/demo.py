@@ -135,7 +135,8 @@ class Demo:
         self.console.print(f"  it answers at [bold]{self.sandbox.environment['METAL_API_URL']}[/]\n")
 
     def _building(self, line: str) -> None:
-        self.console.print(Text(f"  {line}", style="dim"))
+        if " INFO " not in line:
+            self.console.print(Text(f"  {line}", style="dim"))
 
     def _install(self) -> None:
         self.explain(
@@ -157,7 +158,8 @@ class Demo:
         Stranger(CLUSTER, self.cluster / "ignition" / "worker.ign", names).file(STRANGER, f"{STRANGER}.{CLUSTER}")
         self.console.print(
             f"[yellow]![/] a stranger fetched the bootstrap token and asks to join as [bold]{STRANGER}.{CLUSTER}[/]; "
-            "the cluster took the request"
+            "the cluster took the request",
+            soft_wrap=True,
         )
 
     def _scale(self, pattern: str, what: str, workers: int) -> None:
@@ -320,15 +322,10 @@ class Demo:
 
     def _summary(self, left: list[str]) -> None:
         table = Table(title="What happened", title_justify="left", width=min(self.console.width, 110))
-        for name, justify in (
-            ("step", "left"),
-            ("took", "right"),
-            ("machines after", "right"),
-            ("API reads", "right"),
-            ("API writes", "right"),
-            ("longest phases", "left"),
-        ):
-            table.add_column(name, justify=justify)  # type: ignore[arg-type]  # a literal type, from a table of literals
+        table.add_column("step")
+        for name in ("took", "machines", "API reads", "writes"):
+            table.add_column(name, justify="right")
+        table.add_column("where the time went", no_wrap=True)
         for step in self.steps:
             longest = sorted(step.phases, key=lambda phase: phase.seconds, reverse=True)[:3]
             phases = "\n".join(f"{phase.role} {duration(phase.seconds)}" for phase in longest)
@@ -338,12 +335,13 @@ class Demo:
         kept = self._certificates
         self.console.print(
             f"Certificates: {kept['approved']} approved for machines of the inventory, {kept['pending']} refused and left pending "
-            f"(the stranger's), {kept['denied']} denied."
+            f"(the stranger's), {kept['denied']} denied.",
+            soft_wrap=True,
         )
         total = sum(step.seconds for step in self.steps)
         nothing = "no machine, reservation, VLAN, DNS record, published file or process"
-        self.console.print(f"Left behind: {'; '.join(left) if left else nothing}.")
-        self.console.print(f"Took {duration(total)}. The whole output is in [bold]{self.log}[/].")
+        self.console.print(f"Left behind: {'; '.join(left) if left else nothing}.", soft_wrap=True)
+        self.console.print(f"Took {duration(total)}. The whole output is in [bold]{self.log}[/].", soft_wrap=True)
 
     # --- the end, whichever ----------------------------------------------------------------------------------------------------
 
@@ -399,7 +397,7 @@ def processes_of(folder: Path) -> list[tuple[int, str]]:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m sandbox demo", description="A cluster's life in a few minutes, in the sandbox.")
-    parser.add_argument("--speed", type=float, default=60.0, help="simulated seconds per second in the machines (default %(default)g)")
+    parser.add_argument("--speed", type=float, default=120.0, help="simulated seconds per second in the machines (default %(default)g)")
     parser.add_argument("--verbose", action="store_true", help="show all output of the playbooks, not only their phases")
     parser.add_argument(
         "--log",
@@ -410,6 +408,9 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     console = Console(highlight=False)
     chosen.log.parent.mkdir(parents=True, exist_ok=True)
+    # A closed terminal or a time limit ends the demo as Ctrl-C does: with everything cleared away.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     try:
         Demo(console, speed=chosen.speed, verbose=chosen.verbose, log=chosen.log).run()
     except KeyboardInterrupt:

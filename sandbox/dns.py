@@ -342,7 +342,7 @@ class Server:
             self._tcp = await asyncio.start_server(self._stream, self.address, self.port)
             port = int(self._tcp.sockets[0].getsockname()[1])
             try:
-                self._udp, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(self.zone), local_addr=(self.address, port))
+                self._udp, _unused = await loop.create_datagram_endpoint(lambda: _Datagrams(self.zone), local_addr=(self.address, port))
             except OSError:
                 self._tcp.close()
                 if self.port or attempt == 15:

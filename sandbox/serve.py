@@ -367,6 +367,6 @@ def _free_port(address: str, first: int, taken: set[int]) -> int:
 
 def _allow_many_sockets() -> None:
     """Hundreds of kubelets are hundreds of sockets: take what the system allows."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _unused, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

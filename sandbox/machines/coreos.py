@@ -91,7 +91,7 @@ class Arguments:
         self._pairs = [(key, value if equals else None) for key, equals, value in (word.partition("=") for word in text.split())]
 
     def __contains__(self, key: str) -> bool:
-        return any(found == key for found, _ in self._pairs)
+        return any(found == key for found, _unused in self._pairs)
 
     def get(self, key: str) -> str | None:
         """The last value, as dracut's getarg gives; ``None`` without one."""
@@ -103,7 +103,7 @@ class Arguments:
     def remarks(self) -> list[str]:
         """What stands there and does nothing."""
         said = []
-        for key, _ in self._pairs:
+        for key, _unused in self._pairs:
             if key in NO_EFFECT:
                 said.append(f"kernel argument {key} {NO_EFFECT[key]}: it does nothing")
             elif key.startswith("coreos.inst.") and key not in KNOWN_INSTALL_ARGUMENTS:
@@ -451,7 +451,7 @@ class LiveSystem:
         else:
             return None
         if plan.ignition_hash:
-            function, _, wanted = plan.ignition_hash.partition("-")
+            function, _unused, wanted = plan.ignition_hash.partition("-")
             if function not in {"sha512", "sha256"} or hashlib.new(function, text).hexdigest() != wanted.lower():
                 raise InstallError("digest mismatch of the Ignition config")
         try:

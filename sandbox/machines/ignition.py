@@ -148,7 +148,7 @@ class Engine:
         delay, attempt, told = FIRST_DELAY, 0, ""
         sent = {"user-agent": USER_AGENT, "accept": ACCEPT, "accept-encoding": "identity", **(headers or {})}
         target = url
-        for _ in range(DEPTH):
+        for _unused in range(DEPTH):
             while True:
                 attempt += 1
                 if attempt <= 5 or attempt % 20 == 0:
@@ -236,7 +236,7 @@ class Engine:
 
 
 def _verify(content: bytes, wanted: str, url: str) -> None:
-    function, _, expected = wanted.partition("-")
+    function, _unused, expected = wanted.partition("-")
     if function not in {"sha512", "sha256"}:
         raise IgnitionError(f"unsupported hash function {function!r}")
     found = hashlib.new(function, content).hexdigest()

@@ -150,7 +150,7 @@ class Interpreter:
         self._scripts.append(script)
         try:
             while script.at < len(script.lines) and not script.stopped:
-                _, command = script.lines[script.at]
+                _unused, command = script.lines[script.at]
                 script.at += 1
                 await self._run_line(command, script)
         finally:
@@ -200,7 +200,7 @@ class Interpreter:
             token = token[: match.start()] + self._setting(match.group(1)) + token[match.end() :]
 
     def _setting(self, text: str) -> str:
-        name, _, kind = text.partition(":")
+        name, _unused, kind = text.partition(":")
         value = self.settings.get(_canonical(name), "")
         if kind == "hexhyp":
             return value.replace(":", "-")
@@ -215,7 +215,7 @@ class Interpreter:
     async def _download(self, url: str, *, name: str = "", arguments: str = "") -> Image:
         """Fetch ``url``, relative to the running script, POSTing parameters when it ends in ``##params``."""
         base = self._scripts[-1].image.url if self._scripts else ""
-        full, _, fragment = urllib.parse.urljoin(base, url).partition("#")
+        full, _unused, fragment = urllib.parse.urljoin(base, url).partition("#")
         if "://" not in full:
             raise CommandError("Operation not supported")
         content, headers = None, {"user-agent": USER_AGENT}
@@ -224,7 +224,7 @@ class Interpreter:
             content = urllib.parse.urlencode(self._parameters.pop(wanted, [])).encode()
             headers["content-type"] = "application/x-www-form-urlencoded"
         self.say(f"{full}...")
-        for _ in range(REDIRECTS):
+        for _unused in range(REDIRECTS):
             method = "GET" if content is None else "POST"
             try:
                 response = await self.fetch(method, full, headers=headers, content=content)
@@ -261,53 +261,53 @@ class Interpreter:
     # -- commands: what the scripts of installations use, and refusals for the rest
 
     async def do_echo(self, argv: list[str]) -> None:
-        _, rest = _options(argv, flags=("-n",), least=0)
+        _unused, rest = _options(argv, flags=("-n",), least=0)
         self.say(" ".join(rest))
 
     async def do_set(self, argv: list[str]) -> None:
-        _, (name, *value) = _options(argv, least=1)
+        _unused, (name, *value) = _options(argv, least=1)
         if value and "".join(value):
             self.settings[_canonical(name)] = " ".join(value)
         else:
             self.settings.pop(_canonical(name), None)
 
     async def do_clear(self, argv: list[str]) -> None:
-        _, (name,) = _options(argv, least=1, most=1)
+        _unused, (name,) = _options(argv, least=1, most=1)
         self.settings.pop(_canonical(name), None)
 
     async def do_show(self, argv: list[str]) -> None:
-        _, (name,) = _options(argv, least=1, most=1)
+        _unused, (name,) = _options(argv, least=1, most=1)
         if _canonical(name) not in self.settings:
             self._refuse(f'Could not find "{name}"', "No such file or directory")
         self.say(f"{name} = {self._setting(name)}")
 
     async def do_inc(self, argv: list[str]) -> None:
-        _, (name, *by) = _options(argv, least=1, most=2)
+        _unused, (name, *by) = _options(argv, least=1, most=2)
         try:
             self.settings[_canonical(name)] = str(int(self._setting(name) or "0", 0) + int(by[0] if by else "1", 0))
         except ValueError:
             raise CommandError("Invalid argument") from None
 
     async def do_isset(self, argv: list[str]) -> None:
-        _, (value,) = _options(argv, least=1, most=1)
+        _unused, (value,) = _options(argv, least=1, most=1)
         if not value:
             raise CommandError("No such file or directory")
 
     async def do_iseq(self, argv: list[str]) -> None:
-        _, (one, other) = _options(argv, least=2, most=2)
+        _unused, (one, other) = _options(argv, least=2, most=2)
         if one != other:
             raise CommandError("Result too large")
 
     async def do_sleep(self, argv: list[str]) -> None:
-        _, (seconds,) = _options(argv, least=1, most=1)
+        _unused, (seconds,) = _options(argv, least=1, most=1)
         if not seconds.isdecimal():
             self._refuse(f'"{seconds}": invalid integer value', "Invalid argument")
         await self.clock.sleep(int(seconds))
 
     async def do_goto(self, argv: list[str]) -> None:
-        _, (label,) = _options(argv, least=1, most=1)
+        _unused, (label,) = _options(argv, least=1, most=1)
         script = self._scripts[-1]
-        for number, (found, _) in enumerate(script.lines):
+        for number, (found, _unused) in enumerate(script.lines):
             if found == label:
                 script.at, script.jumped = number, True
                 # A loop that waits for the network is right in a script; here it must not take the processor.
@@ -318,7 +318,7 @@ class Interpreter:
         self._refuse(f"No such label :{label}", "No such file or directory")
 
     async def do_exit(self, argv: list[str]) -> None:
-        _, status = _options(argv, most=1)
+        _unused, status = _options(argv, most=1)
         self._scripts[-1].stopped = True
         if status and status[0] not in ("", "0"):
             raise CommandError(f"Exit status {status[0]}")
@@ -347,7 +347,7 @@ class Interpreter:
 
     async def do_interface(self, argv: list[str]) -> None:
         """``ifopen``, ``ifclose``, ``ifstat``, ``iflinkwait``: every interface has a cable, nothing else to see."""
-        _, names = _options(argv, values=("--timeout", "-t"))
+        _unused, names = _options(argv, values=("--timeout", "-t"))
         for name in names or self.interfaces:
             self._interface(name)
             if argv[0] == "ifstat":
@@ -355,7 +355,7 @@ class Interpreter:
 
     async def do_dhcp(self, argv: list[str]) -> None:
         """Only the first port of a device is answered (public IPv4); the others get nothing."""
-        _, names = _options(argv, values=("--configurator", "-c", "--timeout", "-t"))
+        _unused, names = _options(argv, values=("--configurator", "-c", "--timeout", "-t"))
         tried = names or list(self.interfaces)
         for name in tried:
             self._interface(name)
@@ -369,7 +369,7 @@ class Interpreter:
         self._refuse("No configuration methods succeeded", "No configuration methods succeeded")
 
     async def do_params(self, argv: list[str]) -> None:
-        options, _ = _options(argv, values=("--name", "-n"), flags=("--delete", "-d"), most=0)
+        options, _unused = _options(argv, values=("--name", "-n"), flags=("--delete", "-d"), most=0)
         name = options.get("--name") or options.get("-n") or ""
         self._parameters.pop(name, None)
         if "--delete" not in options and "-d" not in options:
@@ -404,7 +404,7 @@ class Interpreter:
                 self._refuse("No executable image selected (no kernel was loaded)", "No such file or directory")
         else:
             image = await self._acquire(argv)
-        options, _ = _options(argv, values=("--name", "-n", "--timeout", "-t"), flags=("--autofree", "-a", "--replace", "-r"))
+        options, _unused = _options(argv, values=("--name", "-n", "--timeout", "-t"), flags=("--autofree", "-a", "--replace", "-r"))
         if {"--autofree", "-a"} & options.keys() and image in self.images:
             self.images.remove(image)
         if {"--replace", "-r"} & options.keys() and self._scripts:
@@ -419,11 +419,11 @@ class Interpreter:
             raise
 
     async def do_imgargs(self, argv: list[str]) -> None:
-        _, (name, *arguments) = _options(argv, least=1)
+        _unused, (name, *arguments) = _options(argv, least=1)
         self._known(name).arguments = " ".join(arguments)
 
     async def do_imgfree(self, argv: list[str]) -> None:
-        _, names = _options(argv, most=1)
+        _unused, names = _options(argv, most=1)
         gone = [self._known(names[0])] if names else list(self.images)
         self.images = [image for image in self.images if image not in gone]
 
@@ -477,7 +477,7 @@ def split_script(data: bytes) -> list[tuple[str | None, str]]:
         pending = ""
         text = text.lstrip()
         if text.startswith(":"):
-            label, _, command = text[1:].partition(" ")
+            label, _unused, command = text[1:].partition(" ")
             lines.append((label.strip(), command))
         else:
             lines.append((None, text))

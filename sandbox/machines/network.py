@@ -111,7 +111,7 @@ class BoundHTTP:
     async def close(self) -> None:
         """Drop all kept connections."""
         while self._transports:
-            _, transport = self._transports.popitem()
+            _unused, transport = self._transports.popitem()
             await transport.aclose()
 
     async def _exchange(self, transport: httpx.AsyncHTTPTransport, request: httpx.Request, at_most: int | None) -> httpx.Response:

@@ -207,7 +207,7 @@ class Life:
     async def _boot_file(self, url: str) -> bytes | None:
         """The boot service's script; ``None`` when it has none for this machine, which is how a disk boot is chosen."""
         host = self._host
-        for _ in range(BOOT_SERVICE_TRIES):
+        for _unused in range(BOOT_SERVICE_TRIES):
             host.console(f"net0: {host.hardware.macs[0] if host.hardware.macs else '-'} DHCP... {host.hardware.address}, {url}")
             await host.take(10, 20)
             try:

@@ -41,7 +41,7 @@ def script(world: MetalWorld, device: Device) -> str | None:
         f"set packet_plan {device.plan}",
     ]
     # A script in the userdata goes before the URL (Boots source).
-    first, _, rest = device.userdata.partition("\n")
+    first, _unused, rest = device.userdata.partition("\n")
     if first.strip() == "#!ipxe":
         lines += ["", rest]
     elif device.ipxe_script_url:

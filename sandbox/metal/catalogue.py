@@ -70,7 +70,7 @@ class Plan:
         return tuple(
             Drive(next(names["NVMe" if kinds[each["type"]] == "NVMe" else "sd"]), each["size_gb"], kinds[each["type"]])
             for each in self.drives
-            for _ in range(each["count"])
+            for _unused in range(each["count"])
         )
 
     @cached_property

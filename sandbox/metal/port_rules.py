@@ -122,7 +122,7 @@ class Ports:
         self._convertible(port)
         if port.layer == 3:
             raise unprocessable(f"{port.name} is already configured for Layer 3")
-        _, members = self._family(port)
+        _unused, members = self._family(port)
         if not port.bonded or not all(each.bonded for each in members):
             raise unprocessable(f"{port.name} is not bonded: bond its ports before it is converted to Layer 3")
         self._without_vlans([port])

@@ -51,7 +51,7 @@ def units_of(config: Mapping[str, Any]) -> dict[str, str]:
 
 def data_url(url: str) -> bytes:
     """Return what a data URL (RFC 2397) holds. Raises :class:`ValueError`."""
-    scheme, _, rest = url.partition(":")
+    scheme, _unused, rest = url.partition(":")
     head, comma, body = rest.partition(",")
     if scheme != "data" or not comma:
         raise ValueError(f"not a data URL: {url[:40]}...")
@@ -155,7 +155,7 @@ class Assets:
     @cached_property
     def manifests(self) -> list[dict[str, Any]]:
         """All objects of the manifest folders, in the order of their file names."""
-        return [document for _, document in self.manifest_documents()]
+        return [document for _unused, document in self.manifest_documents()]
 
     def manifest_documents(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield (file name, object) of each manifest; JSON is YAML too. Unreadable ones raise :class:`AssetError`."""

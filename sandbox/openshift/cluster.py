@@ -188,7 +188,7 @@ class Cluster:
             definition = kind.definition()
             await api.apply(await api.path_of(definition), definition)
         await self._until_established()
-        await self._apply_all([manifest for _, manifest in self.assets.manifest_documents()])
+        await self._apply_all([manifest for _unused, manifest in self.assets.manifest_documents()])
         for item in self._own_objects():
             await api.apply(await api.path_of(item), item)
         self.reach(MANIFESTS_APPLIED)
@@ -221,7 +221,7 @@ class Cluster:
                     name = (manifest.get("metadata") or {}).get("name")
                     _logger.error("cluster %s: manifest of %s %s refused: %s", self.assets.domain, manifest.get("kind"), name, refusal)
                 return
-            left = [manifest for manifest, _ in failed]
+            left = [manifest for manifest, _unused in failed]
 
     async def _apply(self, manifest: Object) -> None:
         try:
@@ -387,7 +387,7 @@ class Clusters:
 
     async def _sweep_for_a_while(self) -> None:
         """Look for machines that are going away now: their disks are wiped a moment after their power is cut."""
-        for _ in range(_SWEEPS):
+        for _unused in range(_SWEEPS):
             await asyncio.sleep(1.0)
             try:
                 self.sweep()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import functools
 import json
 import logging
 import random
@@ -124,12 +125,12 @@ def _labels(text: str) -> dict[str, str]:
     # ${ID} of /etc/os-release is rhel; the other variables are empty unless a drop-in sets them.
     expanded = re.sub(r"\$\{\w+\}", "", text.replace("${ID}", "rhel"))
     pairs = (part.partition("=") for part in expanded.split(",") if part)
-    return {key: value for key, _, value in pairs}
+    return {key: value for key, _unused, value in pairs}
 
 
 def _taint(text: str) -> dict[str, str]:
-    key, _, rest = text.partition("=")
-    value, _, effect = rest.partition(":")
+    key, _unused, rest = text.partition("=")
+    value, _unused, effect = rest.partition(":")
     return {"key": key, "effect": effect, **({"value": value} if value else {})}
 
 
@@ -222,7 +223,7 @@ class Kubelet:
                     "usages": ["digital signature", usage],
                 },
             }
-            made = await self._persist(f"file a request for {usage}", lambda body=body: self._call("POST", CSRS, body, token=token))  # type: ignore[misc]  # default binds the loop variable
+            made = await self._persist(f"file a request for {usage}", functools.partial(self._call, "POST", CSRS, body, token=token))
             name = made["metadata"]["name"]
             waiting = asyncio.create_task(self._answer(name, token=token))
             unanswered = asyncio.create_task(self._give_up())

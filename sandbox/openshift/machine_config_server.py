@@ -89,7 +89,7 @@ def accepted_version(accept: str) -> Version:
     Raises :class:`UnusableVersionError` when all it names are versions that cannot be served.
     """
     unusable = False
-    for _, subtype, parameters in _media_ranges(accept):
+    for _unused, subtype, parameters in _media_ranges(accept):
         wanted = _parsed(parameters.get("version", ""))
         if subtype != _SUBTYPE or wanted is None:
             continue
@@ -111,7 +111,7 @@ def _media_ranges(accept: str) -> list[tuple[float, str, dict[str, str]]]:
         kind, slash, subtype = mime.partition("/")
         if not slash or not kind:
             continue
-        parameters = {key.strip(): value.strip() for key, _, value in (piece.partition("=") for piece in rest)}
+        parameters = {key.strip(): value.strip() for key, _unused, value in (piece.partition("=") for piece in rest)}
         try:
             quality = float(parameters.get("q", "1"))
         except ValueError:

@@ -359,7 +359,7 @@ class Operators:
         members = _members(pools, self._state.nodes)
         for pool in pools:
             name = pool["metadata"]["name"]
-            rendered, _ = self._cluster.render(pool, configs, schedulable=schedulable)
+            rendered, _unused = self._cluster.render(pool, configs, schedulable=schedulable)
             nodes = members[name]
             if not (pool.get("spec") or {}).get("paused"):
                 await self._roll_out(name, nodes, rendered)

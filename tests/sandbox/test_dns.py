@@ -113,7 +113,7 @@ async def test_several_addresses_take_turns(server: Server) -> None:
     for last in (2, 3, 4):
         update.add("api.demo", 60, "A", f"127.64.0.{last}")
     await send(server, update)
-    firsts = {(await ask(server, "api.demo.metal.test")).answer[0][0].address for _ in range(60)}
+    firsts = {(await ask(server, "api.demo.metal.test")).answer[0][0].address for _unused in range(60)}
     assert firsts == {"127.64.0.2", "127.64.0.3", "127.64.0.4"}
 
 

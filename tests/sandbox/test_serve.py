@@ -111,7 +111,7 @@ def test_exports_come_first_and_are_quoted(tmp_path: Path) -> None:
         text=True,
     )
     assert process.stdout is not None
-    lines = [process.stdout.readline().rstrip("\n") for _ in range(len(EXPORTS) + 1)]
+    lines = [process.stdout.readline().rstrip("\n") for _unused in range(len(EXPORTS) + 1)]
     assert lines[-1] == "# ready"
     words = [shlex.split(line) for line in lines[:-1]]
     assert [(word[0], word[1].split("=")[0], len(word)) for word in words] == [("export", name, 2) for name in EXPORTS]

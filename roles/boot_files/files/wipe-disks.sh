@@ -1,4 +1,4 @@
-#!/bin/bash
+#!/usr/bin/env bash
 # Takes partition tables and file system marks off every disk that is not removable. The live system runs from memory.
 set -euo pipefail
 lsblk --nodeps --noheadings --paths --output NAME,TYPE,RM | while read -r name type removable; do

@@ -113,7 +113,7 @@ class Assets:
     def _identity(self, config: InstallConfig) -> ClusterIdentity:
         if _CLUSTER_ID not in self._state:
             letters = string.ascii_lowercase + string.digits
-            suffix = "".join(secrets.choice(letters) for _ in range(5))
+            suffix = "".join(secrets.choice(letters) for _unused in range(5))
             # Longest prefix that leaves room for "-" and five characters in 27; dots are no part of resource names.
             prefix = config.name.replace(".", "-")[:21].rstrip("-")
             self._state[_CLUSTER_ID] = {"UUID": str(uuid.uuid4()), "InfraID": f"{prefix}-{suffix}"}
@@ -121,7 +121,7 @@ class Assets:
 
     def _password(self) -> str:
         if _PASSWORD not in self._state:
-            password = "-".join("".join(secrets.choice(_PASSWORD_LETTERS) for _ in range(5)) for _ in range(4))
+            password = "-".join("".join(secrets.choice(_PASSWORD_LETTERS) for _unused in range(5)) for _unused in range(4))
             self._state[_PASSWORD] = {"Password": password}
         return str(self._state[_PASSWORD]["Password"])
 

@@ -129,8 +129,7 @@ def builds() -> tuple[Build, ...]:
 def artefact_names(build: Build, architecture: str) -> dict[str, str]:
     """Return kind -> file name of every artefact of a build."""
     return {
-        kind: f"rhcos-{build.build}-{middle}{build.separator}{architecture}{extension}"
-        for kind, (middle, extension) in _ARTEFACTS.items()
+        kind: f"rhcos-{build.build}-{middle}{build.separator}{architecture}{extension}" for kind, (middle, extension) in _ARTEFACTS.items()
     }
 
 

@@ -132,9 +132,7 @@ def generate(wanted: Mapping[str, Wanted], signers: Mapping[str, KeyPair], now: 
 
 
 def private_pem(key: rsa.RSAPrivateKey) -> bytes:
-    return key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
-    )
+    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption())
 
 
 def service_account_keys() -> tuple[bytes, bytes]:

@@ -144,7 +144,7 @@ def _fail_install_config(context: Context) -> None:
 def _warn_of_override(context: Context) -> None:
     image = os.environ.get("OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE")
     if image:
-        context.log.warning(f'Found override for release image ({image}). Please be warned, this is not advised')
+        context.log.warning(f"Found override for release image ({image}). Please be warned, this is not advised")
 
 
 def _wait_for_bootstrap_complete(context: Context) -> int:
@@ -276,9 +276,7 @@ def _group(commands: _Commands, name: str, text: str) -> _Commands:
     return parser.add_subparsers(title="Available Commands", metavar="[command]")
 
 
-def _leaf(
-    commands: _Commands, name: str, text: str, command: Callable[[Context], int], *, writes: bool = True
-) -> _Parser:
+def _leaf(commands: _Commands, name: str, text: str, command: Callable[[Context], int], *, writes: bool = True) -> _Parser:
     parser = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
     _global_flags(parser, defaults=False)
     parser.set_defaults(command=command, writes=writes, parser=parser)

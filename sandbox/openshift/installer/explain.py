@@ -105,7 +105,7 @@ def text(path: str) -> str:
 
 
 def _described(field: str) -> tuple[str, str]:
-    pool, _, name = field.partition(".")
+    pool, _unused, name = field.partition(".")
     if pool in ("compute", "controlPlane", "arbiter") and name in _POOL_TEXTS:
         return _POOL_TEXTS[name]
     return _TEXTS.get(field, ("any", "(no description in the sandbox)"))

@@ -155,7 +155,6 @@ _ONESHOTS: Final[Mapping[str, str]] = {
 }
 
 
-
 def pointer(cluster_domain: str, role: str, root_ca: bytes) -> bytes:
     """Return ``master.ign`` or ``worker.ign``: where to get the config, and whom to trust for it."""
     source = f"data:text/plain;charset=utf-8;base64,{base64.b64encode(root_ca).decode()}"

@@ -485,7 +485,7 @@ def _pull_secret_problems(text: str) -> Iterator[str]:
         yield _invalid("pullSecret", text, "auths required")
         return
     bad = [
-        f'{json.dumps(host)} requires either auth or credsStore'
+        f"{json.dumps(host)} requires either auth or credsStore"
         for host, entry in sorted(auths.items())
         if not (isinstance(entry, dict) and (entry.get("auth") or entry.get("credsStore")))
     ]

@@ -96,9 +96,7 @@ def manifests(
         )
         if config.data.get("sshKey"):
             name = f"99-{role}-ssh"
-            objects[f"openshift/99_openshift-machineconfig_{name}.yaml"] = _ssh_machine_config(
-                name, role, str(config.data["sshKey"])
-            )
+            objects[f"openshift/99_openshift-machineconfig_{name}.yaml"] = _ssh_machine_config(name, role, str(config.data["sshKey"]))
     return {path: yaml.safe_dump(value, sort_keys=False, width=1 << 20).encode() for path, value in sorted(objects.items())}
 
 

@@ -170,9 +170,7 @@ class Waiter:
             raise InstallerError(f"fetching {name} configmap from openshift-config-managed namespace: {error}") from error
         authority = ((found or {}).get("data") or {}).get("ca-bundle.crt")
         if not authority:
-            raise InstallerError(
-                f'fetching {name} configmap from openshift-config-managed namespace: configmaps "{name}" not found'
-            )
+            raise InstallerError(f'fetching {name} configmap from openshift-config-managed namespace: configmaps "{name}" not found')
         changed = kubeconfig.with_authorities(self._kubeconfig.read_bytes(), str(authority).encode())
         self._kubeconfig.write_bytes(changed)
 
@@ -225,8 +223,7 @@ class Waiter:
             raise InstallerError(f"open {password}: no such file or directory") from error
         self._log.info("Install complete!")
         self._log.info(
-            "To access the cluster as the system:admin user when using 'oc', run\n"
-            f"    export KUBECONFIG={self._kubeconfig.resolve()}"
+            f"To access the cluster as the system:admin user when using 'oc', run\n    export KUBECONFIG={self._kubeconfig.resolve()}"
         )
         if console:
             self._log.info(f"Access the OpenShift web-console here: {console}")

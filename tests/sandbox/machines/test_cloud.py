@@ -94,7 +94,7 @@ async def test_haproxy_balances_on_the_machines_own_address(centre: DataCentre) 
     )
     before = children()
     await centre.machines.install(ubuntu())
-    await centre.until(lambda: any("[haproxy] started" in message for _, message in centre.events))
+    await centre.until(lambda: any("[haproxy] started" in message for _unused, message in centre.events))
     async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(retries=8)) as client:
         assert (await client.get(f"http://127.64.9.1:{port}/hello")).text == "from behind"
         with pytest.raises(httpx.ConnectError):
@@ -104,7 +104,7 @@ async def test_haproxy_balances_on_the_machines_own_address(centre: DataCentre) 
     # Switching off waits for the process: it is gone, and its address free, when the call returns.
     assert process not in children()
     await centre.machines.power_on("d0", hw=ubuntu())
-    await centre.until(lambda: sum("[haproxy] started" in message for _, message in centre.events) == 2)
+    await centre.until(lambda: sum("[haproxy] started" in message for _unused, message in centre.events) == 2)
 
 
 def haproxy_by_names(port: int, backend: int, name_server: int) -> str:
@@ -139,7 +139,7 @@ async def test_haproxy_follows_names(centre: DataCentre) -> None:
     config = haproxy_by_names(port, centre.web.port, centre.dns.port)
     centre.userdata(cloud_config(packages=["haproxy"], write_files=[{"path": "/etc/haproxy/haproxy.cfg", "content": config}]))
     await centre.machines.install(ubuntu())
-    await centre.until(lambda: any("[haproxy] started" in message for _, message in centre.events))
+    await centre.until(lambda: any("[haproxy] started" in message for _unused, message in centre.events))
     async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(retries=8)) as client, asyncio.timeout(10):
         for addresses, status in ((("127.0.0.1", "127.64.9.77"), 200), ((), 503), (("127.0.0.1",), 200)):
             centre.name("api-members.demo.metal.test", *addresses)
@@ -151,8 +151,8 @@ async def test_haproxy_follows_names(centre: DataCentre) -> None:
 async def test_a_wrong_configuration_is_told(centre: DataCentre) -> None:
     centre.userdata(cloud_config(packages=["haproxy"], write_files=[{"path": "/etc/haproxy/haproxy.cfg", "content": "frobnicate\n"}]))
     await centre.machines.install(ubuntu())
-    await centre.until(lambda: any("ended too often" in message for _, message in centre.events))
-    assert any("unknown keyword 'frobnicate'" in message for _, message in centre.events)
+    await centre.until(lambda: any("ended too often" in message for _unused, message in centre.events))
+    assert any("unknown keyword 'frobnicate'" in message for _unused, message in centre.events)
 
 
 async def test_no_haproxy_on_the_host(centre: DataCentre, monkeypatch: pytest.MonkeyPatch) -> None:

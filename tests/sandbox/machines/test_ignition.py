@@ -159,7 +159,7 @@ async def test_every_address_of_a_name_is_tried(network: Network) -> None:
     # Nothing listens there: the connection is refused, as by a machine that is gone.
     add_address(network.dns.zone, NAME, "127.64.8.99")
     network.web.answers["/c"] = json.dumps(FILES).encode()
-    for _ in range(6):
+    for _unused in range(6):
         await network.fetch(network.pointer({"source": network.url("/c")}))
 
 

@@ -88,7 +88,7 @@ async def test_wrong_artefacts_hang(centre: DataCentre, change: dict[str, Any], 
     centre.chain(script(centre.web))
     centre.web.answers.update(change)
     await centre.machines.install(hardware())
-    await centre.until(lambda: any(state == "failed" for state, _ in centre.events))
+    await centre.until(lambda: any(state == "failed" for state, _unused in centre.events))
     assert reason in centre.events[-1][1]
     assert centre.events[-1][1].startswith("[sandbox] the machine hangs: ")
     assert centre.booted == []
@@ -106,7 +106,7 @@ async def test_wrong_artefacts_hang(centre: DataCentre, change: dict[str, Any], 
 async def test_wrong_install_arguments_hang(centre: DataCentre, install: str, reason: str) -> None:
     centre.chain(script(centre.web, install=install))
     await centre.machines.install(hardware())
-    await centre.until(lambda: any(state == "failed" for state, _ in centre.events))
+    await centre.until(lambda: any(state == "failed" for state, _unused in centre.events))
     assert reason in centre.events[-1][1]
 
 
@@ -159,7 +159,7 @@ async def test_uefi_needs_the_initrd_named_on_the_command_line(centre: DataCentr
 async def test_scripts_that_lead_nowhere(centre: DataCentre, user_script: str, reason: str) -> None:
     centre.chain(user_script)
     await centre.machines.install(hardware())
-    await centre.until(lambda: any(state == "failed" for state, _ in centre.events))
+    await centre.until(lambda: any(state == "failed" for state, _unused in centre.events))
     assert reason in centre.events[-1][1]
     assert centre.phoned == ["body=Device+connected+to+DHCP+system&type=provisioning.104.01"]
 
@@ -214,7 +214,7 @@ async def test_a_live_config_wipes_the_other_disks(centre: DataCentre, unit: dic
     centre.web.answers["/live.ign"] = json.dumps({"ignition": {"version": "3.2.0"}, "systemd": {"units": [unit]}}).encode()
     old_system(centre, "sdb")
     await centre.machines.install(hardware())
-    await centre.until(lambda: bool(centre.booted) or any(state == "failed" for state, _ in centre.events))
+    await centre.until(lambda: bool(centre.booted) or any(state == "failed" for state, _unused in centre.events))
     assert bool(centre.booted) is wiped
 
 

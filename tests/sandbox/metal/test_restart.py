@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 class Process:
     def __init__(self, state: Path) -> None:
         self.state = state
-        self.ports = [free_port() for _ in range(3)]
+        self.ports = [free_port() for _unused in range(3)]
         self.process: asyncio.subprocess.Process | None = None
         self.facts: dict[str, str] = {}
 

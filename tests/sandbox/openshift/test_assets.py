@@ -37,7 +37,7 @@ def test_an_unreadable_manifest_is_named(ignition: dict[str, Any]) -> None:
     config = copy.deepcopy(ignition)
     config["storage"]["files"].append({"path": "/opt/openshift/manifests/odd.yaml", "contents": {"source": "data:,a:%20[b"}})
     with pytest.raises(AssetError, match=r"manifest manifests/odd\.yaml cannot be read"):
-        _ = Assets.from_ignition(config).manifests
+        _unused = Assets.from_ignition(config).manifests
 
 
 @pytest.mark.parametrize(

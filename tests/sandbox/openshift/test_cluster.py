@@ -208,7 +208,7 @@ async def test_worker_joins_with_two_approvals(lab: Lab, eventually: Eventually)
 
     await eventually(registered, what="node registered")
     lab.clock.speed = 4000
-    (request, *_) = await eventually(asks, what="serving request")
+    (request, *_unused) = await eventually(asks, what="serving request")
     parsed = x509.load_pem_x509_csr(base64.b64decode(request["spec"]["request"]))
     names = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == ["worker-0.demo.metal.test"]
@@ -237,7 +237,7 @@ async def test_worker_joins_with_two_approvals(lab: Lab, eventually: Eventually)
 
 
 async def test_stranger_with_the_token_may_ask_and_no_more(lab: Lab) -> None:
-    request, _ = pki.request("system:node:stranger.demo.metal.test", ["system:nodes"])
+    request, _unused = pki.request("system:node:stranger.demo.metal.test", ["system:nodes"])
     body = {
         "apiVersion": "certificates.k8s.io/v1",
         "kind": "CertificateSigningRequest",

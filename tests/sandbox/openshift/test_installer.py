@@ -73,7 +73,7 @@ def put_install_config(directory: Path, **changes: Any) -> None:
 def files_of(ignition: Path) -> dict[str, bytes]:
     found = {}
     for entry in json.loads(ignition.read_bytes())["storage"]["files"]:
-        head, _, body = entry["contents"]["source"].partition(",")
+        head, _unused, body = entry["contents"]["source"].partition(",")
         assert head == "data:text/plain;charset=utf-8;base64"
         found[entry["path"]] = base64.b64decode(body)
     return found
@@ -228,7 +228,7 @@ def test_names_of_a_cluster(tmp_path: Path, finished: Path) -> None:
     metadata = json.loads((finished / "metadata.json").read_bytes())
     assert set(metadata) == {"clusterName", "clusterID", "infraID", "featureSet", "customFeatureSet"}
     assert metadata["clusterName"] == "demo"
-    prefix, _, suffix = metadata["infraID"].rpartition("-")
+    prefix, _unused, suffix = metadata["infraID"].rpartition("-")
     assert (prefix, len(suffix)) == ("demo", 5)
 
     put_install_config(tmp_path, metadata={"name": "a-name-of-more-than-21-letters"})

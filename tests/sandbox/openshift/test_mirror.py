@@ -64,7 +64,7 @@ async def test_checksums_of_everything_served(client: httpx.AsyncClient, version
     names = [line.split("  ")[1] for line in sums.splitlines()]
     assert names == [f"openshift-install-linux-{version}.tar.gz", "openshift-install-linux.tar.gz", "release.txt"]
     for line in sums.splitlines():
-        digest, _, name = line.partition("  ")
+        digest, _unused, name = line.partition("  ")
         content = (await client.get(f"{CLIENTS}/{version}/{name}")).raise_for_status().content
         assert hashlib.sha256(content).hexdigest() == digest
     listing = (await client.get(f"{CLIENTS}/{version}/")).text

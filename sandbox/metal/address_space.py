@@ -61,7 +61,9 @@ class AddressSpace:
         self._roomy: dict[tuple[str, str | None, str], dict[str, None]] = {}
         for reservation in world.store.reservations:
             if reservation.network:
-                self._blocks[reservation.type].mark(parsed(reservation.network))
+                # The blocks of a VRF are the customer's own: they come out of no pool.
+                if reservation.type in self._blocks:
+                    self._blocks[reservation.type].mark(parsed(reservation.network))
                 self.open(reservation)
         for device in world.store.devices:
             if device.machine_network:
@@ -79,13 +81,16 @@ class AddressSpace:
     def open(self, reservation: Reservation) -> None:
         """``reservation`` has its block now: addresses can be taken out of it."""
         units = {"private_ipv4": 31, "public_ipv6": 127}
-        self._inside[reservation.id] = Pool(str(reservation.network), units.get(reservation.type, 32))
-        self._roomy.setdefault(self._kind(reservation), {})[reservation.id] = None
+        network = parsed(str(reservation.network))
+        self._inside[reservation.id] = Pool(str(network), units.get(reservation.type, network.max_prefixlen))
+        if not reservation.for_gateway:
+            self._roomy.setdefault(self._kind(reservation), {})[reservation.id] = None
 
     def close(self, reservation: Reservation) -> None:
         """The block is given back."""
         if reservation.network:
-            self._blocks[reservation.type].release(parsed(reservation.network))
+            if reservation.type in self._blocks:
+                self._blocks[reservation.type].release(parsed(reservation.network))
             self._inside.pop(reservation.id, None)
             self._roomy.get(self._kind(reservation), {}).pop(reservation.id, None)
 
@@ -118,7 +123,7 @@ class AddressSpace:
 
     def _weigh(self, reservation_id: str) -> None:
         reservation = self._world.store.reservations.get(reservation_id)
-        if reservation is None:
+        if reservation is None or reservation.for_gateway:
             return
         roomy = self._roomy.setdefault(self._kind(reservation), {})
         if self._inside[reservation_id].free_units:

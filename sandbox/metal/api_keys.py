@@ -51,7 +51,7 @@ def _create(call: Call, **owner: str) -> Reply:
 
 def delete_key(call: Call) -> Reply:
     key = call.world.store.api_keys.get(call.id)
-    if key is None or (not call.caller.sees(key.project_id) if key.project_id else bool(call.caller.key.project_id)):
+    if key is None or not call.caller.owns(key):
         raise not_found()
     call.world.store.drop(key)
     return Reply(status=204)

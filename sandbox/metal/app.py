@@ -23,20 +23,28 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox.metal import (
     api_keys,
+    bgp,
     boot,
     capacity,
     catalogue,
     control,
+    device_batches,
     devices,
     events,
+    hardware_reservations,
     ip_reservations,
     metadata,
+    metal_gateways,
     ports,
     projects,
+    spot_market_requests,
+    spot_prices,
     ssh_keys,
+    usages,
     userdata,
     virtual_networks,
     vlan_batches,
+    vrfs,
 )
 from sandbox.metal.authentication import authenticate, who
 from sandbox.metal.calls import Call, Handler, Reply
@@ -55,10 +63,18 @@ ROUTES = [
     *catalogue.ROUTES,
     *capacity.ROUTES,
     *devices.ROUTES,
+    *device_batches.ROUTES,
+    *hardware_reservations.ROUTES,
+    *spot_prices.ROUTES,
+    *spot_market_requests.ROUTES,
+    *usages.ROUTES,
     *userdata.ROUTES,
     *events.ROUTES,
     *ip_reservations.ROUTES,
     *virtual_networks.ROUTES,
+    *metal_gateways.ROUTES,
+    *vrfs.ROUTES,
+    *bgp.ROUTES,
     # Before the ports' own: "batches" would be taken for an assignment's id.
     *vlan_batches.ROUTES,
     *ports.ROUTES,
@@ -164,7 +180,7 @@ class MetalApp:
         try:
             scope["metal.caller"] = authenticate(self.world.store, scope["metal.token"], request.method)
             headers = self._limit.count(scope["metal.token"])
-            scope["metal.body"] = await _json_body(request)
+            scope["metal.body"], scope["metal.bare"] = await _json_body(request)
             await self._routes(scope, request.receive, _no_send)
             answer: Response = scope["metal.answer"]
         except ApiError as problem:
@@ -188,9 +204,14 @@ class MetalApp:
                 params=scope["path_params"],
                 query=QueryParams(scope["query_string"]),
                 body=scope["metal.body"],
+                bare=scope["metal.bare"],
             )
-            with world.store.transaction():
-                reply = handler(call)
+            if world.read_lag and call.method in {"GET", "HEAD"}:
+                with world.store.as_of(world.read_lag):
+                    reply = handler(call)
+            else:
+                with world.store.transaction():
+                    reply = handler(call)
             scope["metal.answer"] = JSONAnswer(reply.body, reply.status, headers=reply.headers)
 
         return _AsgiEndpoint(endpoint)
@@ -228,18 +249,21 @@ async def _unknown_control(scope: Scope, receive: Receive, send: Send) -> None:
     await answer(scope, receive, send)
 
 
-async def _json_body(request: Request) -> dict[str, Any]:
+async def _json_body(request: Request) -> tuple[dict[str, Any], bool | None]:
+    """The object sent; or the bare boolean that a BGP session takes for its default route (vendor's OpenAPI text)."""
     text = await request.body()
     if not text.strip():
-        return {}
+        return {}, None
     try:
         body = orjson.loads(text)
     except ValueError:
         # Ours: the API uses 422 where others say 400.
         raise unprocessable("The body is not JSON") from None
+    if isinstance(body, bool) and "/bgp/sessions/" in request.url.path:
+        return {}, body
     if not isinstance(body, dict):
         raise unprocessable("The body is not a JSON object")
-    return body
+    return body, None
 
 
 def _fault_answer(fault: Fault) -> Response:

@@ -9,20 +9,36 @@ import hashlib
 from dataclasses import dataclass
 
 from sandbox.metal.errors import forbidden, unauthorized
-from sandbox.metal.records import ApiKey
+from sandbox.metal.records import ApiKey, Organization, SshKey
 from sandbox.metal.store import Store
 
 
 @dataclass(frozen=True)
 class Caller:
-    """``name`` is for the journal and holds no secret."""
+    """``name`` is for the journal and holds no secret. ``user_id``: for a project's key, the user in whose name it acts."""
 
     name: str
     key: ApiKey
     user_id: str
+    store: Store
 
     def sees(self, project_id: str) -> bool:
-        return self.key.project_id is None or self.key.project_id == project_id
+        """A project's key sees that project; a user's those of the user's organizations, and those the user was let into."""
+        if self.key.project_id is not None:
+            return self.key.project_id == project_id
+        project = self.store.projects.get(project_id)
+        if project is None:
+            return False
+        return self.user_id in project.member_ids or self.is_member(self.store.organizations[project.organization_id])
+
+    def owns(self, key: ApiKey | SshKey) -> bool:
+        """A key of a project that the caller sees, or of the user that the caller is (and not a project's key in that name)."""
+        if key.project_id is not None:
+            return self.sees(key.project_id)
+        return self.key.project_id is None and key.user_id == self.user_id
+
+    def is_member(self, organization: Organization) -> bool:
+        return not organization.member_ids or self.user_id in organization.member_ids
 
 
 def authenticate(store: Store, token: str, method: str) -> Caller:
@@ -39,9 +55,14 @@ def owner(store: Store, token: str) -> Caller | None:
     key = store.api_keys.first("token", token)
     if key is None:
         return None
-    # A project's key acts for the user who owns the sandbox: there is one.
-    user = store.users.get(key.user_id) or next(iter(store.users))
-    return Caller(user.email if key.user_id else f"project {key.project_id} key {key.id[:8]}", key, user.id)
+    if key.user_id is not None:
+        user = store.users[key.user_id]
+        return Caller(user.email, key, user.id, store)
+    # A project's key acts for the first member of its organization (ours).
+    project = store.projects[str(key.project_id)]
+    members = store.organizations[project.organization_id].member_ids
+    user_id = members[0] if members else next(iter(store.users)).id
+    return Caller(f"project {key.project_id} key {key.id[:8]}", key, user_id, store)
 
 
 def who(store: Store, token: str) -> str:

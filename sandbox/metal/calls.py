@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.datastructures import QueryParams
 
-from sandbox.metal.errors import not_found, unprocessable
+from sandbox.metal.errors import forbidden, not_found, unprocessable
 from sandbox.metal.include import Wanted
 from sandbox.metal.rendering import Rendering
 
 if TYPE_CHECKING:
     from sandbox.metal.authentication import Caller
-    from sandbox.metal.records import Device, Project
+    from sandbox.metal.records import Device, Organization, Project
     from sandbox.metal.store import Table
     from sandbox.metal.world import MetalWorld
 
@@ -52,6 +52,8 @@ class Call:
     params: Mapping[str, str]
     query: QueryParams
     body: dict[str, Any]
+    # What was sent where that may be something else than an object: the default route of a BGP session is a bare boolean.
+    bare: bool | None = None
 
     @property
     def id(self) -> str:
@@ -84,6 +86,15 @@ class Call:
         if project is None or not self.caller.sees(project.id):
             raise not_found()
         return project
+
+    def organization(self) -> Organization:
+        """The organization of the path: 403 for a project's key, which has no business there; 404 if it is somebody else's."""
+        if self.caller.key.project_id:
+            raise forbidden()
+        organization = self.world.store.organizations.get(self.id)
+        if organization is None or not self.caller.is_member(organization):
+            raise not_found()
+        return organization
 
     def find(self, table: Table[Any], id_: str | None = None) -> Any:
         """A record that has a ``project_id``, 404 if it is not there or not the caller's."""

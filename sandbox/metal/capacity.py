@@ -21,6 +21,12 @@ def by_metro(call: Call) -> Reply:
     return Reply({"capacity": {code: _plans(call, code) for code in metros if not call.values("metro") or code in call.values("metro")}})
 
 
+def by_organization(call: Call) -> Reply:
+    """The same for all: nobody has servers set aside."""
+    call.organization()
+    return by_metro(call)
+
+
 def by_facility(call: Call) -> Reply:
     return Reply({"capacity": {each.facility: _plans(call, each.code) for each in call.world.catalogue.metros.values()}})
 
@@ -51,6 +57,7 @@ def _check(call: Call, place: str) -> Reply:
         raise unprocessable("Servers can't be blank")
     answers: list[dict[str, Any]] = []
     problems: list[str] = []
+    found: list[tuple[str, str]] = []
     for server in servers:
         metro, plan = find(server.get(place)), catalogue.plan(server.get("plan"))
         if metro is None:
@@ -64,15 +71,21 @@ def _check(call: Call, place: str) -> Reply:
         if quantity < 1:
             problems.append("Quantity must be greater than 0")
         if metro is not None and plan is not None:
-            answers.append({**server, "available": call.world.available_servers(metro.code, plan.slug) >= quantity})
+            available = call.world.available_servers(metro.code, plan.slug) >= quantity
+            answers.append({**server, "available": available})
+            if available:
+                found.append((metro.code, plan.slug))
     if problems:
         raise unprocessable(*dict.fromkeys(problems))
+    for each in found:
+        call.world.asked_for(*each)
     return Reply({"servers": answers})
 
 
 ROUTES: list[Route] = [
-    *paths("GET", by_metro, "/capacity/metros", "/organizations/{id}/capacity/metros"),
-    *paths("GET", by_facility, "/capacity", "/organizations/{id}/capacity"),
+    *paths("GET", by_metro, "/capacity/metros"),
+    *paths("GET", by_organization, "/organizations/{id}/capacity/metros"),
+    *paths("GET", by_facility, "/capacity"),
     *paths("POST", check_metros, "/capacity/metros"),
     *paths("POST", check_facilities, "/capacity"),
 ]

@@ -179,7 +179,16 @@ def _size(gigabytes: int) -> str:
     return f"{gigabytes / 1000:g}TB" if gigabytes >= 1000 else f"{gigabytes}GB"
 
 
+def _of_owner(call: Call) -> None:
+    """All projects and organizations may order everything; but they have to be the caller's."""
+    if call.path.startswith("/projects/"):
+        call.project()
+    elif call.path.startswith("/organizations/"):
+        call.organization()
+
+
 def list_plans(call: Call) -> Reply:
+    _of_owner(call)
     plans = [
         plan
         for plan in call.world.catalogue.plans.values()
@@ -206,6 +215,7 @@ def list_facilities(call: Call) -> Reply:
 
 
 def list_operating_systems(call: Call) -> Reply:
+    _of_owner(call)
     systems = [
         each
         for each in call.world.catalogue.operating_systems.values()
@@ -224,5 +234,5 @@ ROUTES: list[Route] = [
     *paths("GET", list_metros, "/locations/metros", "/metros"),
     *paths("GET", show_metro, "/locations/metros/{id}"),
     *paths("GET", list_facilities, "/facilities", "/projects/{id}/facilities"),
-    *paths("GET", list_operating_systems, "/operating-systems", "/organizations/{id}/operating-systems"),
+    *paths("GET", list_operating_systems, "/operating-systems", "/operating-system-versions", "/organizations/{id}/operating-systems"),
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import secrets
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -17,10 +18,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from sandbox.metal import provisioning
+from sandbox.metal import ip_reservations, provisioning
 from sandbox.metal.devices import new_device
 from sandbox.metal.errors import ApiError, not_found, unprocessable
-from sandbox.metal.records import Event
+from sandbox.metal.records import ApiKey, Event, HardwareReservation
 from sandbox.metal.world import MetalWorld
 
 # Devices made in one transaction: others get a turn in between.
@@ -42,6 +43,10 @@ def routes(world: MetalWorld) -> list[Route]:
         ("DELETE", "/faults", control.remove_faults),
         ("DELETE", "/faults/{id}", control.remove_faults),
         ("GET", "/inventory", control.inventory),
+        ("POST", "/hardware_reservations", control.add_hardware_reservations),
+        ("POST", "/users", control.add_user),
+        ("GET", "/approvals", control.list_approvals),
+        ("POST", "/approvals/{id}", control.decide),
     ]
     return [Route(f"/_sandbox{path}", _answering(endpoint), methods=[method]) for method, path, endpoint in table]
 
@@ -149,6 +154,85 @@ class Control:
             await asyncio.sleep(0)
         return JSONResponse({"count": len(ids), "ids": ids}, 201)
 
+    async def add_hardware_reservations(self, request: Request) -> Response:
+        """Make reserved machines: count, plan, metro, project_id, spare, need_of_service, custom_rate, termination_time."""
+        body, world = await _body(request), self._world
+        plan = world.catalogue.plan(body.get("plan", "c3.small.x86"))
+        metro = world.catalogue.metro(body.get("metro", "da"))
+        count = body.get("count", 1)
+        if plan is None or metro is None or not isinstance(count, int):
+            raise unprocessable("count, plan or metro is not valid")
+        project_id = body.get("project_id") or world.project_id
+        if world.store.projects.get(project_id) is None:
+            raise not_found()
+        ids = []
+        with world.store.transaction():
+            for _ in range(count):
+                reservation = HardwareReservation(
+                    id=str(uuid.uuid4()),
+                    project_id=project_id,
+                    plan=plan.slug,
+                    metro=metro.code,
+                    created_at=world.now(),
+                    switch_uuid=uuid.uuid4().hex[:8],
+                    spare=bool(body.get("spare")),
+                    need_of_service=bool(body.get("need_of_service")),
+                    custom_rate=body.get("custom_rate"),
+                    termination_time=body.get("termination_time"),
+                )
+                ids.append(world.store.put(reservation).id)
+        return JSONResponse({"count": count, "ids": ids}, 201)
+
+    async def add_user(self, request: Request) -> Response:
+        """A second user, with an organization and a project of their own. Fields: name, email. Answers ids and a token."""
+        body, world = await _body(request), self._world
+        name = str(body.get("name") or "Other")
+        ids = (str(uuid.uuid4()), str(uuid.uuid4()), str(uuid.uuid4()))
+        now = world.now()
+        with world.store.transaction():
+            world.add_user(name, "User", str(body.get("email") or f"{name.lower()}@sandbox.test"), ids, project_name=name.lower())
+            key = world.store.put(
+                ApiKey(
+                    id=str(uuid.uuid4()),
+                    token=secrets.token_urlsafe(24),
+                    description=name,
+                    read_only=False,
+                    user_id=ids[0],
+                    created_at=now,
+                    updated_at=now,
+                )
+            )
+        return JSONResponse({"user_id": ids[0], "organization_id": ids[1], "project_id": ids[2], "token": key.token}, 201)
+
+    async def list_approvals(self, request: Request) -> Response:
+        """What waits for a person at the vendor's: requests for addresses, and for global BGP."""
+        store = self._world.store
+        waiting = [
+            {"id": each.id, "kind": "ip_reservation", "type": each.type, "quantity": each.quantity, "project_id": each.project_id}
+            for each in store.reservations
+            if each.state == "pending"
+        ]
+        waiting += [
+            {"id": each.id, "kind": "bgp_config", "asn": each.asn, "project_id": each.project_id}
+            for each in store.bgp_configs
+            if each.status == "requested"
+        ]
+        return JSONResponse({"approvals": waiting})
+
+    async def decide(self, request: Request) -> Response:
+        """``{"approved": true|false}`` on one of them; without a body it is approved."""
+        body, world = await _body(request), self._world
+        id_, approved = request.path_params["id"], body.get("approved", True) is not False
+        with world.store.transaction():
+            reservation, config = world.store.reservations.get(id_), world.store.bgp_configs.get(id_)
+            if reservation is not None:
+                state = ip_reservations.decide(world, reservation, approved=approved).state
+            elif config is not None and config.status == "requested":
+                state = world.store.put(replace(config, status="enabled" if approved else "disabled")).status
+            else:
+                raise not_found()
+        return JSONResponse({"id": id_, "state": state})
+
     async def list_faults(self, request: Request) -> Response:
         return JSONResponse({"faults": [each.shown() for each in self._world.faults.all()]})
 
@@ -202,6 +286,8 @@ class Control:
                     }
                     for each in store.virtual_networks
                 ],
+                "metal_gateways": [{"id": each.id, "state": each.state, "project_id": each.project_id} for each in store.metal_gateways],
+                "vrfs": [{"id": each.id, "name": each.name, "project_id": each.project_id} for each in store.vrfs],
             }
         )
 

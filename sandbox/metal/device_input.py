@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from sandbox.metal import userdata
+from sandbox.metal import spot_prices, userdata
 from sandbox.metal.calls import Call
 from sandbox.metal.catalogue import Metro, OperatingSystem, Plan
 from sandbox.metal.errors import unprocessable
 from sandbox.metal.records import Project
+
+if TYPE_CHECKING:
+    from sandbox.metal.world import MetalWorld
 
 BILLING_CYCLES = ("hourly", "daily", "monthly", "yearly")
 
@@ -32,11 +36,18 @@ _NO_SPACE = (  # real
 )
 
 
+@dataclass(frozen=True)
+class Order:
+    """A body that came by another way than a call of its own: one of a batch, or of a spot market request."""
+
+    world: MetalWorld
+    body: dict[str, Any]
+
+
 class DeviceInput:
     """Reads a body field by field and gathers what is wrong, so that all of it is told at once."""
 
-    def __init__(self, call: Call) -> None:
-        self._call = call
+    def __init__(self, call: Call | Order) -> None:
         self._world = call.world
         self._body = call.body
         self.problems: list[str] = []
@@ -132,16 +143,18 @@ class DeviceInput:
 
     def _time(self, name: str, value: Any) -> str | None:
         """Without a zone it is UTC (vendor's OpenAPI text)."""
-        if not value:
-            return None
+        return self.moment(_field(name), value) if value else None
+
+    def moment(self, label: str, value: Any) -> str | None:
+        """A time to come, as the API writes it."""
         try:
             moment = datetime.fromisoformat(str(value))
         except ValueError:
-            self.problems.append("Termination time is invalid")
+            self.problems.append(f"{label} is invalid")
             return None
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         if moment <= datetime.now(UTC):
-            self.problems.append("Termination time must be in the future")
+            self.problems.append(f"{label} must be in the future")
         return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
     # What is ordered
@@ -170,7 +183,10 @@ class DeviceInput:
         return system
 
     def metro(self, plan: Plan | None) -> Metro | None:
-        """The first metro of the list that has a server of the plan; ``any`` is all of them. Facilities were taken until 2025."""
+        """The first metro of the list that has a server of the plan; ``any`` is all of them. Facilities were taken until 2025.
+
+        Without ``plan`` nobody asks for stock.
+        """
         places = self._body.get("metro")
         by_facility = not places
         if by_facility:
@@ -194,11 +210,26 @@ class DeviceInput:
         for metro in found:
             if self._world.available_servers(metro.code, plan.slug):
                 return metro
-        if by_facility:
+        if self._body.get("spot_instance"):
+            self.problems.append(f"No available servers with plan {plan.slug} in facility {found[0].facility}")  # real, 2024
+        elif by_facility:
             self.problems.append(f"The facility {names[0]} has no provisionable {plan.slug} servers matching your criteria")  # real
         else:
             self.problems.append(_NO_STOCK)
         return None
+
+    def spot_price(self, plan: Plan | None, metro: Metro | None) -> float | None:
+        """What is bid for a spot instance: it has to reach today's price of its plan and metro."""
+        bid = self._body.get("spot_price_max")
+        if not self._body.get("spot_instance") or plan is None or metro is None:
+            return float(bid) if isinstance(bid, int | float) else None
+        price = spot_prices.price(self._world, metro.code, plan.slug)
+        if not isinstance(bid, int | float) or isinstance(bid, bool) or bid <= 0:
+            self.problems.append("Spot price max must be greater than 0")
+            return None
+        if bid < price:
+            self.problems.append(f"Spot price max is below the current market price of {price:g}")
+        return float(bid)
 
     def ssh_keys(self, project: Project) -> tuple[str, ...]:
         """Ids of the keys for the device. All lists empty: every key of the project and of its members (vendor's OpenAPI text)."""
@@ -213,13 +244,13 @@ class DeviceInput:
             else:
                 chosen.append(key.id)
         for id_ in self._body.get("user_ssh_keys") or ():
-            if str(id_) not in {each.id for each in store.users}:
+            if str(id_) not in {each.id for each in self._world.members(project)}:
                 self.problems.append(f"User ssh keys: {id_} is not a user of this project")
             else:
                 chosen += [key.id for key in store.ssh_keys.by("user", str(id_))]
         if not (self._body.get("project_ssh_keys") or self._body.get("user_ssh_keys") or self._body.get("ssh_keys")):
             chosen = [key.id for key in store.ssh_keys.by("project", project.id)]
-            chosen += [key.id for user in store.users for key in store.ssh_keys.by("user", user.id)]
+            chosen += [key.id for user in self._world.members(project) for key in store.ssh_keys.by("user", user.id)]
             if not chosen:
                 self.problems.append(_NO_SSH_KEYS)
         return tuple(dict.fromkeys(chosen))

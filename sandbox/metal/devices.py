@@ -8,16 +8,18 @@ from __future__ import annotations
 import random
 import uuid
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sandbox.metal import metadata
+from sandbox.metal import hardware_reservations, metadata
 from sandbox.metal.calls import Call, Reply, Route, paths, updates
 from sandbox.metal.catalogue import Metro, OperatingSystem, Plan
-from sandbox.metal.device_input import DeviceInput
-from sandbox.metal.errors import forbidden, not_found, unprocessable
+from sandbox.metal.device_input import DeviceInput, Order
+from sandbox.metal.errors import forbidden, unprocessable
 from sandbox.metal.records import Device, Port, Project
 from sandbox.metal.rendering import ACTIONS, allowed_actions
-from sandbox.metal.world import MetalWorld
+
+if TYPE_CHECKING:
+    from sandbox.metal.world import MetalWorld
 
 CREATE = [
     "hostname",
@@ -50,40 +52,52 @@ UPDATE = [
 
 
 def create_device(call: Call) -> Reply:
-    project = call.project()
-    read = DeviceInput(call)
+    device = order(call.world, call.body, call.project(), user_id=call.caller.user_id)
+    return Reply(call.rendering.device(device, call.wanted), 201)
+
+
+def order(world: MetalWorld, body: dict[str, Any], project: Project, *, user_id: str, **further: Any) -> Device:
+    """Do what the body of a create asks for, or raise 422 with all that is wrong with it. ``further``: fields of the record."""
+    reservation = hardware_reservations.choose(world, project, body)
+    if reservation is not None:
+        body = {**body, "plan": reservation.plan, "metro": reservation.metro}
+    read = DeviceInput(Order(world, body))
     attributes = read.attributes(*CREATE)
-    if call.body.get("hardware_reservation_id"):
-        # The sandbox has no reserved hardware; the end of the real text is not known.
-        raise unprocessable("There are no available hardware reservations for this project")
     plan = read.plan()
     system = read.operating_system(plan)
-    metro = read.metro(plan)
+    metro = read.metro(plan if reservation is None else None)
     keys = read.ssh_keys(project)
     addresses = read.addresses(project, system, metro)
-    quota = call.world.settings["quotas"]["devices"]
-    if quota is not None and call.world.store.devices.count("project", project.id) >= quota:
+    bid = read.spot_price(plan, metro)
+    quota = world.settings["quotas"]["devices"]
+    if quota is not None and world.store.devices.count("project", project.id) >= quota:
         read.problems.append(f"Devices quota of {quota} for this project has been reached")
-    storage = call.body.get("storage")
+    storage = body.get("storage")
     if storage is not None and not isinstance(storage, dict):
         read.problems.append("Storage is invalid")
+    if reservation is not None and attributes.get("spot_instance"):
+        read.problems.append("Spot instance cannot be used with a hardware reservation")
     read.fail()
     assert plan and system and metro  # noqa: S101 - else fail() has raised
     device = new_device(
-        call.world,
+        world,
         project,
         (plan, system, metro),
         {
             **attributes,
+            **further,
             "ssh_key_ids": keys,
             "wanted_addresses": addresses,
             "storage": storage,
-            "spot_price_max": call.body.get("spot_price_max"),
+            "spot_price_max": bid,
+            "hardware_reservation_id": reservation.id if reservation is not None else None,
         },
-        user_id=call.caller.user_id,
+        user_id=user_id,
     )
-    device = call.world.lifecycle.begin(device, "provision")
-    return Reply(call.rendering.device(device, call.wanted), 201)
+    if reservation is not None:
+        hardware_reservations.take(world, reservation, device.id)
+    world.lifecycle.look_at_endings()
+    return world.lifecycle.begin(device, "provision")
 
 
 def new_device(
@@ -137,9 +151,10 @@ def list_devices(call: Call) -> Reply:
 
 
 def list_organization_devices(call: Call) -> Reply:
-    if call.world.store.organizations.get(call.id) is None:
-        raise not_found()
-    return _page(call, [each for each in call.world.store.devices if call.caller.sees(each.project_id)])
+    organization = call.organization()
+    store = call.world.store
+    projects = [each for each in store.projects.by("organization", organization.id) if call.caller.sees(each.id)]
+    return _page(call, [device for each in projects for device in store.devices.by("project", each.id)])
 
 
 def _page(call: Call, devices: list[Device]) -> Reply:
@@ -168,9 +183,9 @@ def _filtered(call: Call, devices: list[Device]) -> list[Device]:
     if categories := call.values("categories"):
         tests.append(lambda d: not categories.isdisjoint(catalogue.plans[d.plan].categories))
     if kinds := call.values("type"):
-        tests.append(lambda d: ("spot" if d.spot_instance else "ondemand") in kinds)
-    if query.get("reserved", "").lower() == "true":
-        tests.append(lambda d: False)
+        tests.append(lambda d: ("spot" if d.spot_instance else "reserved" if d.hardware_reservation_id else "ondemand") in kinds)
+    if query.get("reserved"):
+        tests.append(lambda d: (d.hardware_reservation_id is not None) == call.flag("reserved"))
     if query.get("has_termination_time"):
         tests.append(lambda d: (d.termination_time is not None) == call.flag("has_termination_time"))
     if mac := query.get("mac_address", "").lower():
@@ -215,20 +230,25 @@ def update_device(call: Call) -> Reply:
         changes["spot_instance"] = False
     read.fail()
     device = call.world.store.put(replace(device, updated_at=call.world.now(), **changes))
+    call.world.lifecycle.look_at_endings()
     return Reply(call.rendering.device(device, call.wanted))
 
 
 def delete_device(call: Call) -> Reply:
-    device = _present(call)
+    give_up(call.world, _present(call))
+    return Reply(status=204)
+
+
+def give_up(world: MetalWorld, device: Device) -> None:
+    """Begin to deprovision. Raises 422 for a device that may not be deleted now (both texts are real)."""
     if device.state in {"queued", "provisioning"}:
         raise unprocessable("Cannot delete a device while it is provisioning")
     if device.locked:
         raise unprocessable("Cannot delete a locked item")
     if device.state == "deprovisioning":
         # Under way already: as quiet as the first time (ours).
-        return Reply(status=204)
-    call.world.lifecycle.begin(replace(device, state="deprovisioning"), "deprovision")
-    return Reply(status=204)
+        return
+    world.lifecycle.begin(replace(device, state="deprovisioning"), "deprovision")
 
 
 def act(call: Call) -> Reply:

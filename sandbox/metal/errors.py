@@ -9,6 +9,7 @@ seen in public issue threads where one is known; the others are marked "ours" be
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 
@@ -40,6 +41,26 @@ def unauthorized() -> ApiError:
     return ApiError(401, "Invalid authentication token")
 
 
+# What belongs to which part of the real service that is not here: path (regular expression) -> what is missing.
+_MISSING = (
+    (r"/connections|/virtual-circuits", "interconnections and their virtual circuits: there is no other network to connect to"),
+    (r"/diagnostics/", "the baseboard controllers of machines: a pretended machine has no screen and no sensors"),
+    (r"/traffic", "traffic of single ports"),
+    (r"/devices/[^/]+/firmware-sets", "firmware of devices"),
+    (r"/bgp-dynamic-neighbors|/metal-gateways/[^/]+/ips", "dynamic BGP neighbours and elastic addresses of metal gateways"),
+    (r"/self-service/", "reservations that customers buy themselves"),
+    (
+        r"/licenses|/payment-methods|/invoices|/transfers|/invitations|/support-requests|/incidents",
+        "billing, licences, invitations and support",
+    ),
+    (r"/emails|/otp|/reset-password|/verify-email|/roles|/members", "how people sign in and what roles they have"),
+    (r"/spot/prices/history", "prices of the past"),
+)
+
+
 def not_imitated(method: str, path: str) -> ApiError:
     """Ours: the real service knows the call (or does not), the sandbox does not do it."""
+    for pattern, what in _MISSING:
+        if re.search(pattern, path):
+            return ApiError(501, f"The sandbox does not imitate {what} ({method} {path}); docs/sandbox.md says what it does.")
     return ApiError(501, f"The sandbox does not imitate {method} {path}: see docs/sandbox.md for what it does.")

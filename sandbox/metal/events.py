@@ -22,6 +22,12 @@ def list_project_events(call: Call) -> Reply:
     return _page(call, found)
 
 
+def list_organization_events(call: Call) -> Reply:
+    store = call.world.store
+    projects = {each.id for each in store.projects.by("organization", call.organization().id)}
+    return _page(call, [each for each in store.events if each.project_id in projects])
+
+
 def list_events(call: Call) -> Reply:
     return _page(call, [each for each in call.world.store.events if call.caller.sees(each.project_id)])
 
@@ -39,6 +45,7 @@ def show_event(call: Call) -> Reply:
 ROUTES: list[Route] = [
     *paths("GET", list_device_events, "/devices/{id}/events"),
     *paths("GET", list_project_events, "/projects/{id}/events"),
+    *paths("GET", list_organization_events, "/organizations/{id}/events"),
     *paths("GET", list_events, "/events"),
     *paths("GET", show_event, "/events/{id}"),
 ]

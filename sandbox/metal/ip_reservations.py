@@ -8,8 +8,9 @@ from __future__ import annotations
 import ipaddress
 import uuid
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from sandbox.metal import vrfs
 from sandbox.metal.address_space import gateway_and_address
 from sandbox.metal.addressing import ExhaustedError
 from sandbox.metal.addressing import network as parsed
@@ -18,12 +19,15 @@ from sandbox.metal.device_input import DeviceInput
 from sandbox.metal.errors import not_found, unprocessable
 from sandbox.metal.records import Assignment, Device, Reservation
 
+if TYPE_CHECKING:
+    from sandbox.metal.world import MetalWorld
+
 # Quantity -> prefix (clients' code and vendor's docs); global blocks have at most four addresses (vendor's docs).
 PREFIXES = {1: 32, 2: 31, 4: 30, 8: 29, 16: 28, 32: 27, 64: 26, 128: 25, 256: 24}
 GLOBAL_QUANTITIES = (1, 2, 4)
 
-# The others come by themselves with the first device in a metro.
-REQUESTABLE = ("public_ipv4", "global_ipv4")
+# Private and IPv6 blocks come by themselves with the first device in a metro.
+REQUESTABLE = ("public_ipv4", "global_ipv4", "vrf")
 
 
 def list_reservations(call: Call) -> Reply:
@@ -48,6 +52,11 @@ def request_reservation(call: Call) -> Reply:
     read = DeviceInput(call)
     attributes = read.attributes("customdata", "tags")
     type_, quantity = call.field("type"), _quantity(call.field("quantity"))
+    if type_ == "vrf":
+        read.fail()
+        block = world.store.put(vrfs.request_block(call, project.id, attributes))
+        world.addresses.open(block)
+        return Reply(call.rendering.reservation(block, call.wanted), 201)
     if type_ not in REQUESTABLE:
         read.problems.append("Type can't be blank" if not type_ else f"{type_} is not a valid type")
     if quantity not in PREFIXES or (type_ == "global_ipv4" and quantity not in GLOBAL_QUANTITIES):
@@ -62,11 +71,12 @@ def request_reservation(call: Call) -> Reply:
     read.fail()
     assert quantity is not None  # noqa: S101 - one of PREFIXES, or fail() has raised
     quota = world.settings["quotas"][type_]
-    held = sum(each.quantity for each in world.store.reservations.by("project", project.id) if each.type == type_)
-    approved = quota is None or held + quantity <= quota
+    held = sum(each.quantity for each in _held(world, project.id, type_))
+    most = world.settings["approval"]["addresses_at_once"]
+    approved = (quota is None or held + quantity <= quota) and (most is None or quantity <= most)
     if not approved and call.flag("fail_on_approval_required"):
         # The real text is in no public copy.
-        raise unprocessable(f"IP quota of {quota} {type_} addresses for this project would be exceeded: the request needs approval")
+        raise unprocessable(f"IP quota exceeded: {quantity} more {type_} addresses need approval for this project, which has {held} now")
     try:
         network = world.addresses.reserve(type_, PREFIXES[quantity]) if approved else None
     except ExhaustedError as problem:
@@ -89,7 +99,40 @@ def request_reservation(call: Call) -> Reply:
     )
     if approved:
         world.addresses.open(reservation)
+    else:
+        world.lifecycle.spawn(reservation.id, wait_for_decision(world, reservation.id))
     return Reply(call.rendering.reservation(reservation, call.wanted), 201)
+
+
+def _held(world: MetalWorld, project_id: str, type_: str) -> list[Reservation]:
+    return [each for each in world.store.reservations.by("project", project_id) if each.type == type_ and each.state != "denied"]
+
+
+def decide(world: MetalWorld, reservation: Reservation, *, approved: bool) -> Reservation:
+    """A pending request gets its block, or not: what a person at the vendor's did. Raises 422; to be called in a transaction."""
+    if reservation.state != "pending":
+        raise unprocessable(f"The request is {reservation.state} already")
+    if not approved:
+        return world.store.put(replace(reservation, state="denied"))
+    try:
+        network = world.addresses.reserve(reservation.type, PREFIXES[reservation.quantity])
+    except ExhaustedError as problem:
+        raise unprocessable(str(problem)) from problem
+    reservation = world.store.put(replace(reservation, state="created", network=network))
+    world.addresses.open(reservation)
+    return reservation
+
+
+async def wait_for_decision(world: MetalWorld, id_: str) -> None:
+    """With a time set, nobody has to decide by the control path."""
+    seconds = world.settings["approval"]["seconds"]
+    if seconds is None:
+        return
+    await world.clock.sleep(seconds)
+    reservation = world.store.reservations.get(id_)
+    if reservation is not None and reservation.state == "pending":
+        with world.store.transaction():
+            decide(world, reservation, approved=world.settings["approval"]["granted"])
 
 
 def _quantity(value: Any) -> int | None:
@@ -142,6 +185,8 @@ def delete(call: Call) -> Reply:
         return Reply(status=204)
     if call.world.store.assignments.count("reservation", record.id):
         raise unprocessable("Cannot delete an IP reservation with addresses that are assigned")
+    if call.world.store.metal_gateways.count("reservation", record.id):
+        raise unprocessable("Cannot delete an IP reservation that is used by a metal gateway")
     call.world.addresses.close(record)
     call.world.store.drop(record)
     return Reply(status=204)
@@ -211,7 +256,7 @@ def assign(call: Call) -> Reply:
 
 def _containing(call: Call, device: Device, network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> Reservation | None:
     for each in call.world.store.reservations.by("project", device.project_id):
-        block = parsed(each.network) if each.network else None
+        block = parsed(each.network) if each.network and each.type != "vrf" and not each.for_gateway else None
         if block is None or block.version != network.version or each.metro not in {None, device.metro}:
             continue
         if int(block.network_address) <= int(network.network_address) and int(network.broadcast_address) <= int(block.broadcast_address):

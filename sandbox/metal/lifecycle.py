@@ -10,13 +10,26 @@ and their order: vendor's OpenAPI text; events: recorded answers.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from sandbox.machines import Hardware
-from sandbox.metal import provisioning, vlan_batches
+from sandbox.metal import (
+    bgp,
+    device_batches,
+    hardware_reservations,
+    ip_reservations,
+    metal_gateways,
+    provisioning,
+    spot_market_requests,
+    spot_prices,
+    vlan_batches,
+    vrfs,
+)
 from sandbox.metal.addressing import ExhaustedError
 from sandbox.metal.records import Departed, Device
 
@@ -41,6 +54,7 @@ class Lifecycle:
             "deprovision": self._deprovision,
             "vanish": self._vanish,
         }
+        self._endings_changed = asyncio.Event()
 
     async def resume(self) -> None:
         """After a start of the sandbox: machines that were on go on, and so does all that was under way."""
@@ -54,6 +68,29 @@ class Lifecycle:
                 self.spawn(batch.id, vlan_batches.run(self._world, batch.id))
         for departed in list(self._store.departed):
             self.spawn(departed.id, self._forget(departed))
+        self._resume_others()
+        self.spawn("endings", self._end_in_time())
+
+    def _resume_others(self) -> None:
+        world, store = self._world, self._store
+        for batch in store.device_batches:
+            if batch.state in device_batches.UNDER_WAY:
+                self.spawn(batch.id, device_batches.run(world, batch.id))
+        for reservation in store.hardware_reservations:
+            if reservation.freeing:
+                self.spawn(reservation.id, hardware_reservations.wipe(world, reservation.id))
+        for gateway in store.metal_gateways:
+            if gateway.state != "active":
+                self.spawn(gateway.id, metal_gateways.run(world, gateway.id))
+        for route in store.vrf_routes:
+            if route.status != "active":
+                self.spawn(route.id, vrfs.run_route(world, route.id))
+        for session in store.bgp_sessions:
+            if session.status == "unknown":
+                self.spawn(session.id, bgp.run(world, session.id))
+        for request in store.reservations:
+            if request.state == "pending":
+                self.spawn(request.id, ip_reservations.wait_for_decision(world, request.id))
 
     async def close(self) -> None:
         tasks = list(self._tasks.values())
@@ -91,6 +128,56 @@ class Lifecycle:
             if type_ not in device.progress:
                 device = self.happened(device, type_)
         self._store.put(replace(device, state="active", allow_pxe=device.always_pxe, updated_at=self._world.now()))
+
+    def look_at_endings(self) -> None:
+        """A termination time has been set or changed."""
+        self._endings_changed.set()
+
+    def end(self, device: Device, why: str) -> None:
+        """The service itself ends a device, also in the middle of something; in a transaction."""
+        if device.state == "deprovisioning":
+            return
+        self._world.record_event(device, "instance.terminated", why)
+        # Cut off in its provisioning, a machine may be there that its record does not know of yet.
+        interrupted = device.state in {"queued", "provisioning"}
+        self.begin(replace(device, state="deprovisioning"), "deprovision", interrupted=interrupted)
+
+    async def _end_in_time(self) -> None:
+        """Ends every device whose termination time has come, whatever it is doing; a lock does not keep it (ours)."""
+        while True:
+            self._endings_changed.clear()
+            now = datetime.now(UTC)
+            ends = [
+                (datetime.fromisoformat(str(device.termination_time)), device)
+                for device in self._store.devices.by("ending", True)
+                if device.state != "deprovisioning" and device.pending != "vanish"
+            ]
+            for moment, device in ends:
+                if moment <= now:
+                    with self._store.transaction():
+                        self.end(device, "Termination time reached")
+            left = min(((moment - now).total_seconds() for moment, _ in ends if moment > now), default=None)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._endings_changed.wait(), left)
+
+    def look_at_spot_market(self) -> None:
+        """Prices or stock have changed: who bids less is given notice, and standing orders are looked at again.
+
+        The notice is the device's termination time (vendor's docs). A price that falls again does not take it back (ours).
+        """
+        world = self._world
+        with self._store.transaction():
+            for device in self._store.devices.by("spot", True):
+                price = spot_prices.price(world, device.metro, device.plan)
+                if device.termination_time or device.spot_price_max is None or device.spot_price_max >= price:
+                    continue
+                # Termination times are of the real clock and whole seconds: the next one after the notice.
+                moment = datetime.now(UTC) + timedelta(seconds=1 + world.duration("spot_notice") / world.clock.speed)
+                world.record_event(device, "instance.spot_eviction", f"The market price is {price:g} now: the instance will be terminated")
+                self._store.put(replace(device, termination_time=moment.strftime("%Y-%m-%dT%H:%M:%SZ"), updated_at=world.now()))
+            for request in list(self._store.spot_market_requests):
+                spot_market_requests.meet(world, request)
+        self.look_at_endings()
 
     def hardware(self, device: Device) -> Hardware:
         plan = self._world.catalogue.plans[device.plan]
@@ -172,7 +259,9 @@ class Lifecycle:
 
     def _fail(self, device: Device, text: str) -> None:
         self._world.record_event(device, "provisioning.failed", text, state="failed")
-        self._store.put(replace(device, state="failed", pending="vanish", updated_at=self._world.now()))
+        # A reserved one stays until it is deleted (public issue threads).
+        pending = None if device.hardware_reservation_id else "vanish"
+        self._store.put(replace(device, state="failed", pending=pending, pending_options={}, updated_at=self._world.now()))
 
     async def _power_off(self, device: Device) -> None:
         await self._power(
@@ -217,7 +306,7 @@ class Lifecycle:
         self._done(device, machine="on")
 
     async def _deprovision(self, device: Device) -> None:
-        if device.machine != "none":
+        if device.machine != "none" or device.pending_options.get("interrupted"):
             await self._world.machines.remove(device.id)
         await self._sleep("deprovision")
         with self._store.transaction():
@@ -232,7 +321,17 @@ class Lifecycle:
             self._store.drop(port)
         for event in self._store.events.by("device", device.id):
             self._store.drop(event)
+        for session in self._store.bgp_sessions.by("device", device.id):
+            self._store.drop(session)
         self._store.drop(device)
+        reservation = self._store.hardware_reservations.get(device.hardware_reservation_id)
+        if reservation is not None:
+            hardware_reservations.give_back(self._world, reservation)
+        if not device.hardware_reservation_id:
+            # One more is in stock: a standing order may want it.
+            for request in list(self._store.spot_market_requests):
+                if request.plan == device.plan and device.metro in request.metros:
+                    spot_market_requests.meet(self._world, request)
 
     async def _vanish(self, device: Device) -> None:
         """A failed on-demand device goes to a project of the service's own: 403, later 404 (public issue threads)."""

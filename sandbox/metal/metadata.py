@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sandbox.metal import bgp
 from sandbox.metal.addressing import network as parsed
-from sandbox.metal.records import Assignment, Device
+from sandbox.metal.records import Assignment, Device, MetalGateway
 
 if TYPE_CHECKING:
     from sandbox.metal.world import MetalWorld
@@ -32,6 +33,8 @@ def document(world: MetalWorld, device: Device) -> dict[str, Any]:
     eths = [port for port in ports if not port.is_bond]
     keys = [key.key for key in map(store.ssh_keys.get, device.ssh_key_ids) if key is not None]
     system = catalogue.operating_systems[device.operating_system]
+    vlan_ids = dict.fromkeys(id_ for port in ports for id_ in port.vlan_ids)
+    gateways = [gateway for id_ in vlan_ids for gateway in store.metal_gateways.by("vlan", id_) if gateway.state == "active"]
     shown: dict[str, Any] = {
         "id": device.id,
         "hostname": device.hostname,
@@ -44,7 +47,7 @@ def document(world: MetalWorld, device: Device) -> dict[str, Any]:
             "image_tag": None,
         },
         "plan": plan.slug,
-        "reserved": False,
+        "reserved": device.hardware_reservation_id is not None,
         "class": plan.slug,
         "facility": metro.facility,
         "metro": metro.code,
@@ -63,12 +66,14 @@ def document(world: MetalWorld, device: Device) -> dict[str, Any]:
             "bonding": {"mode": 4, "link_aggregation": "mlag_ha", "mac": eths[0].mac if eths else None},
             "interfaces": [{"name": port.name, "mac": port.mac, "bond": port.bond_name if port.bonded else None} for port in eths],
             "addresses": [_address(world, each) for each in store.assignments.by("device", device.id)],
-            "metal_gateways": [],
+            "metal_gateways": [_gateway(world, each) for each in gateways],
         },
         "api_url": world.metadata_url,
         "phone_home_url": f"{world.boot_url}/phone-home",
         "user_state_url": f"{world.boot_url}/events",
     }
+    if neighbors := bgp.neighbors(world, device):
+        shown["bgp_neighbors"] = neighbors
     if device.spot_instance:
         shown["spot"] = {"termination_time": device.termination_time} if device.termination_time else {}
     return shown
@@ -96,6 +101,19 @@ def _address(world: MetalWorld, assignment: Assignment) -> dict[str, Any]:
             "cidr": block.prefixlen,
             "href": f"/ips/{assignment.reservation_id or assignment.id}",
         },
+    }
+
+
+def _gateway(world: MetalWorld, gateway: MetalGateway) -> dict[str, Any]:
+    """That there is a list of them is known, what its entries have is ours: the block, and the gateway's own address in it."""
+    block = parsed(str(world.store.reservations[gateway.reservation_id].network))
+    return {
+        "id": gateway.id,
+        "vlan": world.store.virtual_networks[gateway.vlan_id].vxlan,
+        "network": str(block.network_address),
+        "netmask": str(block.netmask),
+        "cidr": block.prefixlen,
+        "gateway": str(block.network_address + 1),
     }
 
 

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The user, organizations and projects."""
+"""The user, organizations, projects and who is in them.
+
+A project's key sees its project only; organizations answer it with 403. Somebody else's are 404, as everything that is not one's own.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from sandbox.metal.calls import Call, Reply, Route, paths, updates
 from sandbox.metal.device_input import DeviceInput
 from sandbox.metal.errors import forbidden, not_found, unprocessable
 from sandbox.metal.records import Organization, Project, User
+from sandbox.metal.rendering import membership_id
 
 
 def show_user(call: Call) -> Reply:
@@ -31,7 +35,12 @@ def update_user(call: Call) -> Reply:
 
 
 def list_users(call: Call) -> Reply:
-    return call.page("users", list(call.world.store.users), call.rendering.user)
+    """Those one works with: members of projects that the caller sees."""
+    store, seen = call.world.store, dict[str, User]()
+    for project in store.projects:
+        if call.caller.sees(project.id):
+            seen |= {each.id: each for each in call.world.members(project)}
+    return call.page("users", list(seen.values()), call.rendering.user)
 
 
 def show_user_by_id(call: Call) -> Reply:
@@ -43,25 +52,75 @@ def show_user_customdata(call: Call) -> Reply:
 
 
 def _user(call: Call) -> User:
+    """Oneself, or somebody in a project that the caller sees."""
     user = call.world.store.users.get(call.id)
     if user is None:
+        raise not_found()
+    if user.id != call.caller.user_id and not any(call.caller.sees(each.id) for each in call.world.projects_of(user.id)):
         raise not_found()
     return user
 
 
 def list_organizations(call: Call) -> Reply:
-    return call.page("organizations", list(call.world.store.organizations), lambda each: call.rendering.organization(each, call.wanted))
+    """``without_projects=true``: only those that have none (vendor's OpenAPI text); ``personal`` tells nothing apart here."""
+    if call.caller.key.project_id:
+        raise forbidden()
+    store = call.world.store
+    found = [each for each in store.organizations if call.caller.is_member(each)]
+    if call.flag("without_projects"):
+        found = [each for each in found if not store.projects.count("organization", each.id)]
+    return call.page("organizations", found, lambda each: call.rendering.organization(each, call.wanted))
 
 
 def show_organization(call: Call) -> Reply:
-    return Reply(call.rendering.organization(_organization(call), call.wanted))
+    return Reply(call.rendering.organization(call.organization(), call.wanted))
 
 
-def _organization(call: Call) -> Organization:
-    organization = call.world.store.organizations.get(call.id)
-    if organization is None:
-        raise not_found()
-    return organization
+def show_organization_customdata(call: Call) -> Reply:
+    return Reply({"customdata": call.organization().customdata})
+
+
+def create_organization(call: Call) -> Reply:
+    """Left the vendor's text in 2026; older clients have it."""
+    if call.caller.key.project_id:
+        raise forbidden()
+    changes = _organization_attributes(call)
+    if not changes.get("name"):
+        raise unprocessable("Name can't be blank")
+    return Reply(call.rendering.organization(_new_organization(call, **changes), call.wanted), 201)
+
+
+def _new_organization(call: Call, **attributes: Any) -> Organization:
+    now = call.world.now()
+    members = (call.caller.user_id,)
+    return call.world.store.put(Organization(id=str(uuid.uuid4()), member_ids=members, created_at=now, updated_at=now, **attributes))
+
+
+def _organization_attributes(call: Call) -> dict[str, Any]:
+    read = DeviceInput(call)
+    changes = read.attributes("customdata")
+    for name in ("name", "description", "website", "twitter"):
+        if call.field(name) is not None:
+            changes[name] = str(call.field(name))
+    if changes.get("name") == "":
+        read.problems.append("Name can't be blank")
+    read.fail()
+    return changes
+
+
+def update_organization(call: Call) -> Reply:
+    organization = replace(call.organization(), updated_at=call.world.now(), **_organization_attributes(call))
+    return Reply(call.rendering.organization(call.world.store.put(organization), call.wanted))
+
+
+def delete_organization(call: Call) -> Reply:
+    """What blocks a delete is in no public copy: here its projects do (ours)."""
+    organization = call.organization()
+    count = call.world.store.projects.count("organization", organization.id)
+    if count:
+        raise unprocessable(f"Cannot delete an organization that has {count} projects")
+    call.world.store.drop(organization)
+    return Reply(status=204)
 
 
 def list_projects(call: Call) -> Reply:
@@ -69,7 +128,7 @@ def list_projects(call: Call) -> Reply:
 
 
 def list_organization_projects(call: Call) -> Reply:
-    return _page(call, call.world.store.projects.by("organization", _organization(call).id))
+    return _page(call, call.world.store.projects.by("organization", call.organization().id))
 
 
 def _page(call: Call, projects: list[Project]) -> Reply:
@@ -80,16 +139,22 @@ def _page(call: Call, projects: list[Project]) -> Reply:
 
 
 def create_project(call: Call) -> Reply:
-    """Without an organization: the user's default one (vendor's OpenAPI text)."""
+    """Without an organization: the user's default one, or else a new one, "<Full Name> Projects" (vendor's OpenAPI text)."""
     if call.caller.key.project_id:
         raise forbidden()
     store = call.world.store
-    organization_id = call.params.get("id") or call.field("organization_id") or store.users[call.caller.user_id].organization_id
-    if store.organizations.get(organization_id) is None:
+    user = store.users[call.caller.user_id]
+    asked = call.params.get("id") or call.field("organization_id")
+    organization = store.organizations.get(asked or user.organization_id)
+    if asked and (organization is None or not call.caller.is_member(organization)):
         raise not_found()
+    attributes = _attributes(call, creating=True)
+    if organization is None:
+        organization = _new_organization(call, name=f"{user.first_name} {user.last_name} Projects")
+        store.put(replace(user, organization_id=organization.id))
     now = call.world.now()
-    project = Project(id=str(uuid.uuid4()), name="", organization_id=organization_id, created_at=now, updated_at=now)
-    project = store.put(replace(project, **_attributes(call, creating=True)))
+    project = Project(id=str(uuid.uuid4()), organization_id=organization.id, created_at=now, updated_at=now, **attributes)
+    store.put(project)
     return Reply(call.rendering.project(project, call.wanted), 201)
 
 
@@ -135,20 +200,51 @@ def delete_project(call: Call) -> Reply:
         "devices": store.devices.count("project", project.id),
         "IP reservations": sum(each.requested for each in reservations),
         "virtual networks": store.virtual_networks.count("project", project.id),
+        "VRFs": store.vrfs.count("project", project.id),
+        "hardware reservations": store.hardware_reservations.count("project", project.id),
     }
     if any(in_use.values()):
         raise unprocessable("Cannot delete a project that has " + ", ".join(f"{count} {what}" for what, count in in_use.items() if count))
     for reservation in reservations:
         call.world.addresses.close(reservation)
         store.drop(reservation)
-    for table in (store.ssh_keys, store.api_keys, store.events):
+    for table in (
+        store.ssh_keys,
+        store.api_keys,
+        store.events,
+        store.bgp_configs,
+        store.device_batches,
+        store.spot_market_requests,
+    ):
         for owned in table.by("project", project.id):
             store.drop(owned)
     store.drop(project)
     return Reply(status=204)
 
 
+def list_memberships(call: Call) -> Reply:
+    project = call.project(call.params["project_id"])
+    search = call.query.get("search", "").lower()
+    found = [each for each in call.world.members(project) if search in f"{each.first_name} {each.last_name} {each.email}".lower()]
+    return Reply({"memberships": [call.rendering.membership(project, each) for each in found]})
+
+
+def show_membership(call: Call) -> Reply:
+    for project in call.world.store.projects:
+        if call.caller.sees(project.id):
+            for user in call.world.members(project):
+                if membership_id(project, user) == call.id:
+                    return Reply(call.rendering.membership(project, user))
+    raise not_found()
+
+
 ROUTES: list[Route] = [
+    *paths("GET", list_memberships, "/projects/{project_id}/memberships"),
+    *paths("GET", show_membership, "/memberships/{id}"),
+    *paths("POST", create_organization, "/organizations"),
+    *updates("/organizations/{id}", update_organization),
+    *paths("DELETE", delete_organization, "/organizations/{id}"),
+    *paths("GET", show_organization_customdata, "/organizations/{id}/customdata"),
     *paths("GET", show_user, "/user"),
     *updates("/user", update_user),
     *paths("GET", list_users, "/users"),

@@ -37,6 +37,11 @@ class Organization:
     created_at: str
     updated_at: str
     customdata: dict[str, Any] = field(default_factory=dict)
+    description: str = ""
+    website: str = ""
+    twitter: str = ""
+    # Users who see all of its projects. Empty in state folders of before there could be a second user: then everybody is.
+    member_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +69,8 @@ class Project:
     tags: tuple[str, ...] = ()
     backend_transfer_enabled: bool = False
     payment_method_id: str | None = None
+    # Users who see it though they are not in its organization.
+    member_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +129,8 @@ class Device:
     wanted_addresses: tuple[dict[str, Any], ...] = ()
     root_password: str | None = None
     switch_uuid: str = ""
+    hardware_reservation_id: str | None = None
+    spot_market_request_id: str | None = None
     progress: dict[str, str] = field(default_factory=dict)
     machine: str = "none"
     machine_address: str | None = None
@@ -179,8 +188,9 @@ class VlanBatch:
 class Reservation:
     """A block of addresses of a project. ``network`` (``a.b.c.d/nn``) is None while the request waits for approval.
 
-    ``type``: public_ipv4, global_ipv4, private_ipv4, public_ipv6. ``metro`` is None for global_ipv4. ``requested`` is False for the blocks
-    that come by themselves with the first device in a metro.
+    ``type``: public_ipv4, global_ipv4, private_ipv4, public_ipv6, vrf. ``metro`` is None for global_ipv4. ``requested`` is False for the
+    blocks that come by themselves with the first device in a metro. ``vrf_id``: of a ``vrf`` block; its addresses are the customer's own.
+    ``for_gateway``: a private block that a metal gateway made for itself and that goes with it.
     """
 
     id: str
@@ -193,6 +203,8 @@ class Reservation:
     created_at: str
     requested_by: str
     requested: bool = True
+    vrf_id: str | None = None
+    for_gateway: bool = False
     tags: tuple[str, ...] = ()
     details: str | None = None
     customdata: dict[str, Any] = field(default_factory=dict)
@@ -240,6 +252,140 @@ class Departed:
     project_id: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HardwareReservation:
+    """A machine that is the project's own. ``provisionable`` is False while it is in use and until it is wiped after that.
+
+    ``freeing``: given back by a device and being wiped; taken up again when the sandbox starts.
+    """
+
+    id: str
+    project_id: str
+    plan: str
+    metro: str
+    created_at: str
+    switch_uuid: str
+    device_id: str | None = None
+    provisionable: bool = True
+    freeing: bool = False
+    spare: bool = False
+    need_of_service: bool = False
+    custom_rate: float | None = None
+    description: str | None = None
+    termination_time: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetalGateway:
+    """A router of one VLAN. ``state``: ready, active, deleting (vendor's OpenAPI text)."""
+
+    id: str
+    project_id: str
+    vlan_id: str
+    reservation_id: str
+    state: str
+    created_at: str
+    updated_at: str
+    created_by: str
+    vrf_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vrf:
+    """A routing table of the customer's own in one metro; blocks of its ``ip_ranges`` are reserved like any other."""
+
+    id: str
+    project_id: str
+    name: str
+    metro: str
+    local_asn: int
+    created_at: str
+    updated_at: str
+    created_by: str
+    description: str | None = None
+    ip_ranges: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VrfRoute:
+    """A static default route. ``status``: pending, active, deleting (vendor's OpenAPI text)."""
+
+    id: str
+    vrf_id: str
+    project_id: str
+    gateway_id: str
+    prefix: str
+    next_hop: str
+    status: str
+    created_at: str
+    updated_at: str
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BgpConfig:
+    """One for a project, its id is the project's own. ``status``: requested, enabled, disabled."""
+
+    id: str
+    project_id: str
+    deployment_type: str
+    asn: int
+    status: str
+    requested_at: str
+    created_at: str
+    md5: str | None = None
+    use_case: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BgpSession:
+    """``address_family``: ipv4, ipv6. ``status``: unknown, up, down."""
+
+    id: str
+    device_id: str
+    project_id: str
+    address_family: str
+    status: str
+    created_at: str
+    updated_at: str
+    default_route: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceBatch:
+    """An order for several devices, worked off afterwards. ``orders``: bodies of creates that are still to be done."""
+
+    id: str
+    project_id: str
+    state: str
+    quantity: int
+    created_at: str
+    updated_at: str
+    created_by: str
+    orders: tuple[dict[str, Any], ...] = ()
+    device_ids: tuple[str, ...] = ()
+    error_messages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpotMarketRequest:
+    """A standing order for spot devices. ``instance_parameters``: body of a create without its place."""
+
+    id: str
+    project_id: str
+    devices_min: int
+    devices_max: int
+    max_bid_price: float
+    plan: str
+    created_at: str
+    created_by: str
+    metros: tuple[str, ...] = ()
+    by_facility: bool = False
+    end_at: str | None = None
+    instance_parameters: dict[str, Any] = field(default_factory=dict)
+
+
 Record = (
     User
     | Organization
@@ -254,6 +400,14 @@ Record = (
     | Assignment
     | Event
     | Departed
+    | HardwareReservation
+    | MetalGateway
+    | Vrf
+    | VrfRoute
+    | BgpConfig
+    | BgpSession
+    | DeviceBatch
+    | SpotMarketRequest
 )
 
 T = TypeVar("T", bound=Record)

@@ -9,6 +9,7 @@ unless excluded: plan, operating_system, metro, facility, ip_addresses and netwo
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -20,16 +21,24 @@ from sandbox.metal.include import PLAIN, Wanted
 from sandbox.metal.records import (
     ApiKey,
     Assignment,
+    BgpConfig,
+    BgpSession,
     Device,
+    DeviceBatch,
     Event,
+    HardwareReservation,
+    MetalGateway,
     Organization,
     Port,
     Project,
     Reservation,
+    SpotMarketRequest,
     SshKey,
     User,
     VirtualNetwork,
     VlanBatch,
+    Vrf,
+    VrfRoute,
 )
 
 if TYPE_CHECKING:
@@ -98,14 +107,14 @@ class Rendering:
         return {
             "id": organization.id,
             "name": organization.name,
-            "description": "",
-            "website": "",
-            "twitter": "",
+            "description": organization.description,
+            "website": organization.website,
+            "twitter": organization.twitter,
             "address": {"address": "1 Loopback Way", "city": "Localhost", "country": "US", "zip_code": "12700"},
             "customdata": organization.customdata,
             "credit_amount": 0.0,
             "projects": [wanted.part("projects", self._href("projects", each.id), self._of(self.project, each)) for each in projects],
-            "members": [{"href": f"{self.base}/users/{each.id}"} for each in self.store.users],
+            "members": [{"href": f"{self.base}/users/{each}"} for each in organization.member_ids],
             "memberships": [],
             "created_at": organization.created_at,
             "updated_at": organization.updated_at,
@@ -133,9 +142,16 @@ class Rendering:
             "invitations": [],
             "members": [
                 wanted.part("members", f"{self.base}/users/{each.id}", self._of(lambda user, _: self.user(user), each))
-                for each in self.store.users
+                for each in self.world.members(project)
             ],
-            "memberships": [],
+            "memberships": [
+                wanted.part(
+                    "memberships",
+                    self._href("memberships", membership_id(project, each)),
+                    self._of(lambda user, _: self.membership(project, user), each),
+                )
+                for each in self.world.members(project)
+            ],
             "volumes": [],
             "devices": [wanted.part("devices", self._href("devices", each.id), self._of(self.device, each)) for each in devices],
             "ssh_keys": [wanted.part("ssh_keys", self._href("ssh-keys", each.id), self._of(self.ssh_key, each)) for each in keys],
@@ -143,6 +159,18 @@ class Rendering:
             "updated_at": project.updated_at,
             "href": self._href("projects", project.id),
             "url": self._href("projects", project.id),
+        }
+
+    def membership(self, project: Project, user: User) -> JSON:
+        return {
+            "id": membership_id(project, user),
+            "roles": ["admin"],
+            "bound_roles": [],
+            "project": {"href": self._href("projects", project.id)},
+            "user": {"href": f"{self.base}/users/{user.id}"},
+            "created_at": project.created_at,
+            "updated_at": project.created_at,
+            "href": self._href("memberships", membership_id(project, user)),
         }
 
     def ssh_key(self, key: SshKey, wanted: Wanted = PLAIN) -> JSON:
@@ -183,7 +211,7 @@ class Rendering:
         return _metro(self.base, metro)
 
     def facility(self, metro: Metro, wanted: Wanted = PLAIN) -> JSON:
-        """Without ``address``: clients of the Go SDK break on anything but a whole one, and none is known."""
+        """Without ``address``: clients of the Go SDK break on anything but a whole one, and none is known. Its metro is whole always."""
         return _facility(self.base, metro)
 
     def plan(self, plan: Plan, wanted: Wanted = PLAIN) -> JSON:
@@ -208,6 +236,7 @@ class Rendering:
         system = catalogue.operating_systems[device.operating_system]
         project_href = self._href("projects", device.project_id)
         keys = [key for key in map(store.ssh_keys.get, device.ssh_key_ids) if key is not None]
+        reservation = store.hardware_reservations.get(device.hardware_reservation_id)
         short = device.id[:8]
         part, base = wanted.part, self.base
         return {
@@ -251,7 +280,13 @@ class Rendering:
                 for each in store.ports.by("device", device.id)
             ],
             "network_frozen": device.network_frozen,
-            "hardware_reservation": None,
+            "hardware_reservation": part(
+                "hardware_reservation",
+                self._href("hardware-reservations", reservation.id),
+                self._of(self.hardware_reservation, reservation),
+            )
+            if reservation is not None
+            else None,
             "firmware_set_id": None,
             "root_password": self.world.shown_password(device),
             "sos": f"sos.{metro.facility}.platformequinix.com",
@@ -346,7 +381,7 @@ class Rendering:
                 wanted.part("instances", self._href("devices", each.id), self._of(self.device, each))
                 for each in self.world.devices_in(vlan)
             ],
-            "metal_gateways": [],
+            "metal_gateways": [self._gateway_lite(each) for each in self.store.metal_gateways.by("vlan", vlan.id)],
             "tags": list(vlan.tags),
             "created_at": vlan.created_at,
             "href": self._href("virtual-networks", vlan.id),
@@ -427,24 +462,27 @@ class Rendering:
         }
 
     def reservation(self, reservation: Reservation, wanted: Wanted = PLAIN) -> JSON:
+        """A ``vrf`` block has its VRF with it, by which SDKs tell the two models apart."""
         block = reservation.network
         network = parsed(block) if block else None
         metro = self.world.catalogue.metros[reservation.metro] if reservation.metro else None
         gateway, address = gateway_and_address(network) if network else (None, None)
         project = self.store.projects[reservation.project_id]
         user = self.store.users.get(reservation.requested_by)
-        return {
+        used_by = self.store.metal_gateways.first("reservation", reservation.id)
+        vrf = self.store.vrfs.get(reservation.vrf_id)
+        shown = {
             "id": reservation.id,
             "type": reservation.type,
             "state": reservation.state,
-            "address_family": 6 if reservation.type == "public_ipv6" else 4,
+            "address_family": network.version if network else 4,
             "quantity": reservation.quantity,
             "network": str(network.network_address) if network else None,
             "netmask": str(network.netmask) if network else None,
             "cidr": network.prefixlen if network else 32 - (reservation.quantity.bit_length() - 1),
             "gateway": gateway,
             "address": address,
-            "public": reservation.type != "private_ipv4",
+            "public": reservation.type not in {"private_ipv4", "vrf"},
             "management": False,
             "manageable": True,
             "enabled": network is not None,
@@ -468,9 +506,194 @@ class Rendering:
             else None,
             "metro": wanted.part("metro", f"{self.base}/metros/{metro.id}", lambda _: self.metro(metro), whole=True) if metro else None,
             "available": f"{self._href('ips', reservation.id)}/available",
-            "metal_gateway": None,
+            "metal_gateway": self._gateway_lite(used_by) if used_by is not None else None,
             "created_at": reservation.created_at,
             "href": self._href("ips", reservation.id),
+        }
+        if vrf is not None:
+            shown["vrf"] = wanted.part("vrf", self._href("vrfs", vrf.id), self._of(self.vrf, vrf), whole=True)
+            shown["created_by"] = {"href": f"{self.base}/users/{reservation.requested_by}"}
+        return shown
+
+    def _gateway_lite(self, gateway: MetalGateway) -> JSON:
+        block = parsed(str(self.store.reservations[gateway.reservation_id].network))
+        return {
+            "id": gateway.id,
+            "state": gateway.state,
+            "vlan": self.store.virtual_networks[gateway.vlan_id].vxlan,
+            # The first host of the block, with its prefix (vendor's OpenAPI text).
+            "gateway_address": f"{block.network_address + 1}/{block.prefixlen}",
+            "created_at": gateway.created_at,
+            "updated_at": gateway.updated_at,
+            "href": self._href("metal-gateways", gateway.id),
+        }
+
+    def metal_gateway(self, gateway: MetalGateway, wanted: Wanted = PLAIN) -> JSON:
+        store = self.store
+        block = store.reservations[gateway.reservation_id]
+        vlan, vrf = store.virtual_networks[gateway.vlan_id], store.vrfs.get(gateway.vrf_id)
+        lite = self._gateway_lite(gateway)
+        lite.pop("vlan")
+        shown = {
+            **lite,
+            "created_by": {"href": f"{self.base}/users/{gateway.created_by}"},
+            "project": wanted.part(
+                "project", self._href("projects", gateway.project_id), self._of(self.project, store.projects[gateway.project_id])
+            ),
+            "virtual_network": wanted.part(
+                "virtual_network", self._href("virtual-networks", vlan.id), self._of(self.virtual_network, vlan)
+            ),
+            "ip_reservation": wanted.part("ip_reservation", self._href("ips", block.id), self._of(self.reservation, block)),
+        }
+        if vrf is not None:
+            shown["vrf"] = wanted.part("vrf", self._href("vrfs", vrf.id), self._of(self.vrf, vrf))
+        if set(shown["ip_reservation"]) == {"href"}:
+            # A bare stub is of neither model of the SDKs: the type, and the stub of the VRF, are what they tell them apart by (ours).
+            shown["ip_reservation"] |= {"type": block.type, **({"vrf": {"href": shown["vrf"]["href"]}} if vrf is not None else {})}
+        return shown
+
+    def vrf(self, vrf: Vrf, wanted: Wanted = PLAIN) -> JSON:
+        metro, user = self.world.catalogue.metros[vrf.metro], self.store.users[vrf.created_by]
+        return {
+            "id": vrf.id,
+            "name": vrf.name,
+            "description": vrf.description,
+            "local_asn": vrf.local_asn,
+            "ip_ranges": list(vrf.ip_ranges),
+            "tags": list(vrf.tags),
+            "bill": False,
+            "bgp_dynamic_neighbors_enabled": False,
+            "bgp_dynamic_neighbors_export_route_map": False,
+            "bgp_dynamic_neighbors_bfd_enabled": False,
+            "virtual_circuits": [],
+            "metro": wanted.part("metro", f"{self.base}/metros/{metro.id}", lambda _: self.metro(metro), whole=True),
+            "project": wanted.part(
+                "project", self._href("projects", vrf.project_id), self._of(self.project, self.store.projects[vrf.project_id])
+            ),
+            "created_by": wanted.part("created_by", f"{self.base}/users/{user.id}", lambda _: self.user(user)),
+            "created_at": vrf.created_at,
+            "updated_at": vrf.updated_at,
+            "href": self._href("vrfs", vrf.id),
+        }
+
+    def vrf_route(self, route: VrfRoute, wanted: Wanted = PLAIN) -> JSON:
+        store = self.store
+        gateway = store.metal_gateways[route.gateway_id]
+        vlan, vrf = store.virtual_networks[gateway.vlan_id], store.vrfs[route.vrf_id]
+        return {
+            "id": route.id,
+            "type": "static",
+            "status": route.status,
+            "prefix": route.prefix,
+            "next_hop": route.next_hop,
+            "tags": list(route.tags),
+            "vrf": wanted.part("vrf", self._href("vrfs", vrf.id), self._of(self.vrf, vrf)),
+            "metal_gateway": wanted.part("metal_gateway", self._href("metal-gateways", gateway.id), self._of(self.metal_gateway, gateway)),
+            "virtual_network": wanted.part(
+                "virtual_network", self._href("virtual-networks", vlan.id), self._of(self.virtual_network, vlan)
+            ),
+            "created_at": route.created_at,
+            "updated_at": route.updated_at,
+            "href": self._href("routes", route.id),
+        }
+
+    # BGP
+
+    def bgp_config(self, config: BgpConfig, wanted: Wanted = PLAIN) -> JSON:
+        project = self.store.projects[config.project_id]
+        return {
+            "id": config.id,
+            "status": config.status,
+            "deployment_type": config.deployment_type,
+            "asn": config.asn,
+            "md5": config.md5,
+            "route_object": None,
+            "max_prefix": 10,
+            "ranges": [],
+            "sessions": [self.bgp_session(each) for each in self.store.bgp_sessions.by("project", config.project_id)],
+            "project": wanted.part("project", self._href("projects", project.id), self._of(self.project, project)),
+            "requested_at": config.requested_at,
+            "created_at": config.created_at,
+            "href": self._href("bgp-configs", config.id),
+        }
+
+    def bgp_session(self, session: BgpSession, wanted: Wanted = PLAIN) -> JSON:
+        device = self.store.devices[session.device_id]
+        return {
+            "id": session.id,
+            "address_family": session.address_family,
+            "status": session.status,
+            "default_route": session.default_route,
+            "learned_routes": [],
+            "switch_name": f"sw-{device.switch_uuid}",
+            "device": wanted.part("device", self._href("devices", device.id), self._of(self.device, device)),
+            "created_at": session.created_at,
+            "updated_at": session.updated_at,
+            "href": self._href("bgp/sessions", session.id),
+        }
+
+    # Orders for several, and reserved machines
+
+    def hardware_reservation(self, reservation: HardwareReservation, wanted: Wanted = PLAIN) -> JSON:
+        plan, metro = self.world.catalogue.plans[reservation.plan], self.world.catalogue.metros[reservation.metro]
+        device = self.store.devices.get(reservation.device_id)
+        project = self.store.projects[reservation.project_id]
+        return {
+            "id": reservation.id,
+            "short_id": reservation.id[:8],
+            "custom_rate": reservation.custom_rate,
+            "provisionable": reservation.provisionable,
+            "spare": reservation.spare,
+            "need_of_service": reservation.need_of_service,
+            "switch_uuid": reservation.switch_uuid,
+            "termination_time": reservation.termination_time,
+            "plan": wanted.part("plan", f"{self.base}/plans/{plan.id}", self._of(self.plan, plan), whole=True),
+            "facility": wanted.part("facility", f"{self.base}/facilities/{metro.facility_id}", lambda inner: self.facility(metro, inner)),
+            "project": wanted.part("project", self._href("projects", project.id), self._of(self.project, project)),
+            "device": wanted.part("device", self._href("devices", device.id), self._of(self.device, device))
+            if device is not None
+            else None,
+            "created_at": reservation.created_at,
+            "href": self._href("hardware-reservations", reservation.id),
+        }
+
+    def device_batch(self, batch: DeviceBatch, wanted: Wanted = PLAIN) -> JSON:
+        devices = [device for device in map(self.store.devices.get, batch.device_ids) if device is not None]
+        return {
+            "id": batch.id,
+            "state": batch.state,
+            "quantity": batch.quantity,
+            "error_messages": list(batch.error_messages),
+            "devices": [wanted.part("devices", self._href("devices", each.id), self._of(self.device, each)) for each in devices],
+            "project": wanted.part(
+                "project", self._href("projects", batch.project_id), self._of(self.project, self.store.projects[batch.project_id])
+            ),
+            "created_at": batch.created_at,
+            "updated_at": batch.updated_at,
+            "href": self._href("batches", batch.id),
+        }
+
+    def spot_market_request(self, request: SpotMarketRequest, wanted: Wanted = PLAIN) -> JSON:
+        catalogue, store = self.world.catalogue, self.store
+        plan, metros = catalogue.plans[request.plan], [catalogue.metros[each] for each in request.metros]
+        devices = store.devices.by("spot_market_request", request.id)
+        return {
+            "id": request.id,
+            "devices_min": request.devices_min,
+            "devices_max": request.devices_max,
+            "max_bid_price": request.max_bid_price,
+            "end_at": request.end_at,
+            "metro": None
+            if request.by_facility
+            else wanted.part("metro", f"{self.base}/metros/{metros[0].id}", lambda _: self.metro(metros[0]), whole=True),
+            "facilities": [{"href": f"{self.base}/facilities/{each.facility_id}"} for each in metros] if request.by_facility else None,
+            "devices": [wanted.part("devices", self._href("devices", each.id), self._of(self.device, each)) for each in devices],
+            "plan": wanted.part("plan", f"{self.base}/plans/{plan.id}", self._of(self.plan, plan)),
+            "project": wanted.part(
+                "project", self._href("projects", request.project_id), self._of(self.project, store.projects[request.project_id])
+            ),
+            "created_at": request.created_at,
+            "href": self._href("spot-market-requests", request.id),
         }
 
     def _href(self, collection: str, id_: str) -> str:
@@ -479,6 +702,11 @@ class Rendering:
     @staticmethod
     def _of(render: Callable[[Any, Wanted], JSON], record: object) -> Callable[[Wanted], JSON]:
         return lambda wanted: render(record, wanted)
+
+
+def membership_id(project: Project, user: User) -> str:
+    """That a user sees a project has no record of its own: its id is made of both."""
+    return str(uuid.uuid5(uuid.UUID(project.id), user.id))
 
 
 def allowed_actions(device: Device) -> list[str]:

@@ -14,13 +14,23 @@ DEFAULTS: dict[str, Any] = {
     # Per project; null is without limit. VLANs and addresses: the docs' first figures; devices: no figure is known.
     "quotas": {"devices": None, "virtual_networks": 12, "public_ipv4": 256, "global_ipv4": 4},
     # Servers of each plan in each metro, used ones counted in. `metros`: {code: {slug: number}} goes before `default`.
-    "capacity": {"default": 12_000, "metros": {}},
+    # `taken_after_check`: so many are ordered by somebody else right after a check that found enough.
+    "capacity": {"default": 12_000, "metros": {}, "taken_after_check": 0},
+    # Requests for addresses over the quota, or (a figure of 2020 was 16) for more than so many at once, wait for a decision: `seconds`
+    # (simulated) until one is made, null: the control path makes it; `granted`: which.
+    "approval": {"addresses_at_once": None, "seconds": None, "granted": True},
+    # Spot prices: `share_of_price` of the price per hour; `metros`: {code: {slug: USD per hour}} goes before it.
+    "spot": {"share_of_price": 0.3, "metros": {}},
+    "bgp": {"sessions_come_up": True},
+    # Simulated seconds: every GET shows the world as it was that long ago. Fresh objects are missing, changed ones old, deleted ones there.
+    "stale_reads": {"seconds": 0},
     # `requests` per `seconds` (real ones) and token; null: no limit. The real figures are not known. `retry_after`: send that header.
     "rate_limit": {"requests": None, "seconds": 60, "retry_after": True},
     # Real seconds before an answer.
     "latency": {"read": 0, "write": 0},
     # Simulated seconds. network and configuration are of a recorded provisioning; ports took 13 to 17 s (public issue threads);
-    # the others are ours.
+    # a reservation was free about 4 minutes after the delete of its device (60 + 180); the notice of an eviction is the docs'; the others
+    # are ours.
     "durations": {
         "queued": 5,
         "network": 86,
@@ -30,15 +40,24 @@ DEFAULTS: dict[str, Any] = {
         "reboot": 10,
         "deprovision": 60,
         "vlan_batch": 15,
+        "reservation_wipe": 180,
+        "device_batch": 10,
+        "gateway": 15,
+        "gateway_delete": 15,
+        "vrf_route": 15,
+        "bgp_session": 30,
+        "spot_notice": 120,
         "failed_visible": 60,
         "failed_forbidden": 600,
     },
 }
 
 # Whose keys are the user's to choose: codes of metros and slugs of plans.
-_FREE = ("capacity", "metros")
-# Groups in which null means "no limit".
-_NULLABLE = ("quotas", "rate_limit")
+_FREE = {("capacity", "metros"), ("spot", "metros")}
+# Values of which null is one: no limit, or nothing by itself.
+_NULLABLE = {("approval", "addresses_at_once"), ("approval", "seconds"), ("rate_limit", "requests")} | {
+    ("quotas", name) for name in DEFAULTS["quotas"]
+}
 
 
 def merged(settings: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
@@ -52,9 +71,9 @@ def merged(settings: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
         for name, value in values.items():
             if name not in DEFAULTS[group]:
                 problems.append(f"{group}.{name} is not a setting ({', '.join(DEFAULTS[group])})")
-            elif (group, name) == _FREE:
-                problems += _overlay(result[group][name], value)
-            elif not _fits(DEFAULTS[group][name], value, nullable=(group in _NULLABLE)):
+            elif (group, name) in _FREE:
+                problems += _overlay(group, result[group][name], value)
+            elif not _fits(DEFAULTS[group][name], value, nullable=(group, name) in _NULLABLE):
                 problems.append(f"{group}.{name} cannot be {value!r}")
             else:
                 result[group][name] = value
@@ -63,17 +82,17 @@ def merged(settings: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _overlay(metros: dict[str, Any], change: object) -> list[str]:
+def _overlay(group: str, metros: dict[str, Any], change: object) -> list[str]:
     """A metro or plan set to null goes back to the default."""
     if not isinstance(change, dict):
-        return [f"capacity.metros cannot be {change!r}"]
+        return [f"{group}.metros cannot be {change!r}"]
     problems = []
     for code, plans in change.items():
         if plans is None:
             metros.pop(code, None)
             continue
         if not isinstance(plans, dict) or not all(each is None or _fits(0, each) for each in plans.values()):
-            problems.append(f"capacity.metros.{code} is not an object of plan slugs and numbers")
+            problems.append(f"{group}.metros.{code} is not an object of plan slugs and numbers")
             continue
         stock = metros.setdefault(code, {})
         stock.update(plans)

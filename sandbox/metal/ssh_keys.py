@@ -63,7 +63,7 @@ def _create(call: Call, present: list[SshKey], **owner: str) -> Reply:
 
 def _key(call: Call) -> SshKey:
     key = call.world.store.ssh_keys.get(call.id)
-    if key is None or (not call.caller.sees(key.project_id) if key.project_id else bool(call.caller.key.project_id)):
+    if key is None or not call.caller.owns(key):
         raise not_found()
     return key
 

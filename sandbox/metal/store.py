@@ -12,6 +12,8 @@ transactions, and machines that are pretended do not outlive that either. A comm
 from __future__ import annotations
 
 import sqlite3
+import time
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,18 +25,26 @@ from sandbox.metal import records
 from sandbox.metal.records import (
     ApiKey,
     Assignment,
+    BgpConfig,
+    BgpSession,
     Departed,
     Device,
+    DeviceBatch,
     Event,
+    HardwareReservation,
+    MetalGateway,
     Organization,
     Port,
     Project,
     Record,
     Reservation,
+    SpotMarketRequest,
     SshKey,
     User,
     VirtualNetwork,
     VlanBatch,
+    Vrf,
+    VrfRoute,
 )
 
 R = TypeVar("R", bound=Record)
@@ -111,8 +121,12 @@ class Store:
             "devices",
             Device,
             project=lambda r: r.project_id,
-            stock=lambda r: (r.metro, r.plan),
+            # Reserved machines are none of the stock.
+            stock=lambda r: None if r.hardware_reservation_id else (r.metro, r.plan),
             machine_address=lambda r: r.machine_address,
+            ending=lambda r: True if r.termination_time else None,
+            spot=lambda r: True if r.spot_instance else None,
+            spot_market_request=lambda r: r.spot_market_request_id,
         )
         self.ports = Table(
             "ports",
@@ -128,7 +142,7 @@ class Store:
             vxlan=lambda r: (r.project_id, r.metro, r.vxlan),
         )
         self.vlan_batches = Table("vlan_batches", VlanBatch, port=lambda r: r.port_id)
-        self.reservations = Table("reservations", Reservation, project=lambda r: r.project_id)
+        self.reservations = Table("reservations", Reservation, project=lambda r: r.project_id, vrf=lambda r: r.vrf_id)
         self.assignments = Table(
             "assignments",
             Assignment,
@@ -138,11 +152,30 @@ class Store:
         )
         self.events = Table("events", Event, device=lambda r: r.device_id, project=lambda r: None if r.device_id else r.project_id)
         self.departed = Table("departed", Departed)
+        self.hardware_reservations = Table(
+            "hardware_reservations", HardwareReservation, project=lambda r: r.project_id, device=lambda r: r.device_id
+        )
+        self.metal_gateways = Table(
+            "metal_gateways",
+            MetalGateway,
+            project=lambda r: r.project_id,
+            vlan=lambda r: r.vlan_id,
+            reservation=lambda r: r.reservation_id,
+            vrf=lambda r: r.vrf_id,
+        )
+        self.vrfs = Table("vrfs", Vrf, project=lambda r: r.project_id)
+        self.vrf_routes = Table("vrf_routes", VrfRoute, vrf=lambda r: r.vrf_id, gateway=lambda r: r.gateway_id)
+        self.bgp_configs = Table("bgp_configs", BgpConfig, project=lambda r: r.project_id)
+        self.bgp_sessions = Table("bgp_sessions", BgpSession, project=lambda r: r.project_id, device=lambda r: r.device_id)
+        self.device_batches = Table("device_batches", DeviceBatch, project=lambda r: r.project_id)
+        self.spot_market_requests = Table("spot_market_requests", SpotMarketRequest, project=lambda r: r.project_id)
         self._tables: dict[type[Any], Table[Any]] = {
             table.kind: table for table in cast("list[Table[Any]]", [each for each in vars(self).values() if isinstance(each, Table)])
         }
         self._undo: list[tuple[Table[Any], str, Record | None]] | None = None
         self._changed: dict[tuple[str, str], Record | None] = {}
+        self._past: deque[tuple[float, Table[Any], str, Record | None]] = deque()
+        self._past_kept = 0.0
         self.database = sqlite3.connect(path, isolation_level=None)
         self.database.execute("PRAGMA journal_mode=WAL")
         self.database.execute("PRAGMA synchronous=NORMAL")
@@ -169,6 +202,8 @@ class Store:
         try:
             yield
             self._commit()
+            if self._past_kept:
+                self._remember(self._undo)
         except BaseException:
             for table, id_, old in reversed(self._undo):
                 table.set(id_, old)
@@ -194,6 +229,32 @@ class Store:
         except BaseException:
             self.database.execute("ROLLBACK")
             raise
+
+    # What was there before each change of late, for reads that are behind. Kept only while somebody wants it (keep_past).
+
+    def keep_past(self, seconds: float) -> None:
+        """Remember changes for so many (real) seconds; 0: not at all."""
+        self._past_kept = seconds
+        if not seconds:
+            self._past.clear()
+
+    @contextmanager
+    def as_of(self, seconds: float) -> Iterator[None]:
+        """Inside, all tables are as they were ``seconds`` (real ones) ago. For reads: nothing may be written inside, or wait."""
+        since = time.monotonic() - seconds
+        recent = [each for each in self._past if each[0] > since]
+        undone = [(table, id_, table.set(id_, old)) for _, table, id_, old in reversed(recent)]
+        try:
+            yield
+        finally:
+            for table, id_, new in reversed(undone):
+                table.set(id_, new)
+
+    def _remember(self, undo: list[tuple[Table[Any], str, Record | None]]) -> None:
+        now = time.monotonic()
+        while self._past and self._past[0][0] < now - self._past_kept:
+            self._past.popleft()
+        self._past.extend((now, *each) for each in undo)
 
     def put(self, record: R) -> R:
         """Add ``record``, or put it in the place of its earlier version."""

@@ -85,10 +85,12 @@ def update_virtual_network(call: Call) -> Reply:
 
 
 def delete_virtual_network(call: Call) -> Reply:
-    """Refused while a port is in it."""
+    """Refused while a port or a gateway is in it; who that is, its ``instances`` and ``metal_gateways`` say."""
     vlan = _vlan(call)
     if call.world.devices_in(vlan):
         raise unprocessable("Cannot delete Virtual Network when port is assigned")  # real
+    if call.world.store.metal_gateways.count("vlan", vlan.id):
+        raise unprocessable("Cannot delete Virtual Network when metal gateway is assigned")
     call.world.store.drop(vlan)
     return Reply(status=204)
 

@@ -10,6 +10,7 @@ import hashlib
 import random
 import secrets
 import uuid
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,9 @@ class MetalWorld:
         self.journal = Journal(self.store.database)
         self.faults = Faults()
         self.settings = settings_module.merged(settings_module.DEFAULTS, self.store.read_value("settings") or {})
+        self.store.keep_past(self.read_lag)
+        # (metro, plan) -> servers that others took right after they were asked for; forgotten at a restart.
+        self._taken: Counter[tuple[str, str]] = Counter()
         self._first_start(seed)
         self.addresses = AddressSpace(self, public_network)
         self.lifecycle = Lifecycle(self)
@@ -88,6 +92,16 @@ class MetalWorld:
         """Raises 422 for what cannot be, and then changes nothing."""
         self.settings = settings_module.merged(self.settings, change)
         self.store.write_value("settings", self.settings)
+        self.store.keep_past(self.read_lag)
+        if "capacity" in change:
+            self._taken.clear()
+        if {"spot", "capacity"} & set(change):
+            self.lifecycle.look_at_spot_market()
+
+    @property
+    def read_lag(self) -> float:
+        """How far reads are behind, in real seconds."""
+        return float(self.settings["stale_reads"]["seconds"]) / self.clock.speed
 
     def duration(self, name: str) -> float:
         """Simulated seconds."""
@@ -112,10 +126,27 @@ class MetalWorld:
             )
         )
 
+    def record_project_event(self, project_id: str, type_: str, body: str) -> Event:
+        """Of a project itself."""
+        return self.store.put(Event(id=str(uuid.uuid4()), type=type_, body=body, created_at=self.now(), project_id=project_id))
+
     def available_servers(self, metro: str, plan: str) -> int:
         capacity = self.settings["capacity"]
         total = capacity["metros"].get(metro, {}).get(plan, capacity["default"])
-        return max(0, int(total) - self.store.devices.count("stock", (metro, plan)))
+        return max(0, int(total) - self.store.devices.count("stock", (metro, plan)) - self._taken[metro, plan])
+
+    def asked_for(self, metro: str, plan: str) -> None:
+        """Somebody has found enough servers in a check: by choice others are faster with their order."""
+        self._taken[metro, plan] += int(self.settings["capacity"]["taken_after_check"])
+
+    def members(self, project: Project) -> list[User]:
+        """Users who see ``project``, those of its organization first."""
+        of_organization = self.store.organizations[project.organization_id].member_ids or [each.id for each in self.store.users]
+        ids = dict.fromkeys((*of_organization, *project.member_ids))
+        return [user for user in map(self.store.users.get, ids) if user is not None]
+
+    def projects_of(self, user_id: str) -> list[Project]:
+        return [each for each in self.store.projects if any(user.id == user_id for user in self.members(each))]
 
     def devices_in(self, vlan: VirtualNetwork) -> list[Device]:
         """Devices with a port in ``vlan``."""
@@ -136,6 +167,25 @@ class MetalWorld:
     def new_password() -> str:
         return secrets.token_urlsafe(12)
 
+    def add_user(self, first_name: str, last_name: str, email: str, ids: tuple[str, str, str], *, project_name: str) -> User:
+        """A user with an organization and a project, whose ``ids`` are given in this order; in a transaction."""
+        now = self.now()
+        user_id, organization_id, project_id = ids
+        self.store.put(Organization(id=organization_id, name=first_name, member_ids=(user_id,), created_at=now, updated_at=now))
+        self.store.put(Project(id=project_id, name=project_name, organization_id=organization_id, created_at=now, updated_at=now))
+        return self.store.put(
+            User(
+                id=user_id,
+                first_name=first_name,
+                last_name=last_name,
+                email=email,
+                organization_id=organization_id,
+                project_id=project_id,
+                created_at=now,
+                updated_at=now,
+            )
+        )
+
     def _first_start(self, seed: int) -> None:
         if len(self.store.users):
             return
@@ -153,20 +203,7 @@ class MetalWorld:
             ).decode()
         )
         with self.store.transaction():
-            self.store.put(Organization(id=organization_id, name="Sandbox", created_at=now, updated_at=now))
-            self.store.put(
-                User(
-                    id=user_id,
-                    first_name="Sandbox",
-                    last_name="User",
-                    email="user@sandbox.test",
-                    organization_id=organization_id,
-                    project_id=project_id,
-                    created_at=now,
-                    updated_at=now,
-                )
-            )
-            self.store.put(Project(id=project_id, name="sandbox", organization_id=organization_id, created_at=now, updated_at=now))
+            self.add_user("Sandbox", "User", "user@sandbox.test", (user_id, organization_id, project_id), project_name="sandbox")
             self.store.put(
                 ApiKey(
                     id=new_id(),

@@ -20,6 +20,7 @@ from sandbox.machines import Hardware
 from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
 from sandbox.metal.world import MetalWorld
 from sandbox.openshift.https import Listener
+from tests.sandbox.metal.contract import check
 
 # Nothing speaks TLS here; reading the system's certificates for every client would take longer than the tests.
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -173,8 +174,9 @@ class Sandbox:
 
 @asynccontextmanager
 async def sandbox_in(
-    state: Path, *, speed: float = 20_000, seed: int = 1, ports: tuple[int, int, int] | None = None
+    state: Path, *, speed: float = 20_000, seed: int = 1, ports: tuple[int, int, int] | None = None, strict: bool = True
 ) -> AsyncIterator[Sandbox]:
+    """``strict``: every good answer that ``api`` gets is read with the models of a foreign client."""
     api_port, boot_port, metadata_port = ports or (free_port(), free_port(), free_port())
     url, boot_url, metadata_url = (f"http://127.0.0.1:{port}" for port in (api_port, boot_port, metadata_port))
     machines = ScriptedMachines()
@@ -190,7 +192,13 @@ async def sandbox_in(
     apps = {api_port: create_metal_app(world), boot_port: create_boot_app(world), metadata_port: create_metadata_app(world)}
     async with (
         serving(apps),
-        httpx.AsyncClient(base_url=f"{url}/metal/v1", headers={"X-Auth-Token": world.token}, timeout=20, verify=NO_TLS) as api,
+        httpx.AsyncClient(
+            base_url=f"{url}/metal/v1",
+            headers={"X-Auth-Token": world.token},
+            timeout=20,
+            verify=NO_TLS,
+            event_hooks={"response": [check] if strict else []},
+        ) as api,
         httpx.AsyncClient(base_url=f"{url}/_sandbox", timeout=60, verify=NO_TLS) as control,
     ):
         await world.start()

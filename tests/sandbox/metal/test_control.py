@@ -101,7 +101,7 @@ async def test_impossible_faults_and_settings_are_refused(sandbox: Sandbox) -> N
 async def test_settings(sandbox: Sandbox) -> None:
     changed = await sandbox.control.put("/settings", json={"speed": 30, "capacity": {"metros": {"da": {"c3.small.x86": 1}}}})
     assert changed.json()["speed"] == sandbox.world.clock.speed == 30
-    assert changed.json()["capacity"] == {"default": 12000, "metros": {"da": {"c3.small.x86": 1}}}
+    assert changed.json()["capacity"]["metros"] == {"da": {"c3.small.x86": 1}}
     back = await sandbox.control.put("/settings", json={"capacity": {"metros": {"da": None}}})
     assert back.json()["capacity"]["metros"] == {}
 

@@ -39,12 +39,26 @@ async def test_tokens(sandbox: Sandbox) -> None:
     assert await sandbox.errors("GET", "/projects/sandbox", 404) == ["Not found"]
 
 
-@pytest.mark.parametrize(
-    ("method", "path"), [("GET", "/metal-gateways/x"), ("DELETE", "/plans"), ("GET", "/"), ("GET", "/market/spot/prices")]
-)
+@pytest.mark.parametrize(("method", "path"), [("DELETE", "/plans"), ("GET", "/"), ("POST", "/self-made")])
 async def test_what_is_not_imitated_says_so(sandbox: Sandbox, method: str, path: str) -> None:
     (text,) = await sandbox.errors(method, path, 501)
     assert text.startswith(f"The sandbox does not imitate {method} {path}:")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "what"),
+    [
+        ("GET", "/projects/x/connections", "interconnections"),
+        ("POST", "/connections/x/ports/y/virtual-circuits", "virtual circuits"),
+        ("GET", "/devices/x/diagnostics/screenshot", "has no screen"),
+        ("GET", "/devices/x/diagnostics/health/rollup", "no sensors"),
+        ("GET", "/market/spot/prices/history", "prices of the past"),
+        ("GET", "/invoices/x", "billing"),
+    ],
+)
+async def test_why_it_is_not_imitated(sandbox: Sandbox, method: str, path: str, what: str) -> None:
+    (text,) = await sandbox.errors(method, path, 501)
+    assert what in text
 
 
 async def test_pages_have_all_links(sandbox: Sandbox) -> None:

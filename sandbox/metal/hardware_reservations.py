@@ -1,0 +1,142 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Machines that are a project's own: found, moved between projects, and chosen for a device.
+
+None can be ordered by the API (the vendor sold them): the control path makes them. Two texts of refusals are known in their middle only
+(clients' code looks for these words); what stands around them is ours, as is every other text here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sandbox.metal.calls import Call, Reply, Route, paths
+from sandbox.metal.errors import not_found, unprocessable
+from sandbox.metal.records import HardwareReservation, Project
+
+if TYPE_CHECKING:
+    from sandbox.metal.world import MetalWorld
+
+NEXT = "next-available"
+
+_NONE_LEFT = "There are no available hardware reservations for this project matching your criteria"  # known: " no available ... "
+_NOT_READY = "Server is not provisionable"  # known: these words
+
+
+def choose(world: MetalWorld, project: Project, body: dict[str, Any]) -> HardwareReservation | None:
+    """The reservation that the body of a create asks for, by id or ``next-available``; None if it asks for none. Raises 422."""
+    name = body.get("hardware_reservation_id")
+    if not name:
+        return None
+    own: list[HardwareReservation] = world.store.hardware_reservations.by("project", project.id)
+    plan = world.catalogue.plan(body["plan"]) if body.get("plan") else None
+    metros = _metros(world, body)
+    if name == NEXT:
+        for each in own:
+            if usable(each) and (plan is None or each.plan == plan.slug) and (metros is None or each.metro in metros):
+                return each
+        raise unprocessable(_NONE_LEFT)
+    found = next((each for each in own if each.id == name), None)
+    if found is None:
+        raise unprocessable(f"{name} is not a valid hardware reservation")
+    if not usable(found):
+        raise unprocessable(_NOT_READY)
+    # Plan and place may be left out (vendor's docs); given, they have to be the reservation's.
+    if plan is not None and plan.slug != found.plan:
+        raise unprocessable(f"Hardware reservation is for plan {found.plan}")
+    if metros is not None and found.metro not in metros:
+        raise unprocessable(f"Hardware reservation is in metro {found.metro}")
+    return found
+
+
+def _metros(world: MetalWorld, body: dict[str, Any]) -> set[str] | None:
+    """Codes of the metros asked for, None for any. Names that are not valid are told when the place is read."""
+    places = body.get("metro") or body.get("facility")
+    names = places if isinstance(places, list) else [places] if places else []
+    if not names or any(str(each).lower() == "any" for each in names):
+        return None
+    found = (world.catalogue.metro(each) or world.catalogue.metro_of_facility(each) for each in names)
+    return {each.code for each in found if each is not None}
+
+
+def usable(reservation: HardwareReservation) -> bool:
+    return reservation.provisionable and reservation.device_id is None and not reservation.spare and not reservation.need_of_service
+
+
+def take(world: MetalWorld, reservation: HardwareReservation, device_id: str) -> None:
+    world.store.put(replace(reservation, device_id=device_id, provisionable=False))
+
+
+def give_back(world: MetalWorld, reservation: HardwareReservation) -> None:
+    """Its device is gone. It can be used again only when it has been wiped (public issue threads); in a transaction."""
+    world.store.put(replace(reservation, device_id=None, provisionable=False, freeing=True))
+    world.lifecycle.spawn(reservation.id, wipe(world, reservation.id))
+
+
+async def wipe(world: MetalWorld, id_: str) -> None:
+    await world.clock.sleep(world.duration("reservation_wipe"))
+    world.store.put(replace(world.store.hardware_reservations[id_], provisionable=True, freeing=False))
+
+
+def list_reservations(call: Call) -> Reply:
+    """``query`` looks at ids, plan and place (ours in detail); ``state``: active, spare, need_of_service; ``provisionable=only``."""
+    world = call.world
+    found: list[HardwareReservation] = world.store.hardware_reservations.by("project", call.project().id)
+    if text := call.query.get("query", "").lower():
+        found = [each for each in found if any(text in part for part in (each.id, each.plan, each.metro, _facility(call, each)))]
+    if states := call.values("state"):
+        found = [each for each in found if state(each) in states]
+    if call.query.get("provisionable") == "only":
+        found = [each for each in found if usable(each)]
+    return call.page("hardware_reservations", found, lambda each: call.rendering.hardware_reservation(each, call.wanted))
+
+
+def _facility(call: Call, reservation: HardwareReservation) -> str:
+    return call.world.catalogue.metros[reservation.metro].facility
+
+
+def state(reservation: HardwareReservation) -> str:
+    return "spare" if reservation.spare else "need_of_service" if reservation.need_of_service else "active"
+
+
+def _reservation(call: Call) -> HardwareReservation:
+    found: HardwareReservation = call.find(call.world.store.hardware_reservations)
+    return found
+
+
+def show_reservation(call: Call) -> Reply:
+    return Reply(call.rendering.hardware_reservation(_reservation(call), call.wanted))
+
+
+def move(call: Call) -> Reply:
+    """To another project of the caller's."""
+    reservation = _reservation(call)
+    if not call.field("project_id"):
+        raise unprocessable("Project can't be blank")
+    target = call.world.store.projects.get(str(call.field("project_id")))
+    if target is None or not call.caller.sees(target.id):
+        raise not_found()
+    if reservation.device_id is not None:
+        raise unprocessable("Cannot move a hardware reservation with an active device")
+    moved = call.world.store.put(replace(reservation, project_id=target.id))
+    return Reply(call.rendering.hardware_reservation(moved, call.wanted), 201)
+
+
+def activate(call: Call) -> Reply:
+    """A spare one becomes like the others."""
+    reservation = _reservation(call)
+    if not reservation.spare:
+        raise unprocessable("Hardware reservation is not a spare")
+    description = call.field("description")
+    active = replace(reservation, spare=False, description=str(description) if description is not None else None)
+    return Reply(call.rendering.hardware_reservation(call.world.store.put(active), call.wanted), 201)
+
+
+ROUTES: list[Route] = [
+    *paths("GET", list_reservations, "/projects/{id}/hardware-reservations"),
+    *paths("GET", show_reservation, "/hardware-reservations/{id}"),
+    *paths("POST", move, "/hardware-reservations/{id}/move"),
+    *paths("POST", activate, "/hardware-reservations/{id}/activate"),
+]

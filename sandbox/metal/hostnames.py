@@ -1,0 +1,24 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The hostnames of several devices ordered at once: a list, or one pattern."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_INDEX = "{{index}}"
+
+
+def hostnames(body: dict[str, Any], quantity: int) -> list[str | None]:
+    """``quantity`` names, None where the service is to choose.
+
+    ``hostnames``: a list, used first. ``hostname``: ``{{index}}`` is the number, from 1, with at least two digits (so the vendor's OpenAPI
+    text of 2026; in 2022 it was plain); without it all have the same name.
+    """
+    given = body.get("hostnames")
+    names: list[str | None] = list(map(str, given[:quantity])) if isinstance(given, list) else []
+    pattern = body.get("hostname")
+    width = max(2, len(str(quantity)))
+    numbers = range(len(names) + 1, quantity + 1)
+    return names + [str(pattern).replace(_INDEX, f"{number:0{width}d}") if pattern else None for number in numbers]

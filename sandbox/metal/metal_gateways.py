@@ -1,0 +1,161 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Metal gateways: the way out of a VLAN, with a block of addresses. Made at once, on the network a little later, deleted with a 202.
+
+Texts of refusals are ours: none is in a public copy.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sandbox.metal.addressing import ExhaustedError
+from sandbox.metal.addressing import network as parsed
+from sandbox.metal.calls import Call, Reply, Route, paths
+from sandbox.metal.errors import unprocessable
+from sandbox.metal.records import MetalGateway, Reservation, VirtualNetwork
+
+if TYPE_CHECKING:
+    from sandbox.metal.world import MetalWorld
+
+PRIVATE_SIZES = (8, 16, 32, 64, 128)
+# Public blocks of gateways: /29 to /25 (vendor's docs).
+PUBLIC_PREFIXES = range(25, 30)
+
+
+def list_gateways(call: Call) -> Reply:
+    call_project = call.project(call.params["project_id"])
+    found = call.world.store.metal_gateways.by("project", call_project.id)
+    return call.page("metal_gateways", found, lambda each: call.rendering.metal_gateway(each, call.wanted))
+
+
+def create_gateway(call: Call) -> Reply:
+    project, world = call.project(call.params["project_id"]), call.world
+    vlan = _vlan(call, project.id)
+    size, reservation_id = call.field("private_ipv4_subnet_size"), call.field("ip_reservation_id")
+    if bool(size) == bool(reservation_id):
+        raise unprocessable("Exactly one of ip_reservation_id and private_ipv4_subnet_size must be given")
+    reservation = _private_block(call, vlan, size) if size else _reservation(call, vlan, str(reservation_id))
+    # Several gateways in one VLAN: of a VRF each its own block, else one (ours).
+    present = [each for each in world.store.metal_gateways.by("vlan", vlan.id) if each.state != "deleting"]
+    if any(each.vrf_id != reservation.vrf_id or each.vrf_id is None for each in present):
+        raise unprocessable("Virtual network already has a metal gateway")
+    now = world.now()
+    gateway = world.store.put(
+        MetalGateway(
+            id=str(uuid.uuid4()),
+            project_id=project.id,
+            vlan_id=vlan.id,
+            reservation_id=reservation.id,
+            state="ready",
+            created_at=now,
+            updated_at=now,
+            created_by=call.caller.user_id,
+            vrf_id=reservation.vrf_id,
+        )
+    )
+    world.lifecycle.spawn(gateway.id, run(world, gateway.id))
+    return Reply(call.rendering.metal_gateway(gateway, call.wanted), 201)
+
+
+def _vlan(call: Call, project_id: str) -> VirtualNetwork:
+    name = call.field("virtual_network_id")
+    vlan = call.world.store.virtual_networks.get(str(name))
+    if vlan is None or vlan.project_id != project_id:
+        raise unprocessable("Virtual network can't be blank" if not name else f"Virtual network {name} does not exist in this project")
+    return vlan
+
+
+def _private_block(call: Call, vlan: VirtualNetwork, size: object) -> Reservation:
+    number = int(size) if isinstance(size, int | str) and str(size).isdecimal() else 0
+    if number not in PRIVATE_SIZES:
+        raise unprocessable(f"Private ipv4 subnet size must be one of {', '.join(map(str, PRIVATE_SIZES))}")
+    world = call.world
+    try:
+        network = world.addresses.reserve("private_ipv4", 33 - number.bit_length())
+    except ExhaustedError as problem:
+        raise unprocessable(str(problem)) from problem
+    block = world.store.put(
+        Reservation(
+            id=str(uuid.uuid4()),
+            project_id=vlan.project_id,
+            type="private_ipv4",
+            quantity=number,
+            network=network,
+            metro=vlan.metro,
+            state="created",
+            created_at=world.now(),
+            requested_by=call.caller.user_id,
+            requested=False,
+            for_gateway=True,
+        )
+    )
+    world.addresses.open(block)
+    return block
+
+
+def _reservation(call: Call, vlan: VirtualNetwork, id_: str) -> Reservation:
+    store = call.world.store
+    found = store.reservations.get(id_)
+    if found is None or found.project_id != vlan.project_id:
+        raise unprocessable(f"IP reservation {id_} does not exist in this project")
+    if found.network is None:
+        raise unprocessable("IP reservation is not approved yet")
+    if found.metro != vlan.metro:
+        raise unprocessable("IP reservation must be in the same metro as the virtual network")
+    if found.type != "vrf" and (found.type != "public_ipv4" or parsed(found.network).prefixlen not in PUBLIC_PREFIXES):
+        raise unprocessable(f"IP reservation must be a public IPv4 block between /{PUBLIC_PREFIXES[0]} and /{PUBLIC_PREFIXES[-1]}")
+    if store.metal_gateways.count("reservation", found.id) or store.assignments.count("reservation", found.id):
+        raise unprocessable("IP reservation is already in use")
+    return found
+
+
+async def run(world: MetalWorld, id_: str) -> None:
+    """What is under way for a gateway: onto the network, or away from it."""
+    gateway = world.store.metal_gateways[id_]
+    if gateway.state == "ready":
+        await world.clock.sleep(world.duration("gateway"))
+        world.store.put(replace(world.store.metal_gateways[id_], state="active", updated_at=world.now()))
+    elif gateway.state == "deleting":
+        await world.clock.sleep(world.duration("gateway_delete"))
+        with world.store.transaction():
+            erase(world, world.store.metal_gateways[id_])
+
+
+def erase(world: MetalWorld, gateway: MetalGateway) -> None:
+    """A private block it made for itself goes with it; in a transaction."""
+    for route in world.store.vrf_routes.by("gateway", gateway.id):
+        world.store.drop(route)
+    world.store.drop(gateway)
+    block = world.store.reservations.get(gateway.reservation_id)
+    if block is not None and block.for_gateway:
+        world.addresses.close(block)
+        world.store.drop(block)
+
+
+def show_gateway(call: Call) -> Reply:
+    return Reply(call.rendering.metal_gateway(_gateway(call), call.wanted))
+
+
+def _gateway(call: Call) -> MetalGateway:
+    found: MetalGateway = call.find(call.world.store.metal_gateways)
+    return found
+
+
+def delete_gateway(call: Call) -> Reply:
+    gateway, world = _gateway(call), call.world
+    if gateway.state != "deleting":
+        gateway = world.store.put(replace(gateway, state="deleting", updated_at=world.now()))
+        world.lifecycle.spawn(gateway.id, run(world, gateway.id))
+    return Reply(call.rendering.metal_gateway(gateway, call.wanted), 202)
+
+
+ROUTES: list[Route] = [
+    *paths("GET", list_gateways, "/projects/{project_id}/metal-gateways"),
+    *paths("POST", create_gateway, "/projects/{project_id}/metal-gateways"),
+    *paths("GET", show_gateway, "/metal-gateways/{id}"),
+    *paths("DELETE", delete_gateway, "/metal-gateways/{id}"),
+]

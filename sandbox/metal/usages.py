@@ -1,0 +1,87 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a device or project has used, and what it sent: figures are made up of how long a device exists, shapes are recorded answers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sandbox.metal.calls import Call, Reply, Route, paths
+from sandbox.metal.errors import unprocessable
+from sandbox.metal.records import Device
+
+# One datapoint a minute (recorded answers); more than a day of them nobody reads here (ours).
+_STEP = 60
+_MOST = 1440
+
+
+def device_usages(call: Call) -> Reply:
+    device = call.device()
+    return Reply({"usages": [{"quantity": _hours(device), "total": _total(call, device), "unit": "hour"}]})
+
+
+def project_usages(call: Call) -> Reply:
+    devices = call.world.store.devices.by("project", call.project().id)
+    return Reply({"usages": [_usage(call, each) for each in devices]})
+
+
+def _usage(call: Call, device: Device) -> dict[str, str]:
+    return {
+        "facility": call.world.catalogue.metros[device.metro].facility,
+        "name": device.hostname,
+        "plan": device.plan,
+        "plan_version": "1",
+        "price": f"{call.world.catalogue.plans[device.plan].price_hour:.2f}",
+        "quantity": _hours(device),
+        "total": _total(call, device),
+        "type": "Instance",
+        "unit": "hour",
+    }
+
+
+def _seconds(device: Device) -> float:
+    return (datetime.now(UTC) - datetime.fromisoformat(device.created_at)).total_seconds()
+
+
+def _hours(device: Device) -> str:
+    """A begun hour counts. Of the real clock: what is billed does not run faster with the machines' time."""
+    return str(int(_seconds(device) // 3600) + 1)
+
+
+def _total(call: Call, device: Device) -> str:
+    return f"{int(_hours(device)) * call.world.catalogue.plans[device.plan].price_hour:.2f}"
+
+
+def bandwidth(call: Call) -> Reply:
+    """``from`` and ``until``, Unix seconds, are both required. Nothing is measured: every rate is null, as where there was no sample."""
+    call.device()
+    start, end = _moment(call, "from"), _moment(call, "until")
+    points = [[None, each] for each in range(start, end, _STEP)][:_MOST]
+    shown = [{"target": each, "datapoints": points, "tags": {"aggregatedBy": "average", "name": each}} for each in ("inbound", "outbound")]
+    return Reply({"bandwidth": shown})
+
+
+def _moment(call: Call, name: str) -> int:
+    text = call.query.get(name, "")
+    if not text.isdecimal():
+        raise unprocessable(f"{name} must be a number of seconds since 1970")
+    return int(text)
+
+
+def firmware_sets(call: Call) -> Reply:
+    """None, in the shape of their own that these lists have (vendor's OpenAPI text)."""
+    if "/organizations/" in call.path:
+        call.organization()
+    else:
+        call.project()
+    empty = {"page": 1, "page_size": 0, "page_count": 0, "total_pages": 0, "total_record_count": 0, "records": []}
+    return Reply(empty)
+
+
+ROUTES: list[Route] = [
+    *paths("GET", device_usages, "/devices/{id}/usages"),
+    *paths("GET", project_usages, "/projects/{id}/usages"),
+    *paths("GET", bandwidth, "/devices/{id}/bandwidth"),
+    *paths("GET", firmware_sets, "/projects/{id}/firmware-sets", "/organizations/{id}/firmware-sets"),
+]

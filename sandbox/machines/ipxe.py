@@ -215,7 +215,7 @@ class Interpreter:
     async def _download(self, url: str, *, name: str = "", arguments: str = "") -> Image:
         """Fetch ``url``, relative to the running script, POSTing parameters when it ends in ``##params``."""
         base = self._scripts[-1].image.url if self._scripts else ""
-        full, _unused, fragment = urllib.parse.urljoin(base, url).partition("#")
+        full, _sign, fragment = urllib.parse.urljoin(base, url).partition("#")
         if "://" not in full:
             raise CommandError("Operation not supported")
         content, headers = None, {"user-agent": USER_AGENT}
@@ -305,7 +305,7 @@ class Interpreter:
         await self.clock.sleep(int(seconds))
 
     async def do_goto(self, argv: list[str]) -> None:
-        _unused, (label,) = _options(argv, least=1, most=1)
+        _switches, (label,) = _options(argv, least=1, most=1)
         script = self._scripts[-1]
         for number, (found, _unused) in enumerate(script.lines):
             if found == label:

@@ -44,6 +44,8 @@ METAL_OPTIONS = Options(
         },
         "metal_api_timeout": {"type": "float", "default": 30},
         "metal_api_retries": {"type": "int", "default": 8},
+        "metal_api_ca_path": {"type": "path", "fallback": (env_fallback, ["METAL_API_CA_PATH"])},
+        "metal_api_proxy": {"type": "str", "no_log": True, "fallback": (env_fallback, ["METAL_API_PROXY"])},
         "project_id": {"type": "str", "fallback": (env_fallback, ["METAL_PROJECT_ID"])},
     }
 )
@@ -115,6 +117,8 @@ class MetalModule:
                 timeout=self.params["metal_api_timeout"],
                 retries=self.params["metal_api_retries"],
                 read_only=self.check_mode or self._reading,
+                ca_path=self.params["metal_api_ca_path"],
+                proxy=self.params["metal_api_proxy"],
             )
         return self._client
 
@@ -135,7 +139,8 @@ class MetalModule:
 
     def converge(self, resource: Resource) -> None:
         """Bring the resource to the state that is wanted."""
-        if self.params["state"] == "absent":
+        # Not every resource can be absent: a port comes and goes with its device.
+        if self.params.get("state") == "absent":
             self._remove(resource)
         else:
             self._provide(resource)

@@ -14,8 +14,7 @@ import httpx
 
 if __name__ == "__main__":
     answer = httpx.get(
-        f"{os.environ['METAL_API_URL']}/{sys.argv[1]}",
-        params={"per_page": 1000},
+        httpx.URL(f"{os.environ['METAL_API_URL']}/{sys.argv[1]}").copy_merge_params({"per_page": 1000}),
         headers={"X-Auth-Token": os.environ["METAL_AUTH_TOKEN"]},
     )
     Path(sys.argv[2]).write_text(answer.raise_for_status().text, encoding="utf-8")

@@ -6,41 +6,13 @@ A module is added with one entry here; without one the suite fails.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
-SECRET = "swordfish-that-must-never-be-seen"
-"""In everything that a scenario gives as a secret."""
+from tests.laws.network import NETWORK_SCENARIOS
+from tests.laws.scenario import SECRET, TAGS, WAIT, Scenario, machine
 
-TAGS = ["openshift-cluster=laws.metal.test", "openshift-role=worker"]
-WAIT = {"wait_interval": 0.2, "wait_timeout": 120}
 CLOUD_CONFIG = f"#cloud-config\npassword: {SECRET}\n"
-
-View = Callable[[list[dict[str, Any]]], dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """The life of one resource.
-
-    ``create``, ``change``: options for these; ``absent``, ``never``: options that delete it, and that delete what never was.
-    ``listing``: the API's list it is in, ``key``: the list's name; ``view`` makes of all its entries what the module's diff says of them.
-    """
-
-    module: str
-    create: Mapping[str, Any]
-    change: Mapping[str, Any]
-    absent: Mapping[str, Any]
-    never: Mapping[str, Any]
-    listing: str
-    key: str
-    view: View
-    name: str = field(default="")
-
-    @property
-    def title(self) -> str:
-        return f"{self.module}{'-' if self.name else ''}{self.name}"
 
 
 def size_and_hash(text: str) -> str:
@@ -107,16 +79,6 @@ def one_block(entries: list[dict[str, Any]]) -> dict[str, Any]:
     )
 
 
-def machine(number: int, **more: Any) -> dict[str, Any]:
-    return {
-        "hostname": f"worker-{number}.laws.metal.test",
-        "plan": "c3.small.x86",
-        "metro": "da",
-        "operating_system": "ubuntu_24_04",
-        **more,
-    }
-
-
 SCENARIOS = [
     Scenario(
         module="metal_device",
@@ -175,4 +137,5 @@ SCENARIOS = [
         key="ip_addresses",
         view=one_block,
     ),
+    *NETWORK_SCENARIOS,
 ]

@@ -3,50 +3,25 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from sandbox.running import RunningSandbox
-from tests.laws.scenarios import SCENARIOS, TAGS, WAIT, Scenario, devices_of_laws, machine
+from tests.laws.ground import call, laid, run
+from tests.laws.scenario import TAGS, WAIT, Scenario, machine
+from tests.laws.scenarios import SCENARIOS, devices_of_laws
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"
 CONNECTION = ("METAL_API_URL", "METAL_AUTH_TOKEN", "METAL_PROJECT_ID")
 
 GIVE_BACK = {"ownership_tags": TAGS, "all_owned": True, "state": "absent", **WAIT}
 
 
-def run(module: str, options: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
-    """One call of a module as a process of its own, without Ansible's own start; its result, or its failure."""
-    done = subprocess.run(
-        [sys.executable, "-m", f"{MODULES}.{module}"],
-        input=json.dumps({"ANSIBLE_MODULE_ARGS": dict(options)}),
-        env={**environment, "PYTHONPATH": str(ROOT / "collections")},
-        cwd=ROOT,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
-
-
 def world(sandbox: RunningSandbox, scenario: Scenario) -> list[dict[str, Any]]:
     listing = scenario.listing.format(project=sandbox.environment["METAL_PROJECT_ID"])
-    answer = httpx.get(
-        f"{sandbox.environment['METAL_API_URL']}/{listing}",
-        params={"per_page": 1000},
-        headers={"X-Auth-Token": sandbox.environment["METAL_AUTH_TOKEN"]},
-    )
-    entries: list[dict[str, Any]] = answer.raise_for_status().json()[scenario.key]
-    return entries
+    return scenario.entries(call(sandbox, "GET", listing))
 
 
 def by_module(name: str) -> Scenario:
@@ -58,16 +33,20 @@ def by_module(name: str) -> Scenario:
 def test_an_order_whose_answer_was_lost_is_not_repeated(
     scenario: Scenario, cut: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
-    sandbox.call("POST", "faults", json={"method": "POST", "path": f"/{scenario.listing.rpartition('/')[2]}$", "cut": cut, "times": 1})
-    result = run(scenario.module, scenario.create, sandbox_environment)
-    assert not result.get("failed"), result
-    assert result["changed"]
-    orders = [each for each in sandbox.journal() if each["method"] == "POST" and each["path"].endswith(scenario.listing.rpartition("/")[2])]
-    assert len(orders) == len(scenario.create.get("machines", [None]))
-    assert scenario.view(world(sandbox, scenario))  # fails when there are two of anything
-    assert not run(scenario.module, scenario.create, sandbox_environment)["changed"]
-    run(scenario.module, scenario.absent, sandbox_environment)
-    assert scenario.view(world(sandbox, scenario)) == {}
+    with laid(scenario, sandbox, sandbox_environment) as ready:
+        # A scenario that cannot take itself away again is looked at from where it began.
+        before = ready.view(world(sandbox, ready))
+        sandbox.call("POST", "faults", json={"method": "POST", "path": f"/{ready.order_path}$", "cut": cut, "times": 1})
+        result = run(ready.module, ready.create, sandbox_environment)
+        assert not result.get("failed"), result
+        assert result["changed"]
+        orders = [each for each in sandbox.journal() if each["method"] == "POST" and each["path"].endswith(ready.order_path)]
+        assert len(orders) == len(ready.create.get("machines", [None] * ready.orders))
+        assert ready.view(world(sandbox, ready)) != before  # fails when there are two of anything
+        assert not run(ready.module, ready.create, sandbox_environment)["changed"]
+        if ready.absent is not None:
+            run(ready.module, ready.absent, sandbox_environment)
+            assert ready.view(world(sandbox, ready)) == {} == before
 
 
 @pytest.mark.parametrize("fault", [{"cut": "before"}, {"status": 502, "body": "<html>", "headers": {"Content-Type": "text/html"}}])
@@ -152,4 +131,4 @@ def test_readers_read_in_check_mode_as_well(sandbox: RunningSandbox, sandbox_env
         assert read == checked
         assert not read.get("failed"), read
         assert not read["changed"]
-    assert len(readers) == 6
+    assert readers

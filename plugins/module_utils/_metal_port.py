@@ -1,0 +1,423 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Network ports of a device: the order of steps from what a port is to what it is to be, and taking them.
+
+What is legal when (vendor's OpenAPI text; the order is the one terraform-provider-equinix and equinix.cloud take):
+
+- VLANs are off while a port enters or leaves its bond, and while a bond goes to layer 3.
+- A bond is taken apart in layer 2 only, and goes to layer 3 as a whole only.
+- A native VLAN is one of at least two, and a bond in layer 3 has none.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    CollectionError,
+    LostAnswerError,
+    NotFoundError,
+    together,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import reference
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import WaitTimeout, clock
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import Found
+
+PORT_OPTIONS = Options(
+    {
+        "id": {"type": "str", "aliases": ["port_id"]},
+        "device_id": {"type": "str"},
+        "name": {"type": "str"},
+        "bonded": {"type": "bool"},
+        "layer2": {"type": "bool"},
+        "vlan_ids": {"type": "list", "elements": "str"},
+        "native_vlan_id": {"type": "str"},
+        "request_ips": {
+            "type": "list",
+            "elements": "dict",
+            "options": {
+                "address_family": {"type": "int", "choices": [4, 6], "required": True},
+                "public": {"type": "bool", "default": True},
+            },
+        },
+        "wait_timeout": {"type": "float", "default": 1800},
+        "wait_interval": {"type": "float", "default": 5},
+    },
+    required_one_of=[["id", "device_id"]],
+    mutually_exclusive=[["id", "device_id"], ["id", "name"]],
+    required_together=[["device_id", "name"]],
+)
+
+PORT_INFO_OPTIONS = Options({"ids": {"type": "list", "elements": "str"}, "device_id": {"type": "str"}})
+
+INCLUDED = "virtual_networks,native_virtual_network"
+UNDER_WAY = frozenset({"queued", "in_progress"})
+TRIES = 3
+
+
+# --- the plan, pure -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PortState:
+    """What a port is. VLANs by number or id, as the user names them; no native VLAN is an empty text. ``layer2`` means a bond's layer."""
+
+    bond: bool
+    bonded: bool
+    layer2: bool = False
+    vlans: frozenset[str] = frozenset()
+    native: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One change: ``clear_native``, ``layer_2``, ``disbond``, ``bond``, ``layer_3``, ``native``, or ``vlans`` (on and off)."""
+
+    kind: str
+    assigned: tuple[str, ...] = ()
+    unassigned: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        on, off = ", ".join(self.assigned), ", ".join(self.unassigned)
+        vlans = [f"assign VLAN {on}"] if on else []
+        vlans += [f"unassign VLAN {off}"] if off else []
+        texts = {
+            "clear_native": "remove the native VLAN",
+            "layer_2": "convert to layer 2",
+            "layer_3": "convert to layer 3",
+            "native": f"make VLAN {on} the native one",
+            "vlans": " and ".join(vlans),
+        }
+        return texts.get(self.kind, self.kind)
+
+
+def plan(now: PortState, target: PortState) -> list[Step]:
+    """The legal order of steps. Raises CollectionError, with everything that stands against it, when there is none."""
+    problems = _contradictions(now, target)
+    if problems:
+        raise CollectionError(together("Cannot change the port", problems))
+    steps: list[Step] = []
+    vlans = now.vlans
+    native = now.native
+    # They come back in the end if they are to stay.
+    in_the_way = bool(vlans) and (target.bonded != now.bonded or (now.layer2 and not target.layer2))
+    if native and (in_the_way or not target.native or native not in target.vlans):
+        steps.append(Step("clear_native"))
+        native = ""
+    if in_the_way:
+        steps.append(Step("vlans", unassigned=tuple(sorted(vlans))))
+        vlans = frozenset()
+    if target.layer2 and not now.layer2:
+        steps.append(Step("layer_2"))
+    if now.bonded and not target.bonded:
+        steps.append(Step("disbond"))
+    if target.bonded and not now.bonded:
+        steps.append(Step("bond"))
+    if now.layer2 and not target.layer2:
+        steps.append(Step("layer_3"))
+    if vlans != target.vlans:
+        steps.append(Step("vlans", tuple(sorted(target.vlans - vlans)), tuple(sorted(vlans - target.vlans))))
+    if target.native and target.native != native:
+        steps.append(Step("native", (target.native,)))
+    return steps
+
+
+def _contradictions(now: PortState, target: PortState) -> list[str]:
+    problems = []
+    if not target.bond and target.layer2 != now.layer2:
+        problems.append("layer2 belongs to the bond, not to one of its ports: give it with the bond port (bond0)")
+    if target.bond and not target.bonded and not target.layer2:
+        problems.append("in layer 3 a bond is not taken apart: give layer2=true with bonded=false, or bonded=true with layer2=false")
+    if target.bond and not target.bonded and target.vlans:
+        problems.append("a bond that is taken apart has no VLANs: give vlan_ids=[] here, and the VLANs with its ports (eth0, eth1)")
+    if not target.bond and target.bonded and target.vlans:
+        problems.append("a port in a bond has no VLANs of its own: give vlan_ids=[] here, and the VLANs with the bond port (bond0)")
+    if target.native and target.native not in target.vlans:
+        problems.append(f'VLAN {target.native} is not among its VLANs, so it cannot be the native one: give native_vlan_id="" or add it')
+    elif target.native and len(target.vlans) < 2:
+        problems.append(f'VLAN {target.native} is its only one, and a native VLAN needs another beside it: give native_vlan_id=""')
+    if target.native and target.bond and not target.layer2:
+        problems.append('a bond in layer 3 has no native VLAN: give native_vlan_id=""')
+    return problems
+
+
+# --- a port as the API gives it ------------------------------------------------------------------------------------------------
+
+
+def port_facts(port: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``metal_port`` and ``metal_port_info`` return of a port."""
+    data = port.get("data")
+    data = data if isinstance(data, Mapping) else {}
+    bond = port.get("bond")
+    return {
+        **{name: port.get(name) for name in ("id", "name", "type", "network_type")},
+        "mac": data.get("mac"),
+        "bonded": data.get("bonded"),
+        "bond": bond.get("name") if isinstance(bond, Mapping) else None,
+        "virtual_networks": [{"id": reference(each), "vxlan": each.get("vxlan")} for each in _vlans(port)],
+        "native_virtual_network": reference(port.get("native_virtual_network")),
+    }
+
+
+def _vlans(port: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    value = port.get("virtual_networks")
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def _is_bond(port: Mapping[str, Any]) -> bool:
+    return port.get("type") == "NetworkBondPort"
+
+
+def _name(network: Any, given: frozenset[str]) -> str:
+    """A VLAN as the user names it: by its id if that was given, else by its number."""
+    identity = reference(network)
+    if not isinstance(network, Mapping) or identity is None:
+        return ""
+    number = network.get("vxlan")
+    return identity if identity in given or number is None else str(number)
+
+
+def _by_name(wanted: str | None) -> str | None:
+    return None if wanted is None else wanted.strip()
+
+
+class Port:
+    """One port of a device: by its id, or by its device and its name."""
+
+    name = "port"
+    fixed: Mapping[str, str] = {}
+    after_creation: frozenset[str] = frozenset()
+
+    def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
+        self._client = client
+        self._params = params
+        self._given = frozenset([*(params["vlan_ids"] or []), *([params["native_vlan_id"]] if params["native_vlan_id"] else [])])
+
+    @property
+    def title(self) -> str:
+        params = self._params
+        return f"port {params['id']}" if params["id"] else f"port {params['name']} of device {params['device_id']}"
+
+    def find(self) -> Found | None:
+        self._check_names()
+        identity = self._params["id"] or self._id_by_name()
+        try:
+            return self._read(str(identity))
+        except NotFoundError as error:
+            raise CollectionError(f"There is no {self.title}; a port comes and goes with its device", error.details) from error
+
+    def _check_names(self) -> None:
+        numbers = {name for name in self._given if name.isdecimal()}
+        if numbers and numbers != self._given:
+            raise CollectionError("vlan_ids and native_vlan_id must name all VLANs in one way, by number or by id")
+
+    def _id_by_name(self) -> str:
+        identity, name = self._params["device_id"], self._params["name"]
+        device = self._client.read(f"devices/{identity}", doing=f"look for {self.title}")
+        ports = [port for port in device.get("network_ports") or [] if isinstance(port, Mapping)]
+        for port in ports:
+            found = reference(port)
+            if port.get("name") == name and found:
+                return found
+        names = ", ".join(sorted(str(port.get("name")) for port in ports)) or "none"
+        raise CollectionError(f"Device {identity} has no port {name}; it has {names}")
+
+    def _read(self, identity: str) -> Found:
+        return self._client.read(f"ports/{identity}", params={"include": INCLUDED}, doing=f"look at {self.title}")
+
+    def wanted(self) -> dict[str, Any]:
+        params = self._params
+        wanted = {
+            "bonded": params["bonded"],
+            "layer2": params["layer2"],
+            "vlan_ids": None if params["vlan_ids"] is None else sorted(set(params["vlan_ids"])),
+            "native_vlan_id": _by_name(params["native_vlan_id"]),
+        }
+        return {name: value for name, value in wanted.items() if value is not None}
+
+    def view(self, found: Found) -> dict[str, Any]:
+        now = self._state(found)
+        return {"bonded": now.bonded, "layer2": now.layer2, "vlan_ids": sorted(now.vlans), "native_vlan_id": now.native}
+
+    def _state(self, found: Found) -> PortState:
+        data = found.get("data")
+        return PortState(
+            bond=_is_bond(found),
+            bonded=bool(data.get("bonded")) if isinstance(data, Mapping) else False,
+            # layer2-bonded and layer2-individual; only bonds tell a type.
+            layer2=str(found.get("network_type") or "").startswith("layer2"),
+            vlans=frozenset(_name(each, self._given) for each in _vlans(found)),
+            native=_name(found.get("native_virtual_network"), self._given),
+        )
+
+    def _target(self, found: Found, changes: Mapping[str, Any]) -> PortState:
+        """All of it: also what stays, which may have to be taken away for a moment and put back."""
+        now = self._state(found)
+        return replace(
+            now,
+            bonded=changes.get("bonded", now.bonded),
+            layer2=changes.get("layer2", now.layer2),
+            vlans=frozenset(changes.get("vlan_ids", now.vlans)),
+            native=changes.get("native_vlan_id", now.native),
+        )
+
+    def facts(self, found: Found) -> dict[str, Any]:
+        return port_facts(found)
+
+    def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
+        found = found or {}
+        target = self._target(found, changes)
+        plan(self._state(found), target)  # says also in check mode what is not possible
+        known = {_name(each, self._given): each for each in _vlans(found)}
+        networks = [known.get(name, {"vxlan": int(name)} if name.isdecimal() else {"id": name}) for name in sorted(target.vlans)]
+        return {
+            **found,
+            "data": {**(found.get("data") or {}), "bonded": target.bonded},
+            "network_type": found.get("network_type") if target == replace(target, layer2=self._state(found).layer2) else None,
+            "virtual_networks": networks,
+            "native_virtual_network": known.get(target.native, {"id": target.native} if target.native else None),
+        }
+
+    def check_creation(self) -> None:
+        raise CollectionError(f"There is no {self.title}; a port comes and goes with its device")
+
+    def create(self) -> Found:
+        raise CollectionError(f"There is no {self.title}; a port comes and goes with its device")
+
+    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+        return []
+
+    def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
+        """Take the steps, one after the other. After a lost answer the way is planned again from where the port is then."""
+        target = self._target(found, changes)
+        identity = str(found["id"])
+        plan(self._state(found), target)
+        for attempt in range(1, TRIES + 1):
+            if self._settle(identity) or attempt > 1:
+                found = self._read(identity)
+            steps = plan(self._state(found), target)
+            try:
+                self._walk(identity, steps)
+                return self._read(identity)
+            except LostAnswerError:
+                if attempt == TRIES:
+                    raise
+        raise AssertionError("TRIES is 1 or more")
+
+    def _walk(self, identity: str, steps: Sequence[Step]) -> None:
+        for number, step in enumerate(steps):
+            try:
+                self._take(identity, step)
+            except LostAnswerError:
+                raise
+            except CollectionError as error:
+                if number:
+                    done = "; ".join(map(str, steps[:number]))
+                    left = "; ".join(map(str, steps[number:]))
+                    error.message = f"{error.message}. Done by then: {done}. Not done: {left}. Run it again when that is mended"
+                raise
+
+    def _take(self, identity: str, step: Step) -> None:
+        doing = f"{step} ({self.title})"
+        path = f"ports/{identity}"
+        if step.kind == "vlans":
+            self._change_vlans(identity, step, doing)
+        elif step.kind == "clear_native":
+            self._client.delete(f"{path}/native-vlan", doing=doing)
+        elif step.kind == "native":
+            self._client.write("POST", f"{path}/native-vlan", {"vnid": step.assigned[0]}, doing=doing)
+        elif step.kind == "layer_3":
+            asked = self._params["request_ips"]
+            self._client.write("POST", f"{path}/convert/layer-3", {"request_ips": asked} if asked else {}, doing=doing)
+        elif step.kind == "layer_2":
+            self._client.write("POST", f"{path}/convert/layer-2", {}, doing=doing)
+        else:
+            # Of a bond port it means all the ports that it has.
+            self._client.write("POST", f"{path}/{step.kind}", {}, doing=doing)
+
+    def _change_vlans(self, identity: str, step: Step, doing: str) -> None:
+        """One VLAN is changed by itself, at once; several in one batch, which the service works off in its own time."""
+        path = f"ports/{identity}"
+        if len(step.assigned) + len(step.unassigned) == 1:
+            action, (vlan,) = ("assign", step.assigned) if step.assigned else ("unassign", step.unassigned)
+            self._client.write("POST", f"{path}/{action}", {"vnid": vlan}, doing=doing)
+            return
+        entries = [{"vlan": vlan, "state": "unassigned"} for vlan in step.unassigned]
+        entries += [{"vlan": vlan, "state": "assigned"} for vlan in step.assigned]
+        answer = self._client.write("POST", f"{path}/vlan-assignments/batches", {"vlan_assignments": entries}, doing=doing)
+        batch = reference(answer)
+        if batch is None:
+            raise CollectionError(f"Could not {doing}: the answer is not a batch: it has no id")
+        state: Any = None
+        for _elapsed in clock(self._params["wait_timeout"], self._params["wait_interval"]):
+            found = self._client.read(f"{path}/vlan-assignments/batches/{batch}", doing=doing)
+            state = found.get("state")
+            if state == "failed":
+                texts = "; ".join(map(str, found.get("error_messages") or [])) or "nothing more"
+                raise CollectionError(f"Could not {doing}: the service says of the batch {batch}: {texts}", {"batch": batch})
+            if state not in UNDER_WAY:
+                return
+        raise WaitTimeout(f"Could not {doing} within wait_timeout: the batch {batch} is {state}", [f"batch {batch} is {state}"])
+
+    def _settle(self, identity: str) -> bool:
+        """Wait until no batch of this port is under way, since the service takes one change at a time. True when there was one."""
+        waited = False
+        busy: list[str] = []
+        doing = f"see whether VLANs of {self.title} are being changed"
+        for _elapsed in clock(self._params["wait_timeout"], self._params["wait_interval"]):
+            batches = self._client.read_list(f"ports/{identity}/vlan-assignments/batches", "batches", doing=doing)
+            busy = [f"batch {batch.get('id')} is {batch.get('state')}" for batch in batches if batch.get("state") in UNDER_WAY]
+            if not busy:
+                return waited
+            waited = True
+        text = f"VLANs of {self.title} are being changed by another batch, which did not end within wait_timeout"
+        raise WaitTimeout(f"{text}: {'; '.join(busy)}", busy)
+
+    def refresh(self, found: Found) -> Found:
+        return self._read(str(found["id"]))
+
+    def missing(self, found: Found) -> list[str]:
+        return []
+
+    def leaving(self, found: Found) -> bool:
+        return False
+
+    def check_removal(self, found: Found) -> None:
+        raise CollectionError(f"{self.title} comes and goes with its device")
+
+    def delete(self, found: Found) -> list[str]:
+        raise CollectionError(f"{self.title} comes and goes with its device")
+
+    def remaining(self, found: Found) -> list[str]:
+        return []
+
+
+def find_ports(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``metal_port_info`` returns: ports by id, of one device, or of all devices of the project."""
+    if params["ids"] is not None:
+        read = [client.read(f"ports/{each}", params={"include": INCLUDED}, doing=f"look at port {each}") for each in params["ids"]]
+        return {"ports": [{**port_facts(port), "device_id": None} for port in read]}
+    included = {"include": ",".join(f"network_ports.{each}" for each in INCLUDED.split(","))}
+    if params["device_id"]:
+        identity = params["device_id"]
+        devices = [client.read(f"devices/{identity}", params=included, doing=f"list the ports of device {identity}")]
+    else:
+        devices = client.read_list(
+            f"projects/{params['project_id']}/devices", "devices", params=included, doing="list the ports of the project's devices"
+        )
+    ports = [
+        {**port_facts(port), "device_id": device.get("id")}
+        for device in devices
+        for port in device.get("network_ports") or []
+        if isinstance(port, Mapping)
+    ]
+    return {"ports": ports}

@@ -1,0 +1,215 @@
+"""The order of steps of a port, as a table; and that the way is gone to its end, or told how far it went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, LostAnswerError, ValidationError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_port import PORT_OPTIONS, Port, PortState, plan
+
+
+def bond(text: str, *vlans: str, native: str = "") -> PortState:
+    """``layer3``, ``layer2-bonded`` or ``layer2-individual``."""
+    return PortState(True, text != "layer2-individual", text.startswith("layer2"), frozenset(vlans), native)
+
+
+def eth(bonded: bool, *vlans: str, native: str = "") -> PortState:
+    return PortState(False, bonded, False, frozenset(vlans), native)
+
+
+WAYS: dict[str, tuple[PortState, PortState, list[str]]] = {
+    "nothing": (bond("layer3"), bond("layer3"), []),
+    "hybrid": (bond("layer3"), bond("layer3", "1"), ["assign VLAN 1"]),
+    "hybrid-many": (bond("layer3"), bond("layer3", "2", "1"), ["assign VLAN 1, 2"]),
+    "exchange": (bond("layer3", "1"), bond("layer3", "2"), ["assign VLAN 2 and unassign VLAN 1"]),
+    "layer2": (bond("layer3"), bond("layer2-bonded"), ["convert to layer 2"]),
+    "layer2-vlans-stay": (bond("layer3", "1"), bond("layer2-bonded", "1"), ["convert to layer 2"]),
+    "layer2-native": (
+        bond("layer3"),
+        bond("layer2-bonded", "1", "2", native="2"),
+        ["convert to layer 2", "assign VLAN 1, 2", "make VLAN 2 the native one"],
+    ),
+    "individual": (bond("layer3"), bond("layer2-individual"), ["convert to layer 2", "disbond"]),
+    "individual-of-hybrid": (
+        bond("layer3", "1"),
+        bond("layer2-individual"),
+        ["unassign VLAN 1", "convert to layer 2", "disbond"],
+    ),
+    "individual-to-layer3": (bond("layer2-individual"), bond("layer3"), ["bond", "convert to layer 3"]),
+    "individual-to-hybrid": (bond("layer2-individual"), bond("layer3", "1"), ["bond", "convert to layer 3", "assign VLAN 1"]),
+    "individual-to-bonded": (bond("layer2-individual"), bond("layer2-bonded", "1"), ["bond", "assign VLAN 1"]),
+    "back": (
+        bond("layer2-bonded", "1", "2", native="1"),
+        bond("layer3"),
+        ["remove the native VLAN", "unassign VLAN 1, 2", "convert to layer 3"],
+    ),
+    "back-vlans-stay": (bond("layer2-bonded", "1"), bond("layer3", "1"), ["unassign VLAN 1", "convert to layer 3", "assign VLAN 1"]),
+    "native-moves": (
+        bond("layer2-bonded", "1", "2", native="1"),
+        bond("layer2-bonded", "1", "2", native="2"),
+        ["make VLAN 2 the native one"],
+    ),
+    "native-goes": (bond("layer2-bonded", "1", "2", native="1"), bond("layer2-bonded", "1", "2"), ["remove the native VLAN"]),
+    "native-is-exchanged": (
+        bond("layer2-bonded", "1", "2", native="1"),
+        bond("layer2-bonded", "2", "3", native="3"),
+        ["remove the native VLAN", "assign VLAN 3 and unassign VLAN 1", "make VLAN 3 the native one"],
+    ),
+    "eth-out": (eth(True), eth(False, "1"), ["disbond", "assign VLAN 1"]),
+    "eth-in": (eth(False, "1", "2", native="1"), eth(True), ["remove the native VLAN", "unassign VLAN 1, 2", "bond"]),
+}
+
+
+@pytest.mark.parametrize(("now", "target", "steps"), WAYS.values(), ids=WAYS)
+def test_the_way(now: PortState, target: PortState, steps: list[str]) -> None:
+    assert [str(step) for step in plan(now, target)] == steps
+
+
+NO_WAYS: dict[str, tuple[PortState, PortState, str]] = {
+    "disbond-in-layer3": (bond("layer3"), PortState(True, False, False), "give layer2=true with bonded=false"),
+    "layer3-of-individual": (bond("layer2-individual"), PortState(True, False, False), "bonded=true with layer2=false"),
+    "vlans-of-individual": (bond("layer2-individual"), bond("layer2-individual", "1"), "eth0, eth1"),
+    "vlans-of-a-bonded-eth": (eth(True), eth(True, "1"), "with the bond port"),
+    "layer-of-an-eth": (eth(True), PortState(False, True, True), "layer2 belongs to the bond"),
+    "native-that-is-not-there": (bond("layer2-bonded", "1", "2"), bond("layer2-bonded", "1", "2", native="3"), "not among its VLANs"),
+    "native-alone": (bond("layer2-bonded", "1"), bond("layer2-bonded", "1", native="1"), "needs another beside it"),
+    "native-in-layer3": (bond("layer3", "1", "2"), bond("layer3", "1", "2", native="1"), "in layer 3 has no native VLAN"),
+    "all-at-once": (bond("layer3"), PortState(True, False, False, frozenset({"1"}), "2"), "4 problems"),
+}
+
+
+@pytest.mark.parametrize(("now", "target", "text"), NO_WAYS.values(), ids=NO_WAYS)
+def test_no_way_is_said_before_the_first_step(now: PortState, target: PortState, text: str) -> None:
+    with pytest.raises(CollectionError, match=text):
+        plan(now, target)
+
+
+class Switch:
+    """One bond port of the API, and nothing else of it."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.port: dict[str, Any] = {
+            "id": "p",
+            "type": "NetworkBondPort",
+            "data": {"bonded": True},
+            "network_type": "layer3",
+            "virtual_networks": [],
+            "native_virtual_network": None,
+            **fields,
+        }
+        self.calls: list[str] = []
+        self.lost: list[str] = []
+        self.refused = ""
+        self.busy = 0
+        self.batch_state = "completed"
+
+    def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        if "batches" in path:
+            return {"id": "b", "state": self.batch_state, "error_messages": ["VLAN 9 is odd"]}
+        return dict(self.port)
+
+    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        self.busy -= 1
+        return [{"id": "b", "state": "queued"}] if self.busy >= 0 else []
+
+    def write(self, method: str, path: str, body: Any, *, doing: str) -> Any:
+        action = path.removeprefix("ports/p/")
+        self.calls.append(action)
+        if action == self.refused:
+            raise ValidationError(f"Could not {doing}: no", status=422, errors=["no"])
+        if action == "vlan-assignments/batches" and self.batch_state == "completed":
+            for each in body["vlan_assignments"]:
+                self._vlan(each["vlan"], on=each["state"] == "assigned")
+        elif action in ("assign", "unassign"):
+            self._vlan(body["vnid"], on=action == "assign")
+        elif action.startswith("convert"):
+            self.port["network_type"] = "layer2-bonded" if action.endswith("2") else "layer3"
+        elif action == "native-vlan":
+            self.port["native_virtual_network"] = {"id": f"id-{body['vnid']}", "vxlan": int(body["vnid"])}
+        if action in self.lost:
+            self.lost.remove(action)
+            raise LostAnswerError(f"Could not {doing}: lost")
+        return {"id": "b"}
+
+    def delete(self, path: str, *, doing: str) -> bool:
+        self.calls.append("-" + path.removeprefix("ports/p/"))
+        self.port["native_virtual_network"] = None
+        return True
+
+    def _vlan(self, number: str, *, on: bool) -> None:
+        kept = [each for each in self.port["virtual_networks"] if str(each["vxlan"]) != number]
+        self.port["virtual_networks"] = kept + ([{"id": f"id-{number}", "vxlan": int(number)}] if on else [])
+
+
+def port(switch: Switch, **given: Any) -> Port:
+    params = {name: option.get("default") for name, option in PORT_OPTIONS.argument_spec.items()}
+    return Port(switch, {**params, "id": "p", "wait_interval": 0, "wait_timeout": 0.5, **given})  # type: ignore[arg-type]  # a client in all that is used
+
+
+WANTED = {"layer2": True, "vlan_ids": ["1", "2"], "native_vlan_id": "2"}
+
+
+def change(switch: Switch, **given: Any) -> dict[str, Any]:
+    resource = port(switch, **given)
+    found = resource.find()
+    assert found is not None
+    return resource.view(resource.update(found, resource.wanted()))
+
+
+def test_the_way_is_gone_to_its_end() -> None:
+    switch = Switch()
+    assert change(switch, **WANTED) == {"bonded": True, **WANTED}
+    assert switch.calls == ["convert/layer-2", "vlan-assignments/batches", "native-vlan"]
+
+
+@pytest.mark.parametrize("step", ["convert/layer-2", "vlan-assignments/batches", "native-vlan"])
+def test_a_lost_answer_is_looked_after_and_nothing_is_done_twice(step: str) -> None:
+    switch = Switch()
+    switch.lost = [step]
+    assert change(switch, **WANTED) == {"bonded": True, **WANTED}
+    assert switch.calls == ["convert/layer-2", "vlan-assignments/batches", "native-vlan"]
+
+
+def test_vlans_that_had_to_go_come_back_also_when_an_answer_was_lost_meanwhile() -> None:
+    switch = Switch(network_type="layer2-bonded", virtual_networks=[{"id": "id-1", "vxlan": 1}])
+    switch.lost = ["convert/layer-3"]
+    assert change(switch, layer2=False)["vlan_ids"] == ["1"]
+    assert switch.calls == ["unassign", "convert/layer-3", "assign"]
+
+
+def test_the_end_on_the_way_says_how_far_it_came() -> None:
+    switch = Switch()
+    switch.refused = "native-vlan"
+    with pytest.raises(CollectionError, match=r"Done by then: convert to layer 2; assign VLAN 1, 2\. Not done: make VLAN 2 the native one"):
+        change(switch, **WANTED)
+
+
+def test_another_batch_is_waited_for() -> None:
+    switch = Switch()
+    switch.busy = 2
+    assert change(switch, layer2=True)["layer2"]
+    switch.busy = 10**9
+    with pytest.raises(CollectionError, match="batch b is queued"):
+        change(switch, layer2=False)
+
+
+@pytest.mark.parametrize(("state", "text"), [("failed", "VLAN 9 is odd"), ("queued", "within wait_timeout: the batch b is queued")])
+def test_a_batch_that_does_not_end_well_is_an_error(state: str, text: str) -> None:
+    switch = Switch()
+    switch.batch_state = state
+    with pytest.raises(CollectionError, match=text):
+        change(switch, vlan_ids=["1", "9"])
+
+
+def test_vlans_are_compared_as_they_are_named() -> None:
+    networks = [{"id": "b8a1", "vxlan": 1}, {"id": "c9d2", "vxlan": 2}]
+    switch = Switch(virtual_networks=networks, native_virtual_network=networks[0])
+    by_id = port(switch, vlan_ids=["c9d2", "b8a1"], native_vlan_id="b8a1")
+    assert by_id.view(switch.port) == {"bonded": True, "layer2": False, **by_id.wanted()}
+    by_number = port(switch, vlan_ids=["2", "1", "2"])
+    assert by_number.view(switch.port)["vlan_ids"] == by_number.wanted()["vlan_ids"]
+    with pytest.raises(CollectionError, match="in one way"):
+        port(switch, vlan_ids=["b8a1"], native_vlan_id="1").find()

@@ -84,7 +84,7 @@ async def check(answer: httpx.Response) -> None:
 
 
 def _as_modelled(template: str, text: str) -> str:
-    """Two places where recorded answers of the real service do not fit the model that was made of the vendor's text; the rest is as sent."""
+    """Two places where recorded answers do not fit the model that was made of the vendor's text; the rest is as sent."""
     if template.startswith("/capacity"):
         # Quantities come back as they came, number or text; the text knows texts only.
         return re.sub(r'"quantity":(\d+)', r'"quantity":"\1"', text)

@@ -36,6 +36,16 @@ options:
         A create whose answer was lost is looked up before it is tried again, so that nothing is ordered twice.
     type: int
     default: 8
+  metal_api_ca_path:
+    description:
+      - A file with the certificates of authorities (PEM), or a folder of them, to trust instead of the usual ones.
+      - Without it, here or in the environment variable E(METAL_API_CA_PATH), E(REQUESTS_CA_BUNDLE) and E(CURL_CA_BUNDLE) are heeded.
+    type: path
+  metal_api_proxy:
+    description:
+      - Address of a proxy, for example V(http://proxy.example.com:3128). May hold a user and a password, so it is never shown.
+      - Without it, here or in the environment variable E(METAL_API_PROXY), E(HTTPS_PROXY), E(HTTP_PROXY) and E(NO_PROXY) are heeded.
+    type: str
 requirements:
   - Python 3.11 or newer
   - packet-python >= 1.44.3

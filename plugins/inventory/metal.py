@@ -59,6 +59,16 @@ options:
     description: How often one call is tried again.
     type: int
     default: 8
+  metal_api_ca_path:
+    description: A file with the certificates of authorities (PEM), or a folder of them, to trust instead of the usual ones.
+    type: path
+    env:
+      - name: METAL_API_CA_PATH
+  metal_api_proxy:
+    description: Address of a proxy, instead of what E(HTTPS_PROXY), E(HTTP_PROXY) and E(NO_PROXY) say. May be a template.
+    type: str
+    env:
+      - name: METAL_API_PROXY
   project_id:
     description:
       - The project's id. May be a template.
@@ -375,6 +385,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
             timeout=self.get_option("metal_api_timeout"),
             retries=self.get_option("metal_api_retries"),
             read_only=True,
+            ca_path=self.get_option("metal_api_ca_path"),
+            proxy=self._text("metal_api_proxy") or None,
         )
         if "all" in projects:
             listed = client.read_list("projects", "projects", doing="list the projects")

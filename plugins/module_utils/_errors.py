@@ -85,7 +85,12 @@ class UnreadableError(MetalError):
 
 
 class LostAnswerError(MetalError):
-    """A write was sent and its effect is unknown: the connection was lost, the service failed, or its answer could not be read."""
+    """A write was sent and its effect is unknown: the connection was lost, the service failed, or its answer could not be read.
+
+    ``late``: it may still happen, since nobody said that it is over: there was no answer in time, from the service or behind a gateway.
+    """
+
+    late = False
 
 
 class ReadOnlyError(MetalError):

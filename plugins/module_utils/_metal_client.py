@@ -24,11 +24,13 @@ from __future__ import annotations
 import email.utils
 import json
 import random
+import re
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -85,6 +87,8 @@ READS_BY_POST = frozenset({"capacity/metros"})
 READING = frozenset({"GET", "DELETE"})
 """Methods that may be repeated whatever became of the first try: a read changes nothing, and a thing deleted twice is as gone as once."""
 
+_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
 MAX_PAUSE = 60.0
 MAX_CONNECT_ATTEMPTS = 5
 """An address where nothing listens is given up on earlier than a service that has trouble: about eight seconds, time for a restart."""
@@ -99,10 +103,53 @@ class Answer:
     request_id: str | None
 
 
+class Pace:
+    """How fast calls may follow each other, by what the service tells of its limit; shared by all threads of a client.
+
+    Headers as packngo reads them: ``X-RateLimit-Limit`` calls in a window, ``X-RateLimit-Remaining`` of them left until
+    ``X-RateLimit-Reset`` (seconds since 1970). Once three quarters of the window's calls are used, what is left of them is spread over what
+    is left of its time: the last calls come slowly instead of being refused. Others may use the same token, so a 429 can come all the same.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._lock = threading.Lock()
+        self._limit = 0
+        self._left = 0
+        self._ends = 0.0
+
+    def note(self, headers: Mapping[str, str]) -> None:
+        """Take what an answer tells; answers without these headers tell nothing."""
+        try:
+            limit, left = int(headers["X-RateLimit-Limit"]), int(headers["X-RateLimit-Remaining"])
+            ends = float(headers["X-RateLimit-Reset"])
+        except (KeyError, ValueError):
+            return
+        if ends > 1e9:
+            # By the service's own clock, which need not be ours.
+            try:
+                ends -= email.utils.parsedate_to_datetime(headers["Date"]).timestamp()
+            except (KeyError, ValueError):
+                ends -= time.time()
+        with self._lock:
+            self._limit, self._left = limit, left
+            self._ends = self._now() + min(MAX_PAUSE, max(0.0, ends))
+
+    def pause(self) -> float:
+        """Seconds to wait before the next call, which is counted with this."""
+        with self._lock:
+            time_left = self._ends - self._now()
+            if time_left <= 0 or self._limit <= 0 or self._left > self._limit / 4:
+                return 0.0
+            self._left = max(0, self._left - 1)
+            return time_left / (self._left + 1)
+
+
 class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type information
     """One API address and one token. May be used by several threads: each has connections of its own, nothing else is shared.
 
-    ``url`` is the address with its path; ``timeout`` the seconds one call may be silent; ``retries`` how often a call is repeated.
+    ``url`` is the address with its path; ``timeout`` the seconds one call may be silent; ``retries`` how often a call is repeated;
+    ``ca_path`` a file of certificates to trust instead of the usual ones; ``proxy`` the address of a proxy, instead of the environment's.
     Raises CollectionError for an address or a token that cannot be one.
     """
 
@@ -114,6 +161,8 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         timeout: float = 30,
         retries: int = 8,
         read_only: bool = False,
+        ca_path: str | None = None,
+        proxy: str | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         token = token.strip()
@@ -125,6 +174,11 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         self._timeout = timeout
         self._retries = max(0, retries)
         self._sleep = sleep
+        # Given with each request: as a session's own, requests would let REQUESTS_CA_BUNDLE and HTTPS_PROXY go before them.
+        self._trust: dict[str, Any] = {"verify": _checked_bundle(ca_path)} if ca_path else {}
+        if proxy:
+            self._trust["proxies"] = dict.fromkeys(("http", "https"), _checked_proxy(proxy))
+        self._pace = Pace()
         self._threads = threading.local()
         self.read_only = read_only
         self.meta: dict[str, Any] | None = None
@@ -134,7 +188,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
     def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """GET one object. ``doing`` completes "Could not ..." in an error. Raises MetalError."""
         answer = self._call("GET", path, params=params, doing=doing)
-        return _mapping(answer, "GET", path, doing)
+        return _identified(_mapping(answer, "GET", path, doing), path)
 
     def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """GET a whole list, all its pages. ``key`` is the list's name in the answer. Entries that are no objects are left out."""
@@ -144,11 +198,25 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             items = []  # seen from the service: null for an empty list
         if not isinstance(items, list):
             raise UnreadableError(f"Could not {doing}: the answer to GET /{path} has no list {key!r}", method="GET", path=path)
-        return [item for item in items if isinstance(item, dict)]
+        return [_identified(item) for item in items if isinstance(item, dict)]
 
     def write(self, method: str, path: str, body: Any, *, doing: str) -> Any:
         """POST, PUT or PATCH; returns the JSON answer, nothing when it is empty. Raises LostAnswerError when the effect is unknown."""
         return self._call(method, path, body=body, doing=doing).data
+
+    def write_one(self, method: str, path: str, body: Any, *, doing: str) -> dict[str, Any]:
+        """Like :meth:`write`, for what is answered with the object itself. An answer that is no such object is as good as lost."""
+        answer = self._call(method, path, body=body, doing=doing)
+        if isinstance(answer.data, dict) and _identified(answer.data).get("id"):
+            return _identified(answer.data)
+        origin = f"{method} /{path}" + (f", request {answer.request_id}" if answer.request_id else "")
+        raise LostAnswerError(
+            f"Could not {doing}: the answer ({answer.status}) has no id ({origin}). Whether it was done is unknown",
+            method=method,
+            path=path,
+            status=answer.status,
+            request_id=answer.request_id,
+        )
 
     def ask(self, path: str, body: Any, *, doing: str) -> dict[str, Any]:
         """POST a question that changes nothing (one of ``READS_BY_POST``); allowed in check mode, repeated like a read."""
@@ -197,8 +265,13 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
                 answer = self._call("GET", path, params={**wanted, "page": len(pages) + 1}, doing=doing)
                 pages.append(_mapping(answer, "GET", path, doing))
             totals = {_meta(page).get("total") for page in pages}
-            if len(totals) == 1:
+            lost = [page for page in pages if page.get(name) is None and _meta(page).get("total")]
+            if len(totals) == 1 and not lost:
                 break
+        if lost:
+            # What exists must not be taken for nothing: it would be created once more.
+            text = f"Could not {doing}: the answer to GET /{path} has no list {name!r}, though it counts {_meta(lost[0])['total']}"
+            raise UnreadableError(text, method="GET", path=path)
         merged = dict(pages[0])
         merged[name] = _without_repeats(item for page in pages for item in page.get(name) or [])
         return merged, {**_meta(pages[-1]), "next": None}
@@ -238,6 +311,8 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         """One request. Raises MetalError for everything but 2xx with JSON or nothing."""
         headers = {"X-Auth-Token": self.auth_token, "User-Agent": self.user_agent, "Accept": "application/json"}
         content = None
+        if pause := self._pace.pause():
+            self._sleep(pause)
         if body is not None:
             headers["Content-Type"] = "application/json"
             content = json.dumps(body).encode()
@@ -251,6 +326,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
                 timeout=(min(self._timeout, 10.0), self._timeout),
                 # A redirect would carry the token to wherever it points.
                 allow_redirects=False,
+                **self._trust,
             )
         except requests.exceptions.RequestException as error:
             if isinstance(error, requests.exceptions.SSLError):
@@ -266,6 +342,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
 
     def _answer(self, response: Any, method: str, path: str, doing: str) -> Answer:
         """What came back, or the error it stands for."""
+        self._pace.note(response.headers)
         status = int(response.status_code)
         request_id = response.headers.get("X-Request-Id")
         data: Any = None
@@ -344,6 +421,20 @@ def _checked_url(url: str) -> str:
     return url.strip().rstrip("/")
 
 
+def _checked_bundle(path: str) -> str:
+    if not Path(path).expanduser().exists():
+        raise CollectionError(f"metal_api_ca_path is not there: {path}")
+    return str(Path(path).expanduser())
+
+
+def _checked_proxy(url: str) -> str:
+    parts = urlsplit(url.strip())
+    if parts.scheme not in ("http", "https", "socks5", "socks5h") or not parts.hostname:
+        # What it says is not shown: it may hold a password.
+        raise CollectionError("metal_api_proxy is not the address of a proxy. Write it as http://host:port")
+    return url.strip()
+
+
 def _query(params: Mapping[str, Any] | None) -> dict[str, str]:
     """Query parameters as the API writes them: lists by comma, true and false in lower case, nothing for None."""
     query: dict[str, str] = {}
@@ -364,6 +455,13 @@ def _mapping(answer: Answer, method: str, path: str, doing: str) -> dict[str, An
         return answer.data
     text = f"Could not {doing}: the answer to {method} /{path} is not an object"
     raise UnreadableError(text, method=method, path=path, status=answer.status, request_id=answer.request_id)
+
+
+def _identified(item: dict[str, Any], path: str = "") -> dict[str, Any]:
+    """The object with its id: an odd answer may leave it out, and the object's ``href`` or the path it was read by tell it as well."""
+    href = item.get("href")
+    last = (href if isinstance(href, str) and "/" in href else path).rstrip("/").rpartition("/")[2]
+    return item if item.get("id") or not _UUID.fullmatch(last) else {**item, "id": last}
 
 
 def _meta(page: Mapping[str, Any]) -> dict[str, Any]:
@@ -450,14 +548,16 @@ def _passing(error: MetalError) -> bool:
 def _raise_lost(error: MetalError) -> NoReturn:
     if isinstance(error, UnreadableError) and (error.status is None or error.status >= 300):
         raise error
-    raise LostAnswerError(
+    lost = LostAnswerError(
         f"{error.message}. Whether it was done is unknown",
         method=error.method,
         path=error.path,
         status=error.status,
         errors=error.errors,
         request_id=error.request_id,
-    ) from error
+    )
+    lost.late = error.status == 504 or isinstance(error.__cause__, requests.exceptions.Timeout)
+    raise lost from error
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

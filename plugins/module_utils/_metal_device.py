@@ -378,6 +378,7 @@ class Device:
         """The one device of these that is meant. Raises CollectionError when there are several, or only one that is not ours."""
         if self.params.get("id"):
             return next((device for device in devices if device.get("id") == self.params["id"]), None)
+        devices = list(devices)
         hostname = str(self.params["hostname"])
         absent = self.params["state"] == "absent"
         same = [device for device in devices if str(device.get("hostname") or "").lower() == hostname.lower()]
@@ -394,8 +395,16 @@ class Device:
             self._tell_foreign(hostname, foreign, fails=not own and not absent)
         if own:
             return own[0]
+        self._fail_if_nameless(devices)
         leaving = [device for device in same if self.leaving(device) and self._owned(device)]
         return leaving[0] if leaving and absent else None
+
+    def _fail_if_nameless(self, devices: Sequence[Found]) -> None:
+        """A device of ours without a name may be the one that is meant: ordering another would be a guess."""
+        nameless = [device for device in devices if not isinstance(device.get("hostname"), str) and self._owned(device)]
+        if nameless:
+            ids = ", ".join(sorted(str(device.get("id")) for device in nameless))
+            raise CollectionError(f"Could not look for {self.title}: the service tells no hostname of the device {ids}, which may be it")
 
     def _tell_foreign(self, hostname: str, foreign: Sequence[Found], *, fails: bool) -> None:
         ids = ", ".join(sorted(str(device.get("id")) for device in foreign))
@@ -457,8 +466,8 @@ class Device:
 
     def create(self) -> Found:
         body = device_body(self.params, self.ownership_tags)
-        found = self._client.write("POST", f"projects/{self._project}/devices", body, doing=f"create {self.title}")
-        return self._whole(self._one(found))
+        found = self._client.write_one("POST", f"projects/{self._project}/devices", body, doing=f"create {self.title}")
+        return self._whole(found)
 
     def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         if "power_state" not in changes or state_of(found) in SETTLED:
@@ -472,17 +481,12 @@ class Device:
             body["tags"] = device_body(self.params, self.ownership_tags).get("tags", [])
         path = f"devices/{found['id']}"
         if body:
-            found = self._one(self._client.write("PUT", path, body, doing=f"change {', '.join(sorted(body))} of {self.title}"))
+            found = self._client.write_one("PUT", path, body, doing=f"change {', '.join(sorted(body))} of {self.title}")
         if "power_state" in changes:
             action = "power_on" if changes["power_state"] == "on" else "power_off"
             self._client.write("POST", f"{path}/actions", {"type": action}, doing=f"{action.replace('_', ' ')} {self.title}")
             found = self.refresh(found)
         return self._whole(found)
-
-    def _one(self, answer: Any) -> Found:
-        if not isinstance(answer, Mapping) or not answer.get("id"):
-            raise CollectionError(f"The answer about {self.title} is not a device: it has no id")
-        return answer
 
     def refresh(self, found: Found) -> Found:
         try:
@@ -557,16 +561,27 @@ def delete_device(client: MetalClient, found: Found) -> list[str]:
     """
     name = f"{found.get('hostname')} ({found.get('id')})"
     try:
-        client.delete(f"devices/{found['id']}", doing=f"delete device {name}")
+        if not client.delete(f"devices/{found['id']}", doing=f"delete device {name}") and _still_there(client, found):
+            return [f"{name} is there, though the service did not find it to delete it"]
     except ValidationError as error:
         # "Cannot delete a device while it is provisioning", "Cannot delete a locked item": the service's own texts.
         if error.says("provisioning"):
             return [f"{found.get('hostname')} is {found.get('state')}, which has to end before it can be deleted"]
         raise
     except DeniedError as error:
-        if not is_gone(error):
+        # A token that may see it but not delete it is told so, and nobody waits for its end.
+        if not is_gone(error) or _still_there(client, found):
             raise
     return []
+
+
+def _still_there(client: MetalClient, found: Found) -> bool:
+    try:
+        return state_of(client.read(f"devices/{found['id']}", doing=f"see whether device {found.get('hostname')} is gone")) not in LEAVING
+    except MetalError as error:
+        if is_gone(error):
+            return False
+        raise
 
 
 def failed(client: MetalClient, found: Found) -> CollectionError:

@@ -169,7 +169,7 @@ class IpReservation:
         names = ("type", "quantity", "metro", "details", "comments", "tags", "customdata", "fail_on_approval_required")
         body = {name: self._params[name] for name in names if self._params[name] is not None}
         path = f"projects/{self._params['project_id']}/ips"
-        return self._one(self._client.write("POST", path, body, doing=f"create {self.title}"))
+        return self._client.write_one("POST", path, body, doing=f"create {self.title}")
 
     def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []
@@ -178,12 +178,7 @@ class IpReservation:
         body = {name: self._params[name] for name in changes}
         doing = f"change {', '.join(sorted(body))} of {self.title}"
         # The one update the API takes as PATCH only (vendor's OpenAPI text).
-        return self._one(self._client.write("PATCH", f"ips/{found['id']}", body, doing=doing))
-
-    def _one(self, answer: Any) -> Found:
-        if not isinstance(answer, Mapping) or not answer.get("id"):
-            raise CollectionError(f"The answer about {self.title} is not an IP reservation: it has no id")
-        return answer
+        return self._client.write_one("PATCH", f"ips/{found['id']}", body, doing=doing)
 
     def refresh(self, found: Found) -> Found:
         return self._client.read(f"ips/{found['id']}", doing=f"look at {self.title}")

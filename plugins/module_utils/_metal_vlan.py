@@ -143,7 +143,7 @@ class Vlan:
     def create(self) -> Found:
         body = {name: self._params[name] for name in ("vxlan", "metro", "description", "tags") if self._params[name] is not None}
         path = f"projects/{self._params['project_id']}/virtual-networks"
-        return self._one(self._client.write("POST", path, body, doing=f"create {self.title}"))
+        return self._client.write_one("POST", path, body, doing=f"create {self.title}")
 
     def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []
@@ -151,12 +151,7 @@ class Vlan:
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
         body = {name: self._params[name] for name in changes}
         doing = f"change {', '.join(sorted(body))} of {self.title}"
-        return self._one(self._client.write("PUT", f"virtual-networks/{found['id']}", body, doing=doing))
-
-    def _one(self, answer: Any) -> Found:
-        if not isinstance(answer, Mapping) or not answer.get("id"):
-            raise CollectionError(f"The answer about {self.title} is not a VLAN: it has no id")
-        return answer
+        return self._client.write_one("PUT", f"virtual-networks/{found['id']}", body, doing=doing)
 
     def refresh(self, found: Found) -> Found:
         return self._client.read(f"virtual-networks/{found['id']}", doing=f"look at {self.title}")

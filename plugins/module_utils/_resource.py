@@ -93,16 +93,20 @@ def create_once(
     ``find`` looks by our own mark (hostname with ownership tags, or what else the options name the object by). It found nothing just before
     the first try, so what it finds now is what was ordered. The mark is what makes the object ours at every later run too: a mark made for
     one create only would have to be written into something the user sees and owns (tags, customdata), and would say no more.
+
+    An order that may still be carried out (there was no answer in time) is looked for and never repeated: the look may come too early.
     """
     for attempt in range(1, attempts + 1):
         try:
             return create()
-        except LostAnswerError:
+        except LostAnswerError as error:
             for _elapsed in clock(*LOOKS_AFTER_LOST_CREATE, sleep=sleep):
                 found = find()
                 if found is not None:
                     return found
-            if attempt == attempts:
+            if error.late:
+                error.message += ", and it may still be done, so it is not ordered again. Run again to go on with what has come of it"
+            if error.late or attempt == attempts:
                 raise
     raise AssertionError("attempts is 1 or more")
 

@@ -115,6 +115,8 @@ class FakeMetal:
             raise LostAnswerError(f"Could not {doing}: lost")
         return dict(answer)
 
+    write_one = write
+
     def _effect(self, path: str, body: dict[str, Any], doing: str) -> dict[str, Any]:
         if path == f"projects/{PROJECT}/devices":
             if body["hostname"] in self.refused:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import email.utils
 import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     UnreadableError,
     ValidationError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient, Pace
 from tests.unit.plugins.module_utils.service import Reply, Service, serving
 
 TOKEN = "token-of-the-test-0123456789"
@@ -298,3 +300,84 @@ def test_parameters_are_written_as_the_api_takes_them() -> None:
             "plans", "devices", params={"include": ["a", "b.c"], "reserved": True, "metro": None, "search": "a&b=c"}, doing="list"
         )
         assert service.seen[0].query == {"include": "a,b.c", "reserved": "true", "search": "a&b=c"}
+
+
+# --- what is noticed ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_without_the_object_is_as_good_as_lost() -> None:
+    with serving(Reply(200, body=b""), Reply(200, {"errors": []}), Reply(201, {"href": "/metal/v1/devices/" + IDENTITY})) as service:
+        client = client_of(service)
+        for _ in range(2):
+            with pytest.raises(LostAnswerError, match=r"Could not create device a: the answer \(200\) has no id .*request request-"):
+                client.write_one("POST", "projects/p/devices", {}, doing="create device a")
+        assert client.write_one("POST", "projects/p/devices", {}, doing="create device a")["id"] == IDENTITY
+
+
+IDENTITY = "2b70eb8f-fa18-47c0-aba7-222a842362fd"
+
+
+def test_an_object_without_its_id_has_that_of_its_address() -> None:
+    with serving(Reply(200, {"hostname": "a"})) as service:
+        assert client_of(service).read(f"devices/{IDENTITY}", doing="look")["id"] == IDENTITY
+        assert "id" not in client_of(service).read("user", doing="look")
+
+
+@pytest.mark.parametrize(("reply", "late"), [(Reply(504), True), (Reply(502), False), (Reply(cut=True), False)])
+def test_a_write_nobody_waited_for_may_still_be_done(reply: Reply, late: bool) -> None:
+    with serving(reply) as service, pytest.raises(LostAnswerError) as caught:
+        write(client_of(service))
+    assert caught.value.late is late
+
+
+def test_a_list_that_is_counted_and_not_there_is_not_taken_for_nothing() -> None:
+    counted = Reply(200, {"devices": None, "meta": {"total": 2, "next": None}})
+    whole = Reply(200, {"devices": [{"id": "1"}, {"id": "2"}], "meta": {"total": 2, "next": None}})
+    with serving(counted, whole) as service:
+        assert len(client_of(service).read_list("projects/p/devices", "devices", doing="list")) == 2
+    with serving(counted) as service, pytest.raises(UnreadableError, match="no list 'devices', though it counts 2"):
+        client_of(service).read_list("projects/p/devices", "devices", doing="list")
+
+
+def limits(limit: int, left: int, seconds: float) -> dict[str, str]:
+    reset = str(int(time.time() + seconds))
+    return {"X-RateLimit-Limit": str(limit), "X-RateLimit-Remaining": str(left), "X-RateLimit-Reset": reset}
+
+
+def test_calls_slow_down_before_the_service_refuses_one() -> None:
+    now = [0.0]
+    pace = Pace(now=lambda: now[0])
+    assert pace.pause() == 0
+    pace.note({**limits(100, 80, 60), "Date": email.utils.formatdate(usegmt=True)})
+    assert pace.pause() == 0
+    pace.note(limits(100, 10, 20))
+    spread = []
+    for _ in range(10):
+        spread.append(pace.pause())
+        now[0] += spread[-1]
+    assert all(1 < pause < 3 for pause in spread), spread
+    assert 19 <= now[0] <= 21, "the last of them waits for the next window"
+    assert pace.pause() == 0
+
+
+def test_a_clock_that_is_wrong_or_headers_that_are_odd_stop_nobody() -> None:
+    pace = Pace()
+    pace.note({"X-RateLimit-Limit": "many", "X-RateLimit-Remaining": "1", "X-RateLimit-Reset": "1"})
+    assert pace.pause() == 0
+    pace.note(limits(10, 0, 90000))
+    assert pace.pause() <= 60
+    pace.note({**limits(10, 0, -90000)})
+    assert pace.pause() == 0
+
+
+def test_a_proxy_and_certificates_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    with serving(Reply(200, {"id": "d"})) as proxy:
+        client = MetalClient(url="http://metal.invalid/v1", token=TOKEN, proxy=proxy.url, sleep=Pauses())
+        assert read(client) == {"id": "d"}
+        assert proxy.seen[0].headers["Host"] == "metal.invalid"
+    with pytest.raises(CollectionError, match="metal_api_ca_path is not there"):
+        MetalClient(url="https://metal.invalid", token=TOKEN, ca_path=str(tmp_path / "none.pem"))
+    with pytest.raises(CollectionError, match="metal_api_proxy is not the address of a proxy") as caught:
+        MetalClient(url="https://metal.invalid", token=TOKEN, proxy="user:planted@proxy")
+    assert "planted" not in caught.value.message

@@ -22,6 +22,7 @@ import secrets
 import shlex
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server, keyring
 from sandbox.machines.simulated import SimulatedMachines
 from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
+from sandbox.metal.tls import Authority
 from sandbox.metal.world import MetalWorld
 from sandbox.openshift import Binaries, BinariesError, Clusters, ensure_binaries, system_factory
 from sandbox.openshift.https import Listener
@@ -51,7 +53,7 @@ MACHINES = ipaddress.ip_network("127.64.0.0/10")
 MACHINE_NETWORKS = tuple(MACHINES.subnets(new_prefix=16))[:-1]
 MIRROR_PATH = "/pub/"
 KEY_NAME = "sandbox"
-SECOND_LISTENERS = ("boot", "metadata", "dns")
+SECOND_LISTENERS = ("boot", "metadata", "dns", "tls")
 
 
 class StartError(Exception):
@@ -161,6 +163,7 @@ class Sandbox:
         self._binaries = binaries
         self._endings: list[tuple[str, Callable[[], Awaitable[None]]]] = []
         self.world: MetalWorld | None = None
+        self._ca_file = Path()
 
     async def start(self) -> None:
         """Raises :class:`StartError`."""
@@ -193,7 +196,12 @@ class Sandbox:
         self.world = world
         await self._listen("boot", create_boot_app(world))
         await self._listen("metadata", create_metadata_app(world))
-        await self._listen("main", create_metal_app(world, {MIRROR_PATH: mirror}))
+        metal = create_metal_app(world, {MIRROR_PATH: mirror})
+        await self._listen("main", metal)
+        # The same again for clients that know no other scheme.
+        authority = await asyncio.to_thread(Authority, state / "tls")
+        self._ca_file = authority.certificate_file.resolve()
+        await self._listen("tls", metal, authority.server_context(identity.address))
         # Last: machines that were on begin to ask at once.
         await world.start()
 
@@ -213,6 +221,9 @@ class Sandbox:
         identity, root = self._identity, self._identity.url("main")
         return {
             "METAL_API_URL": f"{root}/metal/v1",
+            "METAL_API_TLS_URL": f"https://{identity.address}:{identity.ports['tls']}/metal/v1",
+            # For requests and what is built on it: REQUESTS_CA_BUNDLE="$METAL_API_CA_FILE".
+            "METAL_API_CA_FILE": str(self._ca_file),
             "METAL_AUTH_TOKEN": self.world.token,
             "METAL_PROJECT_ID": self.world.project_id,
             "OPENSHIFT_MIRROR_URL": f"{root}/pub/openshift-v4",
@@ -238,10 +249,10 @@ class Sandbox:
         self._ends("DNS", server.stop)
         return server
 
-    async def _listen(self, name: str, app: ASGIApp) -> None:
+    async def _listen(self, name: str, app: ASGIApp, context: ssl.SSLContext | None = None) -> None:
         identity, listener = self._identity, Listener(app)
         try:
-            await listener.open(identity.address, identity.ports[name], None)
+            await listener.open(identity.address, identity.ports[name], context)
         except OSError as error:
             raise StartError(f"cannot listen on {identity.address}:{identity.ports[name]} ({name}): {error}") from None
         self._ends(f"{name} listener", listener.close)

@@ -47,6 +47,14 @@ def show_vlan_assignment(call: Call) -> Reply:
     raise not_found()
 
 
+def _to_layer_2(call: Call, ports: Ports, port: Port) -> Port:
+    """With a VLAN in the body the port is put into it as well (vendor's OpenAPI text: the body is that of an assignment)."""
+    vnid = call.field("vnid")
+    vlan = ports.vlan(vnid) if vnid else None
+    port = ports.to_layer_2(port)
+    return ports.assign(port, vlan) if vlan is not None else port
+
+
 # Flags and the VLAN come in the query or in the body (vendor's OpenAPI text, clients' code).
 ROUTES: list[Route] = [
     *paths("GET", show_port, "/ports/{id}"),
@@ -54,7 +62,7 @@ ROUTES: list[Route] = [
     *paths("POST", _changing(lambda call, ports, port: ports.unassign(port, ports.vlan(call.field("vnid")))), "/ports/{id}/unassign"),
     *paths("POST", _changing(lambda call, ports, port: ports.bond(port, all_of_it=call.flag("bulk_enable"))), "/ports/{id}/bond"),
     *paths("POST", _changing(lambda call, ports, port: ports.disbond(port, all_of_it=call.flag("bulk_disable"))), "/ports/{id}/disbond"),
-    *paths("POST", _changing(lambda _, ports, port: ports.to_layer_2(port)), "/ports/{id}/convert/layer-2"),
+    *paths("POST", _changing(_to_layer_2), "/ports/{id}/convert/layer-2"),
     *paths(
         "POST", _changing(lambda call, ports, port: ports.to_layer_3(port, call.body.get("request_ips"))), "/ports/{id}/convert/layer-3"
     ),

@@ -14,6 +14,7 @@ import re
 import shlex
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -34,6 +35,8 @@ from sandbox.serve import StartError, parse_listen
 
 EXPORTS = [
     "METAL_API_URL",
+    "METAL_API_TLS_URL",
+    "METAL_API_CA_FILE",
     "METAL_AUTH_TOKEN",
     "METAL_PROJECT_ID",
     "OPENSHIFT_MIRROR_URL",
@@ -119,6 +122,9 @@ def test_exports_come_first_and_are_quoted(tmp_path: Path) -> None:
     assert json.loads(values["OPENSHIFT_PULL_SECRET"])["auths"]
     assert Path(values["OPENSHIFT_RELEASE_KEYRING"]).exists()
     assert httpx.get(values["OPENSHIFT_MIRROR_URL"] + "/x86_64/clients/ocp/").status_code == 200
+    trust = ssl.create_default_context(cafile=values["METAL_API_CA_FILE"])
+    headers = {"x-auth-token": values["METAL_AUTH_TOKEN"]}
+    assert httpx.get(values["METAL_API_TLS_URL"] + "/user", headers=headers, verify=trust).status_code == 200
     process.send_signal(signal.SIGTERM)
     assert process.wait(10) == 0
     for path in (tmp_path / "a state").rglob("*"):

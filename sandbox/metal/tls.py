@@ -1,0 +1,109 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A certificate authority of the sandbox's own, for clients that know no other scheme than https (packet-python is one)."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import ssl
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+# The clocks of a container and its host may differ a little.
+_BACKDATED = timedelta(minutes=5)
+_AUTHORITY_LIFETIME = timedelta(days=3650)
+_SERVER_LIFETIME = timedelta(days=365)
+
+_PEM = serialization.Encoding.PEM
+
+
+class Authority:
+    """Kept in ``folder`` over restarts: whoever trusts it once does so as long as the state folder lives."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.certificate_file = folder / "ca.pem"
+        key_file = folder / "ca.key"
+        if not self.certificate_file.exists():
+            key = ec.generate_private_key(ec.SECP256R1())
+            name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Sandbox Metal API")])
+            builder = _builder(name, name, key.public_key(), _AUTHORITY_LIFETIME)
+            builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            builder = builder.add_extension(_usage(signs=True), critical=True)
+            builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+            _write(key_file, _private(key))
+            # Last: only with it the authority is there.
+            _write(self.certificate_file, builder.sign(key, hashes.SHA256()).public_bytes(_PEM))
+        self._certificate = x509.load_pem_x509_certificate(self.certificate_file.read_bytes())
+        loaded = serialization.load_pem_private_key(key_file.read_bytes(), password=None)
+        if not isinstance(loaded, ec.EllipticCurvePrivateKey):
+            raise TypeError(f"{key_file} is not a key of this sandbox")
+        self._key = loaded
+
+    def server_context(self, address: str) -> ssl.SSLContext:
+        """For a listener at ``address``, also to be called localhost. A fresh certificate: it is made at every start."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, address)])
+        names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address)), x509.DNSName("localhost")])
+        builder = _builder(subject, self._certificate.subject, key.public_key(), _SERVER_LIFETIME)
+        builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        builder = builder.add_extension(_usage(signs=False), critical=True)
+        builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        builder = builder.add_extension(names, critical=False)
+        builder = builder.add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
+        certificate = builder.sign(self._key, hashes.SHA256())
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        # The ssl module reads from files only.
+        with tempfile.TemporaryDirectory(prefix="sandbox-tls-") as folder:
+            both = Path(folder) / "server.pem"
+            _write(both, _private(key) + certificate.public_bytes(_PEM))
+            context.load_cert_chain(both)
+        return context
+
+
+def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, lifetime: timedelta) -> x509.CertificateBuilder:
+    now = datetime.now(UTC).replace(microsecond=0)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _BACKDATED)
+        .not_valid_after(now + lifetime)
+    )
+
+
+def _usage(*, signs: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=signs,
+        crl_sign=signs,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(_PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+
+
+def _write(path: Path, content: bytes) -> None:
+    """In one step, for the owner only."""
+    fresh = path.with_name(path.name + ".new")
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content)
+    fresh.replace(path)

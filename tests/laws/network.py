@@ -27,6 +27,16 @@ def device(number: int) -> tuple[str, dict[str, Any]]:
     return "metal_device", {**machine(number), "tags": TAGS, **WAIT}
 
 
+def one_assignment(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """The assignments of the block of laws, of which there is one at most."""
+    found = [each for block in entries if set(TAGS) <= set(block["tags"]) for each in block["assignments"]]
+    assert len(found) <= 1
+    if not found:
+        return {}
+    (each,) = found
+    return {"address": f"{each['address']}/{each['cidr']}", "device_id": each["assigned_to"]["href"].rpartition("/")[2]}
+
+
 BOND = {"device_id": "{device.id}", "name": "bond0", **WAIT}
 
 NETWORK_SCENARIOS = [
@@ -41,5 +51,20 @@ NETWORK_SCENARIOS = [
         key="",
         view=one_bond,
         order="vlan-assignments/batches",
+    ),
+    Scenario(
+        module="metal_ip_assignment",
+        ground={
+            "block": ("metal_ip_reservation", {"metro": "da", "quantity": 2, "tags": TAGS, **WAIT}),
+            "first": device(6),
+            "second": device(7),
+        },
+        create={"address": "{block.network}", "device_id": "{first.id}"},
+        change={"address": "{block.network}/32", "device_id": "{second.id}"},
+        absent={"address": "{block.network}", "state": "absent"},
+        never={"address": "192.0.2.1", "state": "absent"},
+        listing="projects/{project}/ips?include=assignments",
+        key="ip_addresses",
+        view=one_assignment,
     ),
 ]

@@ -1,0 +1,84 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: metal_available_addresses_info
+short_description: List what is free in blocks of IP addresses
+version_added: 0.1.0
+description:
+  - Lists the free subnets of a size in one block, or in all public and global blocks of the project.
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+options:
+  ip_reservation_id:
+    description:
+      - The block's id. Without it all blocks of the types V(public_ipv4) and V(global_ipv4) are asked, one call each.
+    type: str
+    aliases:
+      - reserved_ip_block_id
+  cidr:
+    description:
+      - Prefix length of the subnets, V(20) to V(128). V(32) lists single IPv4 addresses.
+    type: int
+    default: 32
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.info_module
+  - equinix_metal.openshift._attributes.metal
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.project
+seealso:
+  - module: equinix_metal.openshift.metal_ip_assignment
+  - module: equinix_metal.openshift.metal_ip_reservation_info
+"""
+
+EXAMPLES = r"""
+- name: What is free in a block?
+  equinix_metal.openshift.metal_available_addresses_info:
+    ip_reservation_id: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10
+  register: free
+
+- name: Put the first free address on a device
+  equinix_metal.openshift.metal_ip_assignment:
+    address: "{{ free.available | first }}"
+    device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+"""
+
+RETURN = r"""
+available:
+  description: Free subnets, with their prefix length. Empty when nothing is free.
+  returned: success
+  type: list
+  elements: str
+  sample: [198.51.100.4/32, 198.51.100.5/32]
+failure:
+  description: The error for programs. Its keys depend on the kind of error.
+  returned: failed
+  type: dict
+  sample:
+    type: ValidationError
+    method: POST
+    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
+    status: 422
+    errors: [There aren't available servers in that metro]
+    request_id: 1f4c1e6a0b6d4c0b
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_network_info import (
+    AVAILABLE_ADDRESSES_INFO_OPTIONS,
+    find_available_addresses,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+
+
+def main() -> None:
+    with MetalModule(AVAILABLE_ADDRESSES_INFO_OPTIONS, reading=True, in_project=True) as module:
+        module.report(find_available_addresses(module.client, module.params))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: metal_ip_reservation_info
+short_description: List blocks of IP addresses of the Metal API
+version_added: 0.1.0
+description:
+  - Lists the blocks of a project, also those the service made by itself, narrowed by ids, types, metro, tags, details and states.
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+options:
+  ids:
+    description:
+      - Only blocks with one of these ids.
+    type: list
+    elements: str
+  types:
+    description:
+      - Only blocks of one of these types.
+    type: list
+    elements: str
+    choices:
+      - public_ipv4
+      - global_ipv4
+      - private_ipv4
+      - public_ipv6
+      - vrf
+  metro:
+    description:
+      - Only blocks in the metro with this code.
+    type: str
+  tags:
+    description:
+      - Only blocks with all of these tags.
+    type: list
+    elements: str
+  details:
+    description:
+      - Only blocks with these details.
+    type: str
+  states:
+    description:
+      - Only blocks in one of these states, for example V(created) or V(pending).
+    type: list
+    elements: str
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.info_module
+  - equinix_metal.openshift._attributes.metal
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.project
+seealso:
+  - module: equinix_metal.openshift.metal_ip_reservation
+  - module: equinix_metal.openshift.metal_available_addresses_info
+"""
+
+EXAMPLES = r"""
+- name: Find the public blocks of a cluster
+  equinix_metal.openshift.metal_ip_reservation_info:
+    types:
+      - public_ipv4
+    tags:
+      - openshift-cluster=demo.metal.test
+  register: found
+
+- name: Show them
+  ansible.builtin.debug:
+    msg: "{{ found.ip_reservations | map(attribute='network') }}"
+"""
+
+RETURN = r"""
+ip_reservations:
+  description: The blocks, in the order the service lists them. Empty when none fits.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    id:
+      description: The block's id.
+      type: str
+      sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10
+    type:
+      description: The kind of addresses.
+      type: str
+      sample: public_ipv4
+    state:
+      description: V(created), or V(pending) while it waits for approval.
+      type: str
+      sample: created
+    network:
+      description: First address of the block.
+      type: str
+      sample: 198.51.100.4
+    address:
+      description: The block's own address as the API gives it.
+      type: str
+      sample: 198.51.100.4
+    netmask:
+      description: Network mask of the block.
+      type: str
+      sample: 255.255.255.254
+    gateway:
+      description: Gateway of the block.
+      type: str
+      sample: 198.51.100.4
+    cidr:
+      description: Prefix length of the block.
+      type: int
+      sample: 31
+    address_family:
+      description: V(4) or V(6).
+      type: int
+      sample: 4
+    public:
+      description: Whether the addresses are public.
+      type: bool
+      sample: true
+    global_ip:
+      description: Whether the addresses are global.
+      type: bool
+      sample: false
+    details:
+      description: The text for people.
+      type: str
+      sample: api and ingress
+    created_at:
+      description: When it was reserved, UTC.
+      type: str
+      sample: "2026-11-21T07:10:00Z"
+    quantity:
+      description: How many addresses it has, null while it waits for approval.
+      type: int
+      sample: 2
+    metro:
+      description: Code of its metro, null for global addresses.
+      type: str
+      sample: da
+    tags:
+      description: Tags, sorted.
+      type: list
+      elements: str
+      sample: [openshift-cluster=demo.metal.test, openshift-role=load-balancer]
+    assignments:
+      description: Ids of the assignments of its addresses.
+      type: list
+      elements: str
+      sample: []
+failure:
+  description: The error for programs. Its keys depend on the kind of error.
+  returned: failed
+  type: dict
+  sample:
+    type: ValidationError
+    method: POST
+    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
+    status: 422
+    errors: [There aren't available servers in that metro]
+    request_id: 1f4c1e6a0b6d4c0b
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_network_info import (
+    IP_RESERVATION_INFO_OPTIONS,
+    find_ip_reservations,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+
+
+def main() -> None:
+    with MetalModule(IP_RESERVATION_INFO_OPTIONS, reading=True, in_project=True) as module:
+        module.report(find_ip_reservations(module.client, module.params))
+
+
+if __name__ == "__main__":
+    main()

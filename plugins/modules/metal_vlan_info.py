@@ -1,0 +1,128 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: metal_vlan_info
+short_description: List virtual networks of the Metal API
+version_added: 0.1.0
+description:
+  - Lists the virtual networks (VLANs) of a project, narrowed by ids, metro, numbers, tags and description.
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+options:
+  ids:
+    description:
+      - Only networks with one of these ids.
+    type: list
+    elements: str
+  metro:
+    description:
+      - Only networks in the metro with this code.
+    type: str
+  vxlans:
+    description:
+      - Only networks with one of these numbers.
+    type: list
+    elements: int
+  tags:
+    description:
+      - Only networks with all of these tags.
+    type: list
+    elements: str
+  description:
+    description:
+      - Only networks with this description.
+    type: str
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.info_module
+  - equinix_metal.openshift._attributes.metal
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.project
+seealso:
+  - module: equinix_metal.openshift.metal_vlan
+"""
+
+EXAMPLES = r"""
+- name: Find the networks of a cluster
+  equinix_metal.openshift.metal_vlan_info:
+    metro: da
+    tags:
+      - openshift-cluster=demo.metal.test
+  register: found
+
+- name: Show their numbers
+  ansible.builtin.debug:
+    msg: "{{ found.virtual_networks | map(attribute='vxlan') }}"
+"""
+
+RETURN = r"""
+virtual_networks:
+  description: The networks, by metro and number. Empty when none fits.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    id:
+      description: The network's id.
+      type: str
+      sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
+    vxlan:
+      description: The network's number.
+      type: int
+      sample: 1100
+    metro:
+      description: Code of its metro.
+      type: str
+      sample: da
+    description:
+      description: The text for people.
+      type: str
+      sample: storage
+    tags:
+      description: Tags, sorted.
+      type: list
+      elements: str
+      sample: []
+    created_at:
+      description: When it was created, UTC.
+      type: str
+      sample: "2026-11-21T07:10:00Z"
+    devices:
+      description: Ids of the devices that use it.
+      type: list
+      elements: str
+      sample: []
+    metal_gateways:
+      description: Ids of the gateways that use it.
+      type: list
+      elements: str
+      sample: []
+failure:
+  description: The error for programs. Its keys depend on the kind of error.
+  returned: failed
+  type: dict
+  sample:
+    type: ValidationError
+    method: POST
+    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
+    status: 422
+    errors: [There aren't available servers in that metro]
+    request_id: 1f4c1e6a0b6d4c0b
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_network_info import VLAN_INFO_OPTIONS, find_vlans
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+
+
+def main() -> None:
+    with MetalModule(VLAN_INFO_OPTIONS, reading=True, in_project=True) as module:
+        module.report(find_vlans(module.client, module.params))
+
+
+if __name__ == "__main__":
+    main()

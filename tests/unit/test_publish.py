@@ -1,0 +1,135 @@
+"""The small server that machines boot from: what it gives, to whom, and when it ends."""
+
+from __future__ import annotations
+
+import datetime
+import http.client
+import ipaddress
+import json
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+PROGRAM = Path(__file__).resolve().parents[2] / "roles" / "boot_files" / "files" / "publish.py"
+ADDRESS = "127.0.0.1"
+WORD = "open-sesame"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((ADDRESS, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def write_certificate(folder: Path) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "publish")])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(ADDRESS))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    folder.mkdir()
+    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (folder / "server.key").write_bytes(private)
+    # Last, since the server takes it for the sign that both are there.
+    (folder / "server.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+
+
+@dataclass
+class Published:
+    folder: Path
+    http_port: int
+    https_port: int
+    process: subprocess.Popen[bytes]
+
+    def get(self, path: str, *, tls: bool = False, word: str | None = None, method: str = "GET") -> tuple[int, bytes]:
+        if tls:
+            trust = ssl.create_default_context(cafile=str(self.folder / "tls" / "server.crt"))
+            connection: http.client.HTTPConnection = http.client.HTTPSConnection(ADDRESS, self.https_port, timeout=5, context=trust)
+        else:
+            connection = http.client.HTTPConnection(ADDRESS, self.http_port, timeout=5)
+        connection.request(method, path, headers={} if word is None else {"Authorization": f"Bearer {word}"})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+    def wait(self, port: int) -> None:
+        end = time.monotonic() + 10
+        while time.monotonic() < end and self.process.poll() is None:
+            with socket.socket() as probe:
+                if probe.connect_ex((ADDRESS, port)) == 0:
+                    return
+            time.sleep(0.05)
+        raise AssertionError(f"nobody listens at port {port}")
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Iterator[Published]:
+    folder = tmp_path / "publish"
+    for name in ("open", "secret"):
+        (folder / name).mkdir(parents=True)
+    (folder / "open" / "x86_64.ipxe").write_text("#!ipxe\n", encoding="utf-8")
+    (folder / "secret" / "bootstrap.ign").write_text("{}", encoding="utf-8")
+    (folder / "bearer").write_text(WORD, encoding="utf-8")
+    ports = free_port(), free_port()
+    settings = {"id": "ours", "bind_address": ADDRESS, "http_port": ports[0], "https_port": ports[1]}
+    (folder / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+    process = subprocess.Popen([sys.executable, str(PROGRAM), str(folder)], stderr=subprocess.PIPE)
+    server = Published(folder, *ports, process)
+    try:
+        server.wait(ports[0])
+        yield server
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_open_files_are_for_everybody_and_only_they(published: Published) -> None:
+    assert published.get("/x86_64.ipxe") == (200, b"#!ipxe\n")
+    assert published.get("/x86_64.ipxe", method="HEAD") == (200, b"")
+    assert json.loads(published.get("/healthz")[1]) == {"id": "ours"}
+    for path in ("/bootstrap.ign", "/../bearer", "/../secret/bootstrap.ign", "//etc/passwd", "/", "/%2e%2e/bearer"):
+        assert published.get(path)[0] == 404, path
+
+
+def test_secret_files_are_for_who_says_the_word(published: Published) -> None:
+    write_certificate(published.folder / "tls")
+    published.wait(published.https_port)
+    assert published.get("/bootstrap.ign", tls=True, word=WORD) == (200, b"{}")
+    assert published.get("/bootstrap.ign", tls=True)[0] == 401
+    assert published.get("/bootstrap.ign", tls=True, word=WORD + "x")[0] == 401
+    assert published.get("/x86_64.ipxe", tls=True, word=WORD)[0] == 404
+    (published.folder / "secret" / "bootstrap.ign").unlink()
+    assert published.get("/bootstrap.ign", tls=True, word=WORD)[0] == 404
+    # Who stays silent in a handshake holds nobody up.
+    with socket.create_connection((ADDRESS, published.https_port)):
+        assert published.get("/bootstrap.ign", tls=True, word=WORD)[0] == 404
+    published.process.send_signal(signal.SIGTERM)
+    _output, log = published.process.communicate(timeout=5)
+    assert WORD.encode() not in log
+
+
+def test_it_ends_when_its_settings_go(published: Published) -> None:
+    (published.folder / "settings.json").unlink()
+    assert published.process.wait(timeout=5) == 0

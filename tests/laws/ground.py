@@ -81,6 +81,8 @@ def laid(scenario: Scenario, sandbox: RunningSandbox, environment: Mapping[str, 
             if " " in maker:
                 method, path = filled(maker, facts).split(" ")
                 facts[name] = call(sandbox, method, path, given)
+                if facts[name] is not None:
+                    made.append((f"DELETE {path}/{facts[name]['id']}", {}))
                 continue
             result = run(maker, given, environment)
             assert not result.get("failed"), result
@@ -93,5 +95,8 @@ def laid(scenario: Scenario, sandbox: RunningSandbox, environment: Mapping[str, 
     finally:
         sandbox.call("DELETE", "faults")
         for module, options in reversed(made):
+            if " " in module:
+                call(sandbox, *module.split(" "))
+                continue
             result = run(module, options, environment)
             assert not result.get("failed"), result

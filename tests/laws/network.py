@@ -37,6 +37,47 @@ def one_assignment(entries: list[dict[str, Any]]) -> dict[str, Any]:
     return {"address": f"{each['address']}/{each['cidr']}", "device_id": each["assigned_to"]["href"].rpartition("/")[2]}
 
 
+def one_gateway(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of the project, which has no other."""
+    assert len(entries) <= 1
+    if not entries:
+        return {}
+    (gateway,) = entries
+    return {
+        "virtual_network_id": gateway["virtual_network"]["id"],
+        "ip_reservation_id": gateway["ip_reservation"]["id"],
+        "private_ipv4_subnet_size": 2 ** (32 - gateway["ip_reservation"]["cidr"]),
+    }
+
+
+def one_vrf(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    assert len(entries) <= 1
+    if not entries:
+        return {}
+    (vrf,) = entries
+    plain = {name: vrf[name] for name in ("name", "local_asn", "description")}
+    return {**plain, "metro": vrf["metro"]["code"], "ip_ranges": sorted(vrf["ip_ranges"]), "tags": sorted(vrf["tags"])}
+
+
+def one_config(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    (config,) = entries
+    return {name: config[name] for name in ("deployment_type", "asn") if name in config}
+
+
+def one_session(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    assert len(entries) <= 1
+    if not entries:
+        return {}
+    (session,) = entries
+    return {
+        "device_id": session["device"]["href"].rpartition("/")[2],
+        "address_family": session["address_family"],
+        "default_route": bool(session["default_route"]),
+    }
+
+
+UNKNOWN = "00000000-0000-0000-0000-000000000000"
+PASSWORD = "Swordfish4Bgp"
 BOND = {"device_id": "{device.id}", "name": "bond0", **WAIT}
 
 NETWORK_SCENARIOS = [
@@ -66,5 +107,54 @@ NETWORK_SCENARIOS = [
         listing="projects/{project}/ips?include=assignments",
         key="ip_addresses",
         view=one_assignment,
+    ),
+    Scenario(
+        module="metal_gateway",
+        ground={"vlan": vlan(1110)},
+        create={"virtual_network_id": "{vlan.id}", "private_ipv4_subnet_size": 8, **WAIT},
+        change=None,
+        absent={"virtual_network_id": "{vlan.id}", "state": "absent", **WAIT},
+        never={"virtual_network_id": UNKNOWN, "state": "absent"},
+        listing="projects/{project}/metal-gateways?include=ip_reservation,virtual_network",
+        key="metal_gateways",
+        view=one_gateway,
+    ),
+    Scenario(
+        module="metal_vrf",
+        create={"name": "laws", "metro": "da", "ip_ranges": ["192.168.100.0/25"], "description": "laws"},
+        change={"name": "laws", "metro": "DA", "ip_ranges": ["192.168.100.0/24", "10.9.0.0/16"], "local_asn": 65010, "tags": ["b", "a"]},
+        absent={"name": "laws", "state": "absent"},
+        never={"name": "never", "state": "absent"},
+        listing="projects/{project}/vrfs",
+        key="vrfs",
+        view=one_vrf,
+    ),
+    Scenario(
+        module="metal_bgp_config",
+        ground={"own": ("POST projects", {"name": "laws-bgp-config"})},
+        create={"project_id": "{own.id}", "deployment_type": "local", "asn": 65000, "md5": PASSWORD},
+        change={"project_id": "{own.id}", "asn": 65001, "md5": f"{PASSWORD}x"},
+        absent=None,
+        never=None,
+        listing="projects/{own.id}/bgp-config",
+        key="",
+        view=one_config,
+        order="bgp-configs",
+        secrets=(PASSWORD,),
+    ),
+    Scenario(
+        module="metal_bgp_session",
+        ground={
+            "own": ("POST projects", {"name": "laws-bgp-session"}),
+            "config": ("POST projects/{own.id}/bgp-configs", {"deployment_type": "local", "asn": 65000}),
+            "device": ("metal_device", {**machine(8), "project_id": "{own.id}", **WAIT}),
+        },
+        create={"device_id": "{device.id}", "address_family": "ipv4"},
+        change={"device_id": "{device.id}", "address_family": "ipv4", "default_route": True},
+        absent={"device_id": "{device.id}", "address_family": "ipv4", "state": "absent"},
+        never={"device_id": UNKNOWN, "address_family": "ipv6", "state": "absent"},
+        listing="devices/{device.id}/bgp/sessions",
+        key="bgp_sessions",
+        view=one_session,
     ),
 ]

@@ -26,6 +26,7 @@ class Scenario:
     ``ground``: what has to be there before, by name: a module and its options, or the API's "POST <path>" and the body. Everything may
     refer to what came of it: ``{name.id}`` is a fact of the resource, ``{project}`` the project's id.
     ``order``: how the path ends on which it is ordered, when that is not the list's; ``orders``: how many orders that takes.
+    ``secrets``: what must never be seen, beside ``SECRET``.
     """
 
     module: str
@@ -40,6 +41,7 @@ class Scenario:
     ground: Mapping[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
     order: str = field(default="")
     orders: int = field(default=1)
+    secrets: tuple[str, ...] = field(default=())
 
     @property
     def title(self) -> str:

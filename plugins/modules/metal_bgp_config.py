@@ -1,0 +1,134 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: metal_bgp_config
+short_description: Enable BGP for a project
+version_added: 0.1.0
+description:
+  - Asks for BGP for a project, or asks for it anew with other settings. What is not given stays.
+  - A local one is enabled at once. A global one waits for people at the service, so its status is returned and not waited for.
+  - The service has no call that takes BGP away from a project, so there is no O(ignore:state).
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+options:
+  deployment_type:
+    description:
+      - V(local) is for announcing elastic addresses of a metro, V(global) for global addresses and those of your own. Needed at first.
+    type: str
+    choices:
+      - local
+      - global
+  asn:
+    description:
+      - Autonomous system number of the project's side. Needed at first. Local deployments usually take 65000.
+    type: int
+  md5:
+    description:
+      - Password of the sessions, 10 to 20 letters and digits with a lower case letter, an upper case letter and a digit among them.
+      - An empty text takes it away.
+      - In a diff it is V(as given) or V(another), and nothing else of it is told.
+    type: str
+  use_case:
+    description:
+      - A text for whoever approves a global deployment. Used when something is asked for only, since the service does not tell it.
+    type: str
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.changing
+  - equinix_metal.openshift._attributes.metal
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.project
+seealso:
+  - module: equinix_metal.openshift.metal_bgp_session
+  - module: equinix_metal.openshift.metal_bgp_info
+"""
+
+EXAMPLES = r"""
+- name: Enable BGP for elastic addresses
+  equinix_metal.openshift.metal_bgp_config:
+    deployment_type: local
+    asn: 65000
+    md5: "{{ lookup('ansible.builtin.env', 'BGP_PASSWORD') }}"
+"""
+
+RETURN = r"""
+bgp_config:
+  description: The configuration. In check mode what it will be, as far as that can be known.
+  returned: success
+  type: dict
+  contains:
+    id:
+      description: The configuration's id.
+      type: str
+      sample: 4eaf4f3e-ac60-4c83-9d15-acaf2f6d3b32
+    status:
+      description: V(requested), V(enabled) or V(disabled).
+      type: str
+      sample: enabled
+    deployment_type:
+      description: V(local) or V(global).
+      type: str
+      sample: local
+    asn:
+      description: Autonomous system number of the project's side.
+      type: int
+      sample: 65000
+    max_prefix:
+      description: How many prefixes a session may announce.
+      type: int
+      sample: 10
+    route_object:
+      description: Route object, or null.
+      type: str
+      sample: null
+    requested_at:
+      description: When it was asked for, UTC.
+      type: str
+      sample: "2026-11-21T07:10:00Z"
+    ranges:
+      description: Address ranges of the project.
+      type: list
+      elements: dict
+      sample: []
+    md5_enabled:
+      description: Whether a password is set. The password is not returned.
+      type: bool
+      sample: true
+diff:
+  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  returned: always
+  type: dict
+  sample:
+    before: {}
+    after: {asn: 65000, deployment_type: local}
+    before_header: the BGP configuration of project 2b70eb8f-fa18-47c0-aba7-222a842362fd
+    after_header: the BGP configuration of project 2b70eb8f-fa18-47c0-aba7-222a842362fd
+failure:
+  description: The error for programs. Its keys depend on the kind of error.
+  returned: failed
+  type: dict
+  sample:
+    type: ValidationError
+    method: POST
+    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
+    status: 422
+    errors: [There aren't available servers in that metro]
+    request_id: 1f4c1e6a0b6d4c0b
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_bgp import BGP_CONFIG_OPTIONS, BgpConfig
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+
+
+def main() -> None:
+    with MetalModule(BGP_CONFIG_OPTIONS, in_project=True) as module:
+        module.converge(BgpConfig(module.client, module.params))
+
+
+if __name__ == "__main__":
+    main()

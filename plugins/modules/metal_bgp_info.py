@@ -1,0 +1,164 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: metal_bgp_info
+short_description: Read the BGP configuration and sessions of a project or a device
+version_added: 0.1.0
+description:
+  - Reads the BGP configuration of a project, and the sessions of the project or of one device.
+  - Of one device also the neighbors that its machine has to be told of.
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+options:
+  device_id:
+    description:
+      - Only the sessions of this device, and its neighbors as well.
+    type: str
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.info_module
+  - equinix_metal.openshift._attributes.metal
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.project
+seealso:
+  - module: equinix_metal.openshift.metal_bgp_config
+  - module: equinix_metal.openshift.metal_bgp_session
+"""
+
+EXAMPLES = r"""
+- name: What has a machine to know of its BGP neighbors?
+  equinix_metal.openshift.metal_bgp_info:
+    device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+  register: bgp
+
+- name: Show their addresses
+  ansible.builtin.debug:
+    msg: "{{ bgp.bgp_neighbors | map(attribute='peer_ips') | flatten }}"
+"""
+
+RETURN = r"""
+bgp_config:
+  description: The configuration of the project, or null when BGP was never asked for.
+  returned: success
+  type: dict
+  contains:
+    id:
+      description: The configuration's id.
+      type: str
+      sample: 4eaf4f3e-ac60-4c83-9d15-acaf2f6d3b32
+    status:
+      description: V(requested), V(enabled) or V(disabled).
+      type: str
+      sample: enabled
+    deployment_type:
+      description: V(local) or V(global).
+      type: str
+      sample: local
+    asn:
+      description: Autonomous system number of the project's side.
+      type: int
+      sample: 65000
+    max_prefix:
+      description: How many prefixes a session may announce.
+      type: int
+      sample: 10
+    route_object:
+      description: Route object, or null.
+      type: str
+      sample: null
+    requested_at:
+      description: When it was asked for, UTC.
+      type: str
+      sample: "2026-11-21T07:10:00Z"
+    ranges:
+      description: Address ranges of the project.
+      type: list
+      elements: dict
+      sample: []
+    md5_enabled:
+      description: Whether a password is set. The password is not returned.
+      type: bool
+      sample: true
+bgp_sessions:
+  description: The sessions.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    id:
+      description: The session's id.
+      type: str
+      sample: 5fbf5a4f-bd71-4d94-8e26-bdb03a7e4c43
+    address_family:
+      description: V(ipv4) or V(ipv6).
+      type: str
+      sample: ipv4
+    status:
+      description: V(unknown) at first, then V(up) or V(down).
+      type: str
+      sample: up
+    switch_name:
+      description: Name of the switch it is with.
+      type: str
+      sample: null
+    created_at:
+      description: When it was created, UTC.
+      type: str
+      sample: "2026-11-21T07:10:00Z"
+    default_route:
+      description: Whether the device is told a default route.
+      type: bool
+      sample: false
+    learned_routes:
+      description: Routes the service learned from the device.
+      type: list
+      elements: str
+      sample: []
+    device_id:
+      description: Id of its device.
+      type: str
+      sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+bgp_neighbors:
+  description: The neighbors of the device, as the service tells them, without the password. Empty without O(device_id).
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - address_family: 4
+      customer_as: 65000
+      customer_ip: 10.70.1.3
+      md5_enabled: true
+      multihop: true
+      peer_as: 65530
+      peer_ips: [169.254.255.1, 169.254.255.2]
+      routes_in: []
+      routes_out: []
+failure:
+  description: The error for programs. Its keys depend on the kind of error.
+  returned: failed
+  type: dict
+  sample:
+    type: ValidationError
+    method: POST
+    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
+    status: 422
+    errors: [There aren't available servers in that metro]
+    request_id: 1f4c1e6a0b6d4c0b
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_bgp import BGP_INFO_OPTIONS, find_bgp
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+
+
+def main() -> None:
+    with MetalModule(BGP_INFO_OPTIONS, reading=True, in_project=True) as module:
+        module.report(find_bgp(module.client, module.params))
+
+
+if __name__ == "__main__":
+    main()

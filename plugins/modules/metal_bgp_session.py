@@ -1,0 +1,143 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: metal_bgp_session
+short_description: Create, change and delete a BGP session of a device
+version_added: 0.1.0
+description:
+  - Manages a BGP session of a device. A device has one of each address family.
+  - It is found by its O(id), else by O(device_id) and O(address_family).
+  - The project needs BGP, see M(equinix_metal.openshift.metal_bgp_config). The device itself has to speak BGP for the session to come
+    up, so that is not waited for.
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+options:
+  id:
+    description:
+      - The session's id. One that does not exist is an error, not a reason to create.
+    type: str
+  device_id:
+    description:
+      - Id of the device. Needed with O(address_family) to create a session.
+    type: str
+  address_family:
+    description:
+      - Which addresses are announced.
+    type: str
+    choices:
+      - ipv4
+      - ipv6
+  default_route:
+    description:
+      - Whether the device is told a default route.
+    type: bool
+  state:
+    description:
+      - Whether it is to be there.
+    type: str
+    choices:
+      - present
+      - absent
+    default: present
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.changing
+  - equinix_metal.openshift._attributes.metal
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.project
+seealso:
+  - module: equinix_metal.openshift.metal_bgp_config
+  - module: equinix_metal.openshift.metal_bgp_info
+"""
+
+EXAMPLES = r"""
+- name: A session of a device
+  equinix_metal.openshift.metal_bgp_session:
+    device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    address_family: ipv4
+    default_route: true
+
+- name: Delete it
+  equinix_metal.openshift.metal_bgp_session:
+    device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    address_family: ipv4
+    state: absent
+"""
+
+RETURN = r"""
+bgp_session:
+  description: The session. In check mode what it will be, as far as that can be known.
+  returned: state is present
+  type: dict
+  contains:
+    id:
+      description: The session's id.
+      type: str
+      sample: 5fbf5a4f-bd71-4d94-8e26-bdb03a7e4c43
+    address_family:
+      description: V(ipv4) or V(ipv6).
+      type: str
+      sample: ipv4
+    status:
+      description: V(unknown) at first, then V(up) or V(down).
+      type: str
+      sample: up
+    switch_name:
+      description: Name of the switch it is with.
+      type: str
+      sample: null
+    created_at:
+      description: When it was created, UTC.
+      type: str
+      sample: "2026-11-21T07:10:00Z"
+    default_route:
+      description: Whether the device is told a default route.
+      type: bool
+      sample: false
+    learned_routes:
+      description: Routes the service learned from the device.
+      type: list
+      elements: str
+      sample: []
+    device_id:
+      description: Id of its device.
+      type: str
+      sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+diff:
+  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  returned: always
+  type: dict
+  sample:
+    before: {}
+    after: {address_family: ipv4}
+    before_header: the ipv4 BGP session of device 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    after_header: the ipv4 BGP session of device 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+failure:
+  description: The error for programs. Its keys depend on the kind of error.
+  returned: failed
+  type: dict
+  sample:
+    type: ValidationError
+    method: POST
+    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
+    status: 422
+    errors: [There aren't available servers in that metro]
+    request_id: 1f4c1e6a0b6d4c0b
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_bgp import BGP_SESSION_OPTIONS, BgpSession
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+
+
+def main() -> None:
+    with MetalModule(BGP_SESSION_OPTIONS) as module:
+        module.converge(BgpSession(module.client, module.params))
+
+
+if __name__ == "__main__":
+    main()

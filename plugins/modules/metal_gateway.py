@@ -1,0 +1,164 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: metal_gateway
+short_description: Create and delete a Metal gateway
+version_added: 0.1.0
+description:
+  - Manages the gateway of a VLAN, with a block of the project or with a private subnet that is made for it.
+  - It is found by its O(id), else by its VLAN, else by its block, so that a second run is quiet in each case.
+  - Nothing of a gateway can be changed. Another VLAN, block or size is refused.
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+options:
+  id:
+    description:
+      - The gateway's id. One that does not exist is an error, not a reason to create.
+    type: str
+  virtual_network_id:
+    description:
+      - Id of the VLAN, see M(equinix_metal.openshift.metal_vlan). Needed to create a gateway.
+    type: str
+  ip_reservation_id:
+    description:
+      - Id of a public block of 8 to 128 addresses in the metro of the VLAN, or of a block of a VRF.
+      - Either this or O(private_ipv4_subnet_size) is needed to create a gateway.
+      - In a VLAN with several gateways of a VRF it tells them apart.
+    type: str
+  private_ipv4_subnet_size:
+    description:
+      - How many addresses the private subnet has that is made for the gateway. It is given back with it.
+    type: int
+    choices:
+      - 8
+      - 16
+      - 32
+      - 64
+      - 128
+  state:
+    description:
+      - Whether it is to be there.
+    type: str
+    choices:
+      - present
+      - absent
+    default: present
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.changing
+  - equinix_metal.openshift._attributes.metal
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.project
+  - equinix_metal.openshift._wait
+  - equinix_metal.openshift._wait.resume
+seealso:
+  - module: equinix_metal.openshift.metal_gateway_info
+  - module: equinix_metal.openshift.metal_vlan
+  - module: equinix_metal.openshift.metal_ip_reservation
+notes:
+  - With O(state=absent) it is waited until the gateway is gone, since its VLAN cannot be deleted before.
+"""
+
+EXAMPLES = r"""
+- name: A private subnet of eight addresses in a VLAN
+  equinix_metal.openshift.metal_gateway:
+    virtual_network_id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
+    private_ipv4_subnet_size: 8
+  register: gateway
+
+- name: Show the address that machines in the VLAN use as their gateway
+  ansible.builtin.debug:
+    var: gateway.metal_gateway.gateway_address
+
+- name: Delete it, and wait until it is gone
+  equinix_metal.openshift.metal_gateway:
+    virtual_network_id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
+    state: absent
+"""
+
+RETURN = r"""
+metal_gateway:
+  description: The gateway. In check mode what it will be, as far as that can be known.
+  returned: state is present
+  type: dict
+  contains:
+    id:
+      description: The gateway's id.
+      type: str
+      sample: 2c8e2d1c-8a4e-4a61-9b93-8a8f0d4b1f10
+    state:
+      description: V(ready), V(active) or V(deleting).
+      type: str
+      sample: active
+    gateway_address:
+      description: Its address in the VLAN, with the prefix.
+      type: str
+      sample: 10.70.4.1/29
+    created_at:
+      description: When it was created, UTC.
+      type: str
+      sample: "2026-11-21T07:10:00Z"
+    virtual_network_id:
+      description: Id of its VLAN.
+      type: str
+      sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
+    vxlan:
+      description: Number of its VLAN.
+      type: int
+      sample: 1100
+    ip_reservation_id:
+      description: Id of its block, also of a private one that was made with it.
+      type: str
+      sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10
+    private_ipv4_subnet_size:
+      description: How many addresses its private subnet has. Null when it has a block of the project.
+      type: int
+      sample: 8
+    vrf_id:
+      description: Id of the VRF of its block, or null.
+      type: str
+      sample: null
+diff:
+  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  returned: always
+  type: dict
+  sample:
+    before: {}
+    after: {private_ipv4_subnet_size: 8}
+    before_header: the gateway of VLAN 5f1d3910-2059-4737-8e7d-d4907cfbf27f
+    after_header: the gateway of VLAN 5f1d3910-2059-4737-8e7d-d4907cfbf27f
+failure:
+  description: The error for programs. Its keys depend on the kind of error.
+  returned: failed
+  type: dict
+  sample:
+    type: ValidationError
+    method: POST
+    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
+    status: 422
+    errors: [There aren't available servers in that metro]
+    request_id: 1f4c1e6a0b6d4c0b
+waiting:
+  description: What is still missing, when O(progress_interval) was over. The action plugin takes it away, so a playbook never sees it.
+  returned: never in a playbook
+  type: list
+  elements: str
+  sample: []
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_gateway import GATEWAY_OPTIONS, Gateway
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+
+
+def main() -> None:
+    with MetalModule(GATEWAY_OPTIONS, in_project=True) as module:
+        module.converge(Gateway(module.client, module.params))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: metal_gateway_info
+short_description: List Metal gateways
+version_added: 0.1.0
+description:
+  - Lists the gateways of a project, narrowed by ids, VLAN and block.
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+options:
+  ids:
+    description:
+      - Only gateways with one of these ids.
+    type: list
+    elements: str
+  virtual_network_id:
+    description:
+      - Only gateways of the VLAN with this id.
+    type: str
+  ip_reservation_id:
+    description:
+      - Only gateways with the block of this id.
+    type: str
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.info_module
+  - equinix_metal.openshift._attributes.metal
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.project
+seealso:
+  - module: equinix_metal.openshift.metal_gateway
+"""
+
+EXAMPLES = r"""
+- name: Find the gateway of a VLAN
+  equinix_metal.openshift.metal_gateway_info:
+    virtual_network_id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
+  register: found
+
+- name: Show its address
+  ansible.builtin.debug:
+    msg: "{{ found.metal_gateways | map(attribute='gateway_address') }}"
+"""
+
+RETURN = r"""
+metal_gateways:
+  description: The gateways. Empty when none fits.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    id:
+      description: The gateway's id.
+      type: str
+      sample: 2c8e2d1c-8a4e-4a61-9b93-8a8f0d4b1f10
+    state:
+      description: V(ready), V(active) or V(deleting).
+      type: str
+      sample: active
+    gateway_address:
+      description: Its address in the VLAN, with the prefix.
+      type: str
+      sample: 10.70.4.1/29
+    created_at:
+      description: When it was created, UTC.
+      type: str
+      sample: "2026-11-21T07:10:00Z"
+    virtual_network_id:
+      description: Id of its VLAN.
+      type: str
+      sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
+    vxlan:
+      description: Number of its VLAN.
+      type: int
+      sample: 1100
+    ip_reservation_id:
+      description: Id of its block, also of a private one that was made with it.
+      type: str
+      sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10
+    private_ipv4_subnet_size:
+      description: How many addresses its private subnet has. Null when it has a block of the project.
+      type: int
+      sample: 8
+    vrf_id:
+      description: Id of the VRF of its block, or null.
+      type: str
+      sample: null
+failure:
+  description: The error for programs. Its keys depend on the kind of error.
+  returned: failed
+  type: dict
+  sample:
+    type: ValidationError
+    method: POST
+    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
+    status: 422
+    errors: [There aren't available servers in that metro]
+    request_id: 1f4c1e6a0b6d4c0b
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_gateway import GATEWAY_INFO_OPTIONS, find_gateways
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+
+
+def main() -> None:
+    with MetalModule(GATEWAY_INFO_OPTIONS, reading=True, in_project=True) as module:
+        module.report(find_gateways(module.client, module.params))
+
+
+if __name__ == "__main__":
+    main()

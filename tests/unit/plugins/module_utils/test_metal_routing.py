@@ -1,0 +1,252 @@
+"""Gateways, VRFs and BGP: what is found by what, what is refused, and that nothing is told that must not be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError, ValidationError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_bgp import (
+    BGP_CONFIG_OPTIONS,
+    BGP_SESSION_OPTIONS,
+    BgpConfig,
+    BgpSession,
+    find_bgp,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_gateway import (
+    GATEWAY_OPTIONS,
+    Gateway,
+    find_gateways,
+    private_size,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_vrf import VRF_OPTIONS, Vrf, find_vrfs, normal_ranges
+
+
+class Answers:
+    """Answers by path; what is not there is 404. Writes are kept."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.answers = {name.replace("__", "/").replace("_", "-"): answer for name, answer in answers.items()}
+        self.writes: list[tuple[str, str, Any]] = []
+
+    def _answer(self, path: str, doing: str) -> Any:
+        if path not in self.answers:
+            raise NotFoundError(f"Could not {doing}: 404", status=404)
+        return self.answers[path]
+
+    def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> Any:
+        return self._answer(path, doing)
+
+    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> Any:
+        return self._answer(path, doing)
+
+    def write(self, method: str, path: str, body: Any, *, doing: str) -> Any:
+        self.writes.append((method, path, body))
+        return {"id": "new"}
+
+    write_one = write
+
+    def delete(self, path: str, *, doing: str) -> bool:
+        raise ValidationError(f"Could not {doing}: no", status=422, errors=["no"])
+
+
+def given(options: Options, **params: Any) -> dict[str, Any]:
+    return {"project_id": "p", **{name: option.get("default") for name, option in options.argument_spec.items()}, **params}
+
+
+def gateway(answers: Answers, **params: Any) -> Gateway:
+    return Gateway(answers, given(GATEWAY_OPTIONS, **params))  # type: ignore[arg-type]  # a client in all that is used
+
+
+def one(identity: str, vlan: str, block: str, **more: Any) -> dict[str, Any]:
+    return {
+        "id": identity,
+        "state": "active",
+        "virtual_network": {"href": f"/virtual-networks/{vlan}"},
+        "ip_reservation": {"id": block, "type": "private_ipv4", "cidr": 29},
+        **more,
+    }
+
+
+GATEWAYS = Answers(
+    projects__p__metal_gateways=[
+        one("1", "v1", "b1"),
+        one("2", "v2", "b2", vrf={"id": "r"}),
+        one("3", "v2", "b3", vrf={"id": "r"}),
+        one("4", "v4", "b4", state="deleting"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("params", "found"),
+    [
+        ({"virtual_network_id": "v1"}, "1"),
+        ({"virtual_network_id": "v1", "private_ipv4_subnet_size": 16}, "1"),
+        ({"virtual_network_id": "v1", "ip_reservation_id": "b9"}, "1"),
+        ({"ip_reservation_id": "b1"}, "1"),
+        ({"virtual_network_id": "v2", "ip_reservation_id": "b3"}, "3"),
+        ({"virtual_network_id": "v2", "ip_reservation_id": "b9"}, None),
+        ({"virtual_network_id": "v4"}, None),
+        ({"virtual_network_id": "v4", "state": "absent"}, "4"),
+        ({"virtual_network_id": "v5"}, None),
+    ],
+)
+def test_a_gateway_is_found_by_its_vlan_or_its_block(params: dict[str, Any], found: str | None) -> None:
+    assert (gateway(GATEWAYS, **params).find() or {}).get("id") == found
+
+
+def test_gateways_that_cannot_be_told_apart_are_an_error() -> None:
+    with pytest.raises(CollectionError, match=r"2 gateways.*2, 3"):
+        gateway(GATEWAYS, virtual_network_id="v2").find()
+    with pytest.raises(CollectionError, match="There is no gateway with the id"):
+        gateway(GATEWAYS, id="9").find()
+    assert gateway(GATEWAYS, id="9", state="absent").find() is None
+
+
+@pytest.mark.parametrize(
+    ("block", "address", "size"),
+    [
+        ({"type": "private_ipv4", "cidr": 29}, None, 8),
+        ({"type": "private_ipv4"}, "10.0.0.1/25", 128),
+        ({"type": "private_ipv4"}, None, None),
+        ({"type": "public_ipv4", "cidr": 29}, None, None),
+        (None, None, None),
+    ],
+)
+def test_the_size_of_a_private_subnet_is_told_by_the_block_or_the_address(block: Any, address: str | None, size: int | None) -> None:
+    assert private_size({"ip_reservation": block, "gateway_address": address}) == size
+
+
+def test_a_gateway_tells_all_it_needs_at_once_and_what_it_waits_for() -> None:
+    with pytest.raises(CollectionError, match=r"virtual_network_id must be given.*ip_reservation_id or private"):
+        gateway(GATEWAYS).check_creation()
+    assert gateway(GATEWAYS, id="1").missing({"state": "ready"}) == ["gateway 1 is ready"]
+    with pytest.raises(CollectionError, match="is being deleted"):
+        gateway(GATEWAYS, id="1").missing({"state": "deleting"})
+
+
+def test_gateways_are_listed_by_what_is_asked() -> None:
+    params: dict[str, Any] = {"project_id": "p", "ids": None, "virtual_network_id": "v2", "ip_reservation_id": "b3"}
+    client: Any = GATEWAYS
+    assert [each["id"] for each in find_gateways(client, params)["metal_gateways"]] == ["3"]
+    everything = dict.fromkeys(params)
+    assert len(find_gateways(client, {**everything, "project_id": "p"})["metal_gateways"]) == 4
+
+
+VRFS = Answers(
+    projects__p__vrfs=[
+        {"id": "1", "name": "a", "metro": {"code": "da"}, "ip_ranges": ["10.0.0.0/8"], "tags": None},
+        {"id": "2", "name": "a", "metro": {"code": "am"}, "ip_ranges": None, "tags": ["t"]},
+        {"id": "3", "name": "b", "metro": {"code": "da"}},
+    ],
+    vrfs__3__ips=[{"id": "i", "network": "10.0.0.0", "cidr": 24, "metal_gateway": {"id": "g"}}],
+)
+
+
+def vrf(**params: Any) -> Vrf:
+    return Vrf(VRFS, given(VRF_OPTIONS, **params))  # type: ignore[arg-type]  # a client in all that is used
+
+
+def test_a_vrf_is_found_by_its_name_and_told_apart_by_its_metro() -> None:
+    assert (vrf(name="a", metro="AM").find() or {})["id"] == "2"
+    assert (vrf(name="b").find() or {})["id"] == "3"
+    assert vrf(name="c").find() is None
+    with pytest.raises(CollectionError, match=r"2 VRFs.*1, 2"):
+        vrf(name="a").find()
+    with pytest.raises(CollectionError, match="There is no VRF"):
+        vrf(id="9").find()
+    with pytest.raises(CollectionError, match=r"2 problems.*name.*metro"):
+        vrf(id="9").check_creation()
+    client: Any = VRFS
+    options: dict[str, Any] = {"project_id": "p", "ids": None, "names": ["a"], "metro": "DA", "tags": None}
+    assert [each["id"] for each in find_vrfs(client, options)["vrfs"]] == ["1"]
+
+
+def test_a_vrf_in_use_says_by_whom() -> None:
+    with pytest.raises(CollectionError, match=r"in use by gateway g, IP reservation i \(10\.0\.0\.0/24\)"):
+        vrf(id="3").delete({"id": "3"})
+
+
+def test_ranges_have_one_form() -> None:
+    assert normal_ranges(["10.1.2.3/8", "10.0.0.0/8", "x", None]) == ["10.0.0.0/8", "x"]
+    assert normal_ranges(None) == []
+
+
+CONFIG = {"id": "c", "deployment_type": "local", "asn": 65000, "md5": "Swordfish4Bgp", "status": "enabled"}
+
+
+def config(answers: Answers, **params: Any) -> BgpConfig:
+    return BgpConfig(answers, given(BGP_CONFIG_OPTIONS, **params))  # type: ignore[arg-type]  # a client in all that is used
+
+
+def test_what_is_not_given_of_a_configuration_is_asked_for_as_it_is() -> None:
+    answers = Answers(projects__p__bgp_config=CONFIG)
+    resource = config(answers, asn=65001)
+    found = resource.find()
+    assert found is not None
+    resource.update(found, {"asn": 65001})
+    assert answers.writes == [("POST", "projects/p/bgp-configs", {"deployment_type": "local", "asn": 65001, "md5": "Swordfish4Bgp"})]
+    config(answers, md5="").update(found, {"md5": ""})
+    assert "md5" not in answers.writes[-1][2]
+
+
+@pytest.mark.parametrize(
+    ("md5", "wanted", "view"),
+    [
+        ("Swordfish4Bgp", "as given", "as given"),
+        ("Swordfish5Bgp", "as given", "another"),
+        ("", "", "another"),
+        (None, None, "another"),
+    ],
+)
+def test_a_password_is_compared_and_never_told(md5: str | None, wanted: str | None, view: str) -> None:
+    resource = config(Answers(), md5=md5)
+    assert resource.wanted().get("md5") == wanted
+    assert resource.view(CONFIG)["md5"] == view
+    told = json.dumps([resource.wanted(), resource.view(CONFIG), resource.facts(CONFIG)])
+    assert "Swordfish" not in told
+    assert resource.facts(CONFIG)["md5_enabled"]
+
+
+def test_a_configuration_that_was_never_asked_for_is_none() -> None:
+    resource = config(Answers(projects__p__bgp_config={}))
+    assert resource.find() is None
+    with pytest.raises(CollectionError, match=r"2 problems.*deployment_type.*asn"):
+        resource.check_creation()
+    with pytest.raises(CollectionError, match="10 to 20 letters"):
+        config(Answers(), md5="short").wanted()
+
+
+SESSIONS = [{"id": "4", "address_family": "ipv4"}, {"id": "6", "address_family": "ipv6", "default_route": True}]
+
+
+def session(**params: Any) -> BgpSession:
+    answers = Answers(devices__d__bgp__sessions=SESSIONS)
+    return BgpSession(answers, given(BGP_SESSION_OPTIONS, **params))  # type: ignore[arg-type]  # a client in all that is used
+
+
+def test_sessions_of_both_families_are_told_apart() -> None:
+    assert (session(device_id="d", address_family="ipv4").find() or {})["id"] == "4"
+    assert (session(device_id="d", address_family="ipv6").find() or {})["id"] == "6"
+    assert session(device_id="gone", address_family="ipv4", state="absent").find() is None
+    with pytest.raises(NotFoundError):
+        session(device_id="gone", address_family="ipv4").find()
+    with pytest.raises(CollectionError, match="There is no BGP session"):
+        session(id="9").find()
+
+
+def test_what_is_read_of_a_device_has_no_password_in_it() -> None:
+    client: Any = Answers(
+        projects__p__bgp_config={},
+        devices__d__bgp__sessions=SESSIONS,
+        devices__d__bgp__neighbors=[{"peer_ips": ["192.0.2.1"], "md5_password": "Swordfish4Bgp"}],
+    )
+    read = find_bgp(client, {"project_id": "p", "device_id": "d"})
+    assert read["bgp_config"] is None
+    assert [each["id"] for each in read["bgp_sessions"]] == ["4", "6"]
+    assert read["bgp_neighbors"] == [{"peer_ips": ["192.0.2.1"]}]

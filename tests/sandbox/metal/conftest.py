@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -92,10 +93,13 @@ def machine_client(url: str, address: str) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=url, transport=httpx.AsyncHTTPTransport(local_address=address, verify=NO_TLS))
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def free_ports(count: int) -> list[int]:
+    """All held until the last is found: asked for one after the other, the same may come twice."""
+    with contextlib.ExitStack() as held:
+        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in probes:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in probes]
 
 
 @asynccontextmanager
@@ -182,7 +186,7 @@ async def sandbox_in(
         from tests.sandbox.metal.contract import check  # noqa: PLC0415 - see above
 
         hooks = [check]
-    api_port, boot_port, metadata_port = ports or (free_port(), free_port(), free_port())
+    api_port, boot_port, metadata_port = ports or free_ports(3)
     url, boot_url, metadata_url = (f"http://127.0.0.1:{port}" for port in (api_port, boot_port, metadata_port))
     machines = ScriptedMachines()
     machines.boot_url = boot_url

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.sandbox.metal.conftest import NO_TLS, free_port, sandbox_in
+from tests.sandbox.metal.conftest import NO_TLS, free_ports, sandbox_in
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 class Process:
     def __init__(self, state: Path) -> None:
         self.state = state
-        self.ports = [free_port() for _unused in range(3)]
+        self.ports = free_ports(3)
         self.process: asyncio.subprocess.Process | None = None
         self.facts: dict[str, str] = {}
 

@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 IP_RESERVATION_OPTIONS = Options(
     {
         "id": {"type": "str"},
-        "type": {"type": "str", "choices": ["public_ipv4", "global_ipv4"], "default": "public_ipv4"},
+        "type": {"type": "str", "choices": ["public_ipv4", "global_ipv4", "vrf"], "default": "public_ipv4"},
         "quantity": {"type": "int"},
+        "vrf_id": {"type": "str"},
+        "network": {"type": "str"},
+        "cidr": {"type": "int"},
         "metro": {"type": "str"},
         "details": {"type": "str"},
         "comments": {"type": "str"},
@@ -38,9 +41,11 @@ IP_RESERVATION_OPTIONS = Options(
         "fail_on_approval_required": {"type": "bool", "default": False},
     },
     required_one_of=[["id", "tags", "details"]],
+    mutually_exclusive=[["quantity", "cidr"]],
 ).merge(STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
 
 _ANOTHER = "delete it and reserve another"
+_OF_A_VRF = ("vrf_id", "network", "cidr")
 
 QUANTITIES = {"public_ipv4": (1, 2, 4, 8, 16, 32, 64, 128, 256), "global_ipv4": (1, 2, 4)}
 """What can be asked for at once (known from packngo and the vendor's pages)."""
@@ -53,6 +58,7 @@ def ip_reservation_facts(block: Mapping[str, Any]) -> dict[str, Any]:
         **{name: block.get(name) for name in ("address_family", "public", "global_ip", "details", "created_at")},
         "quantity": quantity(block),
         "metro": metro_code(block),
+        "vrf_id": reference(block.get("vrf")),
         "tags": sorted(block.get("tags") or []),
         "assignments": [item for item in map(reference, block.get("assignments") or []) if item],
     }
@@ -72,6 +78,7 @@ class IpReservation:
         "type": f"a block keeps its type: {_ANOTHER}",
         "quantity": f"a block keeps its size: {_ANOTHER}",
         "metro": f"a block stays in its metro: {_ANOTHER}",
+        **dict.fromkeys(_OF_A_VRF, f"a block of a VRF stays as it is: {_ANOTHER}"),
     }
     after_creation: frozenset[str] = frozenset()
 
@@ -99,7 +106,7 @@ class IpReservation:
         blocks = self._client.read_list(
             f"projects/{params['project_id']}/ips", "ip_addresses", params={"types": params["type"]}, doing=f"look for {self.title}"
         )
-        same = [block for block in blocks if self._is_meant(block)]
+        same = self._narrowed([block for block in blocks if self._is_meant(block)])
         if len(same) > 1:
             ids = ", ".join(sorted(str(block.get("id")) for block in same))
             raise CollectionError(
@@ -117,9 +124,18 @@ class IpReservation:
             return set(params["tags"]) <= set(block.get("tags") or [])
         return bool(block.get("details") == params["details"])
 
+    def _narrowed(self, same: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Several that fit are told apart by what else was given, as long as one fits that as well."""
+        wanted = self.wanted()
+        for name in ("details", *_OF_A_VRF, "quantity"):
+            if len(same) > 1 and name in wanted:
+                same = [block for block in same if self.view(block)[name] == wanted[name]] or same
+        return same
+
     def wanted(self) -> dict[str, Any]:
         params = self._params
         wanted = {
+            **{name: params[name] for name in _OF_A_VRF},
             # Found by its id a block may be of any type: the option has a default then, which was not given.
             "type": None if params["id"] else params["type"],
             "quantity": params["quantity"],
@@ -139,6 +155,9 @@ class IpReservation:
             "details": found.get("details") or "",
             "tags": normal_tags(found.get("tags") or []),
             "customdata": normal_data(found.get("customdata")),
+            "vrf_id": reference(found.get("vrf")),
+            "network": found.get("network"),
+            "cidr": found.get("cidr"),
         }
 
     def facts(self, found: Found) -> dict[str, Any]:
@@ -150,24 +169,32 @@ class IpReservation:
             predicted["metro"] = {"code": changes["metro"]}
         if "quantity" in changes:
             predicted["cidr"] = 33 - changes["quantity"].bit_length()
+        if "vrf_id" in changes:
+            predicted["vrf"] = {"id": changes["vrf_id"]}
         return predicted
 
     def check_creation(self) -> None:
         params = self._params
+        of_a_vrf = params["type"] == "vrf"
         problems = []
         if params["type"] == "public_ipv4" and not params["metro"]:
             problems.append("to create it, metro must be given")
         if params["type"] == "global_ipv4" and params["metro"]:
             problems.append("a global_ipv4 block is in no metro")
-        if params["quantity"] not in QUANTITIES[params["type"]]:
-            sizes = ", ".join(str(size) for size in QUANTITIES[params["type"]])
-            problems.append(f"to create it, quantity must be one of {sizes}, not {params['quantity']}")
+        if of_a_vrf:
+            problems += [f"to create it, {name} must be given" for name in _OF_A_VRF if params[name] is None]
+        else:
+            problems += [f"{name} is for blocks of type vrf" for name in _OF_A_VRF if params[name] is not None]
+            if params["quantity"] not in QUANTITIES[params["type"]]:
+                sizes = ", ".join(str(size) for size in QUANTITIES[params["type"]])
+                problems.append(f"to create it, quantity must be one of {sizes}, not {params['quantity']}")
         if problems:
             raise CollectionError(together(f"Cannot create {self.title}", problems))
 
     def create(self) -> Found:
-        names = ("type", "quantity", "metro", "details", "comments", "tags", "customdata", "fail_on_approval_required")
-        body = {name: self._params[name] for name in names if self._params[name] is not None}
+        common = ("type", "details", "tags", "customdata")
+        own = _OF_A_VRF if self._params["type"] == "vrf" else ("quantity", "metro", "comments", "fail_on_approval_required")
+        body = {name: self._params[name] for name in (*common, *own) if self._params[name] is not None}
         path = f"projects/{self._params['project_id']}/ips"
         return self._client.write_one("POST", path, body, doing=f"create {self.title}")
 
@@ -187,6 +214,9 @@ class IpReservation:
         state = found.get("state")
         if state == "denied":
             raise CollectionError(f"{self.title} ({found.get('id')}) was denied by the service. Delete it by its id and ask for less")
+        if state == "pending" and self._params["fail_on_approval_required"]:
+            text = "Wait for a person there, with fail_on_approval_required=false, or delete it by its id and ask for less"
+            raise CollectionError(f"{self.title} ({found.get('id')}) waits for the service's approval. {text}")
         return [f"{self.title} waits for the service's approval"] if state == "pending" else []
 
     def leaving(self, found: Found) -> bool:

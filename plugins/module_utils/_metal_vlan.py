@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import STATE_OPTIONS, Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
+    MetalError,
     NotFoundError,
     ValidationError,
     together,
@@ -50,6 +51,19 @@ def vlan_facts(network: Mapping[str, Any]) -> dict[str, Any]:
         "devices": [device for device in map(reference, network.get("instances") or []) if device],
         "metal_gateways": [gateway for gateway in map(reference, network.get("metal_gateways") or []) if gateway],
     }
+
+
+def _users(network: Mapping[str, Any]) -> list[str]:
+    """Who stands against the end of a network, as far as its names are told: devices, gateways, a virtual circuit."""
+    devices = [device for device in network.get("instances") or [] if isinstance(device, Mapping)]
+    users = [f"device {' '.join(filter(None, (_text(device, 'hostname'), reference(device))))}" for device in devices]
+    users += [f"gateway {gateway}" for gateway in vlan_facts(network)["metal_gateways"]]
+    return users + (["a virtual circuit"] if network.get("assigned_to_virtual_circuit") is True else [])
+
+
+def _text(item: Mapping[str, Any], name: str) -> str:
+    value = item.get(name)
+    return value if isinstance(value, str) else ""
 
 
 class Vlan:
@@ -163,13 +177,23 @@ class Vlan:
         return False
 
     def check_removal(self, found: Found) -> None:
+        if not _users(found):
+            return
         facts = vlan_facts(found)
-        users = [f"device {device}" for device in facts["devices"]] + [f"gateway {gateway}" for gateway in facts["metal_gateways"]]
-        if users:
-            raise CollectionError(
-                f"Cannot delete {self.title} ({found.get('id')}): it is in use by {', '.join(users)}. Take it off their ports first",
-                {"devices": facts["devices"], "metal_gateways": facts["metal_gateways"]},
-            )
+        users = _users(self._named(found)) or _users(found)
+        raise CollectionError(
+            f"Cannot delete {self.title} ({found.get('id')}): it is in use by {', '.join(users)}. Take it off their ports first, "
+            "and delete its gateways",
+            {"devices": facts["devices"], "metal_gateways": facts["metal_gateways"], "used_by": users},
+        )
+
+    def _named(self, found: Found) -> Found:
+        """The network with the names of its devices: a list tells their ids only. Ids will do where names cannot be had."""
+        params = {"include": "instances"}
+        try:
+            return self._client.read(f"virtual-networks/{found['id']}", params=params, doing=f"see who uses {self.title}")
+        except MetalError:
+            return found
 
     def delete(self, found: Found) -> list[str]:
         try:

@@ -10,8 +10,10 @@ module: metal_ip_reservation
 short_description: Reserve, change and release a block of IP addresses of the Metal API
 version_added: 0.1.0
 description:
-  - Manages a reserved block of elastic IPv4 addresses of a project.
+  - Manages a reserved block of elastic IPv4 addresses of a project, or a block of a VRF.
   - It is found by its O(id), else by all its O(tags), else by its O(details), among the blocks of its O(type) and in its O(metro).
+  - Several blocks with the same tags are told apart by O(details), then by O(quantity), as long as one fits that. To reserve several
+    blocks of a kind, give each of them tags of its own.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
@@ -26,7 +28,20 @@ options:
     choices:
       - public_ipv4
       - global_ipv4
+      - vrf
     default: public_ipv4
+  vrf_id:
+    description:
+      - Id of the VRF the block is of, see M(equinix_metal.openshift.metal_vrf). Needed with O(type=vrf) to reserve a block.
+    type: str
+  network:
+    description:
+      - First address of a block of a VRF, in one of its ranges. Needed with O(type=vrf) to reserve a block.
+    type: str
+  cidr:
+    description:
+      - Prefix length of a block of a VRF, V(22) to V(29), or V(64) for IPv6. Needed with O(type=vrf) to reserve a block.
+    type: int
   quantity:
     description:
       - How many addresses, a power of two up to 256, or up to 4 with O(type=global_ipv4). Needed to reserve a block.
@@ -55,7 +70,8 @@ options:
     type: dict
   fail_on_approval_required:
     description:
-      - Whether a request that a person would have to approve fails at once. Otherwise it is waited for. Used at creation only.
+      - Whether a request that a person would have to approve fails at once, also one that was made before and is still pending.
+        Otherwise it is waited for.
     type: bool
     default: false
   state:
@@ -134,6 +150,10 @@ ip_reservation:
       description: Gateway of the block.
       type: str
       sample: 198.51.100.4
+    vrf_id:
+      description: Id of the VRF it is of, or null.
+      type: str
+      sample: null
     cidr:
       description: Prefix length of the block.
       type: int

@@ -108,6 +108,10 @@ ip_reservations:
       description: Gateway of the block.
       type: str
       sample: 198.51.100.4
+    vrf_id:
+      description: Id of the VRF it is of, or null.
+      type: str
+      sample: null
     cidr:
       description: Prefix length of the block.
       type: int

@@ -28,6 +28,12 @@ class Lists:
     def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         return self._items
 
+    def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        if self._answer is None:
+            raise MetalError("503", status=503)
+        assert isinstance(self._answer, dict)
+        return self._answer
+
     def ask(self, path: str, body: Any, *, doing: str) -> Any:
         if isinstance(self._answer, MetalError):
             raise self._answer
@@ -83,6 +89,23 @@ def test_a_network_in_use_says_by_whom() -> None:
         vlan(NETWORKS, id="2").check_removal(NETWORKS[1])
 
 
+def test_a_network_in_use_says_the_names_of_its_users() -> None:
+    told = {
+        "id": "2",
+        "instances": [{"id": "device-1", "hostname": "worker-0.demo.metal.test"}],
+        "metal_gateways": [{"id": "gateway-1"}],
+        "assigned_to_virtual_circuit": True,
+    }
+    client: Any = Lists(NETWORKS, told)
+    network = Vlan(client, {**defaults(VLAN_OPTIONS.argument_spec), "id": "2"})
+    text = "in use by device worker-0.demo.metal.test device-1, gateway gateway-1, a virtual circuit"
+    with pytest.raises(CollectionError, match=text):
+        network.check_removal(NETWORKS[1])
+    with pytest.raises(CollectionError, match="in use by device worker-0"):
+        network.check_removal({"id": "2", "assigned_to_virtual_circuit": True})
+    network.check_removal({**NETWORKS[0], "assigned_to_virtual_circuit": False})
+
+
 def test_a_network_tells_all_it_needs_at_once() -> None:
     with pytest.raises(CollectionError, match=r"2 problems.*metro.*2 to 3999"):
         vlan([], vxlan=4000).check_creation()
@@ -115,6 +138,31 @@ def test_blocks_that_cannot_be_told_apart_are_an_error() -> None:
         block(BLOCKS, tags=["a"]).find()
 
 
+def test_blocks_with_the_same_tags_are_told_apart_by_what_else_is_given() -> None:
+    alike = [
+        {"id": "1", "type": "public_ipv4", "metro": {"code": "da"}, "cidr": 30, "tags": ["a"], "details": "x", "state": "created"},
+        {"id": "2", "type": "public_ipv4", "metro": {"code": "da"}, "cidr": 31, "tags": ["a"], "details": "y", "state": "created"},
+        {"id": "3", "type": "public_ipv4", "metro": {"code": "da"}, "cidr": 30, "tags": ["a"], "details": "y", "state": "created"},
+    ]
+    assert (block(alike, tags=["a"], details="x").find() or {})["id"] == "1"
+    assert (block(alike, tags=["a"], details="y", quantity=4).find() or {})["id"] == "3"
+    assert (block(alike, tags=["a"], quantity=2).find() or {})["id"] == "2"
+    for given in ({"details": "z"}, {"details": "y"}, {"quantity": 8}):
+        with pytest.raises(CollectionError, match="blocks are IP reservation a"):
+            block(alike, tags=["a"], **given).find()
+
+
+def test_a_block_of_a_vrf_is_asked_for_by_its_network() -> None:
+    with pytest.raises(CollectionError, match=r"3 problems.*vrf_id.*network.*cidr"):
+        block([], tags=["a"], type="vrf").check_creation()
+    with pytest.raises(CollectionError, match="network is for blocks of type vrf"):
+        block([], tags=["a"], metro="da", quantity=1, network="192.0.2.0").check_creation()
+    wanted = block([], tags=["a"], type="vrf", vrf_id="v", network="192.0.2.0", cidr=28)
+    wanted.check_creation()
+    found = {"type": "vrf", "vrf": {"id": "v"}, "network": "192.0.2.0", "cidr": 28, "tags": ["a"]}
+    assert {name: wanted.view(found)[name] for name in wanted.wanted()} == wanted.wanted()
+
+
 @pytest.mark.parametrize(
     ("given", "texts"),
     [
@@ -134,6 +182,8 @@ def test_a_pending_block_is_waited_for_and_a_denied_one_is_an_error() -> None:
     assert wanted.view({"state": "pending"})["quantity"] == 4
     with pytest.raises(CollectionError, match="denied"):
         wanted.missing({"state": "denied"})
+    with pytest.raises(CollectionError, match="waits for the service's approval"):
+        block([], tags=["a"], fail_on_approval_required=True).missing({"state": "pending"})
     assert [quantity({"cidr": cidr}) for cidr in (32, 31, 24, None)] == [1, 2, 256, None]
 
 

@@ -1,0 +1,135 @@
+"""What goes wrong in the network: who stands in the way is named, what was done by then is told, and the next run goes on from there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sandbox.running import RunningSandbox
+from tests.laws.ground import call, laid, run
+from tests.laws.network import UNKNOWN
+from tests.laws.scenario import TAGS, WAIT
+from tests.laws.test_troubles import by_module, world
+
+REFUSED = {"status": 422, "body": {"errors": ["The switch is being maintained"]}}
+
+
+def test_a_port_that_was_stopped_on_its_way_says_how_far_it_came_and_goes_on(
+    sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
+    with laid(by_module("metal_port"), sandbox, sandbox_environment) as ready:
+        assert run("metal_port", ready.create, sandbox_environment)["changed"]
+
+        refused = run("metal_vlan", {"metro": "da", "vxlan": 1101, "state": "absent"}, sandbox_environment)
+        assert "in use by device worker-5.laws.metal.test" in refused["msg"]
+        assert not refused["changed"]
+
+        assert ready.change is not None
+        sandbox.call("POST", "faults", json={"method": "POST", "path": "/convert/layer-3$", "times": 1, **REFUSED})
+        stopped = run("metal_port", ready.change, sandbox_environment)
+        assert "The switch is being maintained" in stopped["msg"]
+        assert "Done by then: remove the native VLAN; unassign VLAN 1101, 1102" in stopped["msg"]
+        assert "Not done: convert to layer 3; assign VLAN 1102, 1103" in stopped["msg"]
+        assert run("metal_port", ready.change, sandbox_environment)["changed"]
+        assert ready.view(world(sandbox, ready))["vlan_ids"] == ["1102", "1103"]
+
+        sandbox.forget()
+        impossible = run("metal_port", {**ready.change, "bonded": False, "_ansible_check_mode": True}, sandbox_environment)
+        assert "in layer 3 a bond is not taken apart" in impossible["msg"]
+        unknown = run("metal_port", {**ready.change, "name": "bond7"}, sandbox_environment)
+        assert "has no port bond7; it has bond0, eth0, eth1" in unknown["msg"]
+        assert not [each for each in sandbox.journal() if each["method"] not in ("GET", "HEAD")]
+
+
+def test_a_batch_that_fails_is_told_in_the_service_s_words(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    with laid(by_module("metal_port"), sandbox, sandbox_environment) as ready:
+        result = run("metal_port", {**ready.create, "vlan_ids": ["1101", "1199"], "native_vlan_id": None}, sandbox_environment)
+        assert result["failed"]
+        assert "1199" in result["msg"]
+
+
+def test_a_move_to_an_unknown_device_leaves_the_address_where_it_is(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    with laid(by_module("metal_ip_assignment"), sandbox, sandbox_environment) as ready:
+        assert run("metal_ip_assignment", ready.create, sandbox_environment)["changed"]
+        before = ready.view(world(sandbox, ready))
+        refused = run("metal_ip_assignment", {**ready.create, "device_id": UNKNOWN}, sandbox_environment)
+        assert "404" in refused["msg"]
+        assert ready.view(world(sandbox, ready)) == before
+        assert ready.absent is not None
+        assert run("metal_ip_assignment", ready.absent, sandbox_environment)["changed"]
+
+
+def quota(sandbox: RunningSandbox, addresses: int | None) -> None:
+    sandbox.call("PUT", "settings", json={"quotas": {"public_ipv4": addresses}})
+
+
+def test_a_block_that_needs_approval_fails_at_once_by_choice(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    options: dict[str, Any] = {"metro": "da", "quantity": 8, "tags": TAGS, **WAIT}
+    given = sandbox.call("GET", "settings")["quotas"]["public_ipv4"]
+    quota(sandbox, 1)
+    try:
+        refused = run("metal_ip_reservation", {**options, "fail_on_approval_required": True}, sandbox_environment)
+        assert "approval" in refused["msg"]
+        assert not by_module("metal_ip_reservation").view(world(sandbox, by_module("metal_ip_reservation")))
+        pending = run("metal_ip_reservation", {**options, "wait": False}, sandbox_environment)
+        assert pending["ip_reservation"]["state"] == "pending"
+        still = run("metal_ip_reservation", {**options, "fail_on_approval_required": True}, sandbox_environment)
+        assert "waits for the service's approval" in still["msg"]
+        late = run("metal_ip_reservation", {**options, "wait_timeout": 0.5}, sandbox_environment)
+        assert "did not happen within wait_timeout" in late["msg"]
+    finally:
+        quota(sandbox, given)
+        run("metal_ip_reservation", {"tags": TAGS, "state": "absent", **WAIT}, sandbox_environment)
+
+
+def test_a_vrf_and_a_vlan_in_use_say_by_whom(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    def well(module: str, **options: Any) -> dict[str, Any]:
+        result = run(module, options, sandbox_environment)
+        assert not result.get("failed"), result
+        return result
+
+    vrf = well("metal_vrf", name="troubles", metro="da", ip_ranges=["192.168.0.0/20"])["vrf"]
+    vlan = well("metal_vlan", metro="da", vxlan=1120)["virtual_network"]
+    wanted = {"type": "vrf", "vrf_id": vrf["id"], "network": "192.168.1.0", "cidr": 28, "tags": TAGS, **WAIT}
+    block = well("metal_ip_reservation", **wanted)["ip_reservation"]
+    gateway = well("metal_gateway", virtual_network_id=vlan["id"], ip_reservation_id=block["id"], **WAIT)["metal_gateway"]
+    try:
+        assert gateway["gateway_address"] == "192.168.1.1/28"
+        assert gateway["vrf_id"] == vrf["id"]
+        assert not well("metal_ip_reservation", **wanted)["changed"]
+        assert not well("metal_gateway", ip_reservation_id=block["id"], **WAIT)["changed"]
+        other = run("metal_gateway", {"id": gateway["id"], "private_ipv4_subnet_size": 8}, sandbox_environment)
+        assert "a gateway keeps its subnet" in other["msg"]
+        refused = run("metal_vrf", {"name": "troubles", "state": "absent"}, sandbox_environment)
+        assert f"in use by gateway {gateway['id']}, IP reservation {block['id']} (192.168.1.0/28)" in refused["msg"]
+        refused = run("metal_vlan", {"id": vlan["id"], "state": "absent"}, sandbox_environment)
+        assert f"in use by gateway {gateway['id']}" in refused["msg"]
+    finally:
+        for module, made in (
+            ("metal_gateway", gateway),
+            ("metal_ip_reservation", block),
+            ("metal_vlan", vlan),
+            ("metal_vrf", vrf),
+        ):
+            well(module, id=made["id"], state="absent", **({} if module in ("metal_vlan", "metal_vrf") else WAIT))
+
+
+def test_a_gateway_is_gone_when_its_absence_is_done(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    with laid(by_module("metal_gateway"), sandbox, sandbox_environment) as ready:
+        assert ready.absent is not None
+        made = run("metal_gateway", ready.create, sandbox_environment)["metal_gateway"]
+        assert made["state"] == "active"
+        assert made["private_ipv4_subnet_size"] == 8
+        accepted = run("metal_gateway", {**ready.absent, "wait": False}, sandbox_environment)
+        assert accepted["changed"]
+        # Whether it is still going or gone by now: nobody asks for its end twice, and afterwards it is gone.
+        assert not run("metal_gateway", ready.absent, sandbox_environment)["changed"]
+        assert ready.view(world(sandbox, ready)) == {}
+
+
+def test_a_session_needs_bgp_in_its_project(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    with laid(by_module("metal_port"), sandbox, sandbox_environment) as ready:
+        device = ready.create["device_id"]
+        assert not call(sandbox, "GET", f"projects/{sandbox.environment['METAL_PROJECT_ID']}/bgp-config")
+        refused = run("metal_bgp_session", {"device_id": device, "address_family": "ipv4"}, sandbox_environment)
+        assert "create the ipv4 BGP session of device" in refused["msg"]
+        assert "BGP is not enabled" in refused["msg"]

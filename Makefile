@@ -12,7 +12,7 @@ export PATH := $(BIN):$(PATH)
 # pytest's own switches for all suites, for example: make unit PYTEST="-x -k csr"
 PYTEST ?=
 
-.PHONY: help setup demo sandbox test lint unit laws sanity molecule e2e bench docs build clean system-packages lock
+.PHONY: help setup demo sandbox test lint unit laws sanity molecule e2e bench docs build clean system-packages programs lock
 
 help: ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -27,7 +27,7 @@ demo: $(VENV)/.ready ## watch a cluster being installed, scaled up, scaled down 
 sandbox: $(VENV)/.ready ## start the sandbox; stays in the foreground and prints the exports to paste (SANDBOX="--speed 600")
 	@exec python -m sandbox serve $(SANDBOX)
 
-test: system-packages lint sanity molecule ## everything .ci/run runs: lint, sanity, molecule, unit tests, laws, a short end-to-end run
+test: system-packages programs lint sanity molecule ## everything .ci/run runs: lint, sanity, molecule, unit tests, laws, a short end-to-end run
 	@pytest -m 'not e2e or not long' $(PYTEST)
 
 lint: dev ## ruff, mypy, ansible-lint, documentation, changelog and shell scripts
@@ -36,19 +36,19 @@ lint: dev ## ruff, mypy, ansible-lint, documentation, changelog and shell script
 unit: dev ## unit tests, of the collection and of the sandbox
 	@pytest --ignore=tests/laws --ignore=tests/e2e $(PYTEST)
 
-laws: dev ## the four laws, for every module that changes something, against the sandbox
+laws: programs ## the four laws, for every module that changes something, against the sandbox
 	@pytest tests/laws $(PYTEST)
 
 sanity: dev ## ansible-test sanity, on a copy, without ignore files
 	@python tools/sanity.py
 
-molecule: dev ## the molecule scenarios in extensions/molecule
+molecule: programs ## the molecule scenarios in extensions/molecule
 	@tools/molecule.sh
 
-e2e: system-packages ## all end-to-end tests: killed at ten moments, strangers, bad input, secrets (long)
+e2e: system-packages programs ## all end-to-end tests: killed at ten moments, strangers, bad input, secrets (long)
 	@pytest -m e2e $(PYTEST)
 
-bench: dev ## figures: calls and time for a thousand devices
+bench: programs ## figures: calls and time for a thousand devices
 	@python -m tests.bench
 
 docs: dev ## check all documentation and render the plugins' and roles' pages into .build/docs
@@ -67,6 +67,10 @@ dev: $(VENV)/.ready-dev
 
 system-packages: dev
 	@tools/system_packages.sh
+
+# etcd and Kubernetes for the sandbox, built once: with progress here rather than silence in a test.
+programs: dev
+	@python -m sandbox build >/dev/null
 
 # After a change to a requirements file: write down what the whole environment resolves to.
 lock: dev

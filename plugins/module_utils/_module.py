@@ -362,6 +362,9 @@ def _without_secrets(value: Any, name: str = "") -> Any:
     """The options as they may be shown; ``no_log`` takes care of the token."""
     if name in SHOWN_AS_DIGEST and value is not None:
         return digest(value if isinstance(value, str) else repr(value))
+    if isinstance(value, str) and "PRIVATE KEY" in value:
+        # Given where a public key is wanted: the mistake is told, the key is not.
+        return digest(value)
     if isinstance(value, Mapping):
         return {key: _without_secrets(item, key) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from tests.laws.accounts import ACCOUNT_SCENARIOS
 from tests.laws.network import NETWORK_SCENARIOS
 from tests.laws.scenario import SECRET, TAGS, WAIT, Scenario, machine
 
@@ -138,4 +139,5 @@ SCENARIOS = [
         view=one_block,
     ),
     *NETWORK_SCENARIOS,
+    *ACCOUNT_SCENARIOS,
 ]

@@ -1,0 +1,120 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: metal_ssh_key_info
+short_description: List SSH keys of the Metal API
+version_added: 0.1.0
+description:
+  - Lists the public keys of a project, or of the user the token belongs to.
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+options:
+  labels:
+    description:
+      - Only keys with one of these labels.
+    type: list
+    elements: str
+  fingerprints:
+    description:
+      - Only keys with one of these fingerprints, MD5 with colons.
+    type: list
+    elements: str
+  tags:
+    description:
+      - Only keys with all of these tags.
+    type: list
+    elements: str
+  owner:
+    description:
+      - Whose keys are meant.
+      - V(project) are the keys of the project O(project_id), which its devices get. V(user) are those of the user the token belongs to.
+    type: str
+    choices:
+      - project
+      - user
+    default: project
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.info_module
+  - equinix_metal.openshift._attributes.metal
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.project
+seealso:
+  - module: equinix_metal.openshift.metal_ssh_key
+"""
+
+EXAMPLES = r"""
+- name: The project's keys
+  equinix_metal.openshift.metal_ssh_key_info:
+  register: keys
+
+- name: One's own
+  equinix_metal.openshift.metal_ssh_key_info:
+    owner: user
+"""
+
+RETURN = r"""
+ssh_keys:
+  description: The keys, by their labels.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    id:
+      description: The key's id.
+      type: str
+      sample: 6d3fd1c7-8a0b-4f5c-9f0e-0d9e0e4b8f35
+    label:
+      description: Its label.
+      type: str
+      sample: alice
+    key:
+      description: The public key.
+      type: str
+      sample: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPM5MzoZcKJvkVN6o0PBCy8p1nQ5QmC5G0BYIJwFm8dH alice
+    fingerprint:
+      description: Its fingerprint, MD5 with colons.
+      type: str
+      sample: 21:4c:6b:a3:4e:1d:0c:57:22:05:6a:f3:fb:4e:0b:98
+    tags:
+      description: Tags, sorted.
+      type: list
+      elements: str
+      sample: []
+    created_at:
+      description: When it was created, UTC.
+      type: str
+      sample: "2026-11-21T07:10:00Z"
+    updated_at:
+      description: When it was last changed, UTC.
+      type: str
+      sample: "2026-11-21T07:10:00Z"
+failure:
+  description: The error for programs. Its keys depend on the kind of error.
+  returned: failed
+  type: dict
+  sample:
+    type: ValidationError
+    method: POST
+    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
+    status: 422
+    errors: [There aren't available servers in that metro]
+    request_id: 1f4c1e6a0b6d4c0b
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_ssh_key import SSH_KEY_INFO_OPTIONS, find_ssh_keys
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+
+
+def main() -> None:
+    with MetalModule(SSH_KEY_INFO_OPTIONS, reading=True) as module:
+        module.report(find_ssh_keys(module.client, module.params))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""Projects, keys and events: which one is meant, what they need, what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_event import DEVICE_EVENT_OPTIONS, event_facts, find_events
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_project import (
+    ORGANIZATION_OPTIONS,
+    PROJECT_OPTIONS,
+    Project,
+    organizations,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_ssh_key import (
+    SSH_KEY_INFO_OPTIONS,
+    SSH_KEY_OPTIONS,
+    SshKey,
+    find_ssh_keys,
+    normal_key,
+)
+
+
+class Lists:
+    """A client that only has lists, by the keys of their answers."""
+
+    def __init__(self, **lists: list[dict[str, Any]]) -> None:
+        self._lists = lists
+        self.paths: list[str] = []
+
+    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        self.paths.append(path)
+        return self._lists[key]
+
+
+def options(spec: Mapping[str, Any], **given: Any) -> dict[str, Any]:
+    return {"project_id": "p", **{name: option.get("default") for name, option in spec.items()}, **given}
+
+
+PROJECTS: list[dict[str, Any]] = [
+    {"id": "1", "name": "demo", "organization": {"href": "/metal/v1/organizations/o1"}, "devices": [{"href": "/devices/d1"}]},
+    {"id": "2", "name": "demo-2", "organization": {"href": "/metal/v1/organizations/o1"}},
+    {"id": "3", "name": "twin", "organization": {"href": "/metal/v1/organizations/o1"}},
+    {"id": "4", "name": "twin", "organization": {"href": "/metal/v1/organizations/o2"}},
+]
+
+
+def project(**given: Any) -> Project:
+    client = Lists(projects=PROJECTS)
+    return Project(client, options(PROJECT_OPTIONS.argument_spec, **given))  # type: ignore[arg-type]  # a client in all that is used
+
+
+@pytest.mark.parametrize(
+    ("given", "found"), [({"name": "demo"}, "1"), ({"name": "dem"}, None), ({"name": "twin", "organization_id": "o2"}, "4")]
+)
+def test_a_project_is_meant_by_its_whole_name(given: dict[str, Any], found: str | None) -> None:
+    assert (project(**given).find() or {}).get("id") == found
+
+
+def test_projects_of_one_name_are_told_apart() -> None:
+    with pytest.raises(CollectionError, match=r"2 projects have the name twin: 3, 4\. Say which one is meant by its id"):
+        project(name="twin").find()
+
+
+@pytest.mark.parametrize(("name", "told"), [("x" * 81, "81 characters"), (" ", "name must be given"), ("\U0001f600", "four bytes")])
+def test_names_the_service_does_not_take_are_told_before(name: str, told: str) -> None:
+    with pytest.raises(CollectionError, match=told):
+        project(name=name).check_creation()
+
+
+def test_a_project_with_devices_is_not_deleted() -> None:
+    with pytest.raises(CollectionError, match="it has 1 devices"):
+        project(name="demo").check_removal(PROJECTS[0])
+    project(name="demo-2").check_removal(PROJECTS[1])
+
+
+KEYS: list[dict[str, Any]] = [
+    {"id": "1", "label": "alice", "key": "ssh-ed25519 AAAA alice@home", "tags": ["a"], "fingerprint": "f1"},
+    {"id": "2", "label": "bob", "key": "ssh-rsa BBBB", "fingerprint": "f2"},
+    {"id": "3", "label": "bob", "key": "ssh-rsa CCCC", "fingerprint": "f3"},
+]
+
+
+def ssh_key(**given: Any) -> SshKey:
+    return SshKey(Lists(ssh_keys=KEYS), options(SSH_KEY_OPTIONS.argument_spec, **given))  # type: ignore[arg-type]  # a client in all that is used
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"label": "alice"}, "1"),
+        ({"key": "ssh-ed25519   AAAA  other comment"}, "1"),
+        ({"label": "new", "key": "ssh-ed25519 AAAA"}, "1"),
+        ({"label": "bob", "key": "ssh-rsa CCCC"}, "3"),
+        ({"label": "new", "key": "ssh-ed25519 DDDD"}, None),
+        ({"label": "new", "key": "ssh-ed25519 AAAA", "state": "absent"}, None),
+    ],
+)
+def test_a_key_is_meant_by_its_label_or_by_itself(given: dict[str, Any], found: str | None) -> None:
+    assert (ssh_key(**given).find() or {}).get("id") == found
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"label": "bob"}, "2 keys are SSH key bob of the project: 2, 3"),
+        ({"label": "alice", "key": "ssh-rsa BBBB"}, "it is the key 'bob'"),
+        ({"label": "alice", "key": "-----BEGIN OPENSSH PRIVATE KEY-----\nplanted"}, "it is a private key"),
+        ({"label": "alice", "key": "AAAA"}, "no kind and body"),
+        ({"label": "alice", "project_id": None}, "No project is given"),
+    ],
+)
+def test_what_cannot_be_meant_is_told(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(CollectionError, match=told) as caught:
+        ssh_key(**given).find()
+    assert "planted" not in caught.value.message
+
+
+def test_a_users_keys_need_no_project() -> None:
+    client = Lists(ssh_keys=KEYS)
+    params = options(SSH_KEY_INFO_OPTIONS.argument_spec, project_id=None, owner="user", tags=["a"])
+    assert [key["id"] for key in find_ssh_keys(client, params)["ssh_keys"]] == ["1"]  # type: ignore[arg-type]  # a client in all that is used
+    assert client.paths == ["ssh-keys"]
+
+
+def test_keys_are_compared_without_their_comment() -> None:
+    assert normal_key("ssh-rsa  AAAA  me@here\n") == normal_key("ssh-rsa AAAA") == "ssh-rsa AAAA"
+    assert normal_key(None) == ""
+
+
+def test_organizations_are_chosen_by_name() -> None:
+    found = [{"id": "1", "name": "b", "projects": [{"href": "/projects/p1"}]}, {"id": "2", "name": "a"}, {"id": "3", "name": None}]
+    params = options(ORGANIZATION_OPTIONS.argument_spec, names=["a", "b"])
+    told = organizations(Lists(organizations=found), params)["organizations"]  # type: ignore[arg-type]  # a client in all that is used
+    assert [(each["id"], each["projects"]) for each in told] == [("2", []), ("1", ["p1"])]
+
+
+EVENTS: list[dict[str, Any]] = [
+    {"id": "3", "type": "user.0", "created_at": "2026-11-21T07:10:01Z", "relationships": [{"href": "/metal/v1/devices/d1"}]},
+    {"id": "2", "type": "provisioning.104", "created_at": "2026-11-21T07:10:00Z", "relationships": None},
+    {"id": "1", "type": "provisioning.101", "created_at": "2026-11-21T07:10:00Z"},
+]
+
+
+@pytest.mark.parametrize(
+    ("given", "ids", "path"),
+    [
+        ({}, ["1", "2", "3"], "projects/p/events"),
+        ({"device_id": "d1", "types": ["user.0"]}, ["3"], "devices/d1/events"),
+        ({"hostname": "A", "since": "2026-11-21T08:10:01+01:00"}, ["3"], "devices/d7/events"),
+    ],
+)
+def test_events_are_told_in_the_order_they_happened(given: dict[str, Any], ids: list[str], path: str) -> None:
+    client = Lists(events=EVENTS, devices=[{"id": "d7", "hostname": "a"}, {"id": "d8", "hostname": "ab"}])
+    told = find_events(client, options(DEVICE_EVENT_OPTIONS.argument_spec, **given))  # type: ignore[arg-type]  # a client in all that is used
+    assert [event["id"] for event in told["events"]] == ids
+    assert client.paths[-1] == path
+
+
+def test_events_of_a_name_that_is_no_ones_or_two_are_an_error() -> None:
+    client = Lists(events=EVENTS, devices=[{"id": "d7", "hostname": "a"}, {"id": "d8", "hostname": "a"}])
+    for name, told in (("a", "2 devices have the hostname a: d7, d8"), ("b", "No devices have the hostname b")):
+        with pytest.raises(CollectionError, match=told):
+            find_events(client, options(DEVICE_EVENT_OPTIONS.argument_spec, hostname=name))  # type: ignore[arg-type]  # a client in all that is used
+
+
+def test_an_odd_event_is_told_as_far_as_it_goes() -> None:
+    assert event_facts({"relationships": [None, {"href": 7}]})["device_id"] is None

@@ -38,11 +38,14 @@ def create_gateway(call: Call) -> Reply:
     size, reservation_id = call.field("private_ipv4_subnet_size"), call.field("ip_reservation_id")
     if bool(size) == bool(reservation_id):
         raise unprocessable("Exactly one of ip_reservation_id and private_ipv4_subnet_size must be given")
-    reservation = _private_block(call, vlan, size) if size else _reservation(call, vlan, str(reservation_id))
+    given = None if size else _reservation(call, vlan, str(reservation_id))
     # Several gateways in one VLAN: of a VRF each its own block, else one (ours).
+    vrf_id = given.vrf_id if given is not None else None
     present = [each for each in world.store.metal_gateways.by("vlan", vlan.id) if each.state != "deleting"]
-    if any(each.vrf_id != reservation.vrf_id or each.vrf_id is None for each in present):
+    if any(each.vrf_id != vrf_id or vrf_id is None for each in present):
         raise unprocessable("Virtual network already has a metal gateway")
+    # Last of what can be refused: a block that is taken stays taken.
+    reservation = _private_block(call, vlan, size) if given is None else given
     now = world.now()
     gateway = world.store.put(
         MetalGateway(

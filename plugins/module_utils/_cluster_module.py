@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -73,7 +74,14 @@ class ClusterModule:
             look(patient=False)
             return
         waiter = Waiter(self.params["wait_timeout"], self.params["wait_interval"], self.params["progress_interval"], sleep=sleep)
-        waiter.until_nothing_missing(lambda: look(patient=True), what)
+
+        def once() -> list[str]:
+            # A job beside a play may outlive it: when the cluster is given back its files go, and nobody waits for it any more.
+            if not Path(self.params["kubeconfig"]).is_file():
+                raise CollectionError(f"{what} is not waited for any longer: {self.params['kubeconfig']} is gone")
+            return look(patient=True)
+
+        waiter.until_nothing_missing(once, what)
 
     def __enter__(self) -> ClusterModule:
         return self

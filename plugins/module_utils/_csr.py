@@ -448,16 +448,24 @@ def _alone(request: Request) -> tuple[Decision, str] | None:
     return None
 
 
+def _key_of_a_joined_machine(request: Request, scene: _Scene) -> tuple[Decision, str]:
+    """Older than the one that let the machine in: its kubelet has forgotten it. Else an alarm."""
+    later = [other.name for other in scene.answered.get(request.node, ()) if other.order > request.order]
+    if later:
+        return "wait", f"{later[0]} of the same machine was filed later and let it in; nobody waits for this one any more"
+    return "refuse", (
+        f"the node {request.node} has joined already, a second key for it is not approved"
+        " (if its certificate ended while the cluster was off, look at the machine and approve this one by hand;"
+        " if the machine was replaced, remove its old Node)"
+    )
+
+
 def _together(request: Request, scene: _Scene) -> tuple[Decision, str]:
     """The rules that need the other requests and the Nodes, for a request nothing speaks against on its own."""
     name = request.node
     newest = scene.newest[(request.kind, name)]
     if request.kind == "client" and name in scene.nodes:
-        return "refuse", (
-            f"the node {name} has joined already, a second key for it is not approved"
-            " (if its certificate ended while the cluster was off, look at the machine and approve this one by hand;"
-            " if the machine was replaced, remove its old Node)"
-        )
+        return _key_of_a_joined_machine(request, scene)
     if request is not newest:
         return "wait", f"{newest.name} of the same machine is newer; a kubelet that asks again has forgotten its older key"
     if request.not_yet:

@@ -209,6 +209,23 @@ def test_slices_of_a_wait_are_shown_and_add_up(cluster: ControlPlane, run: Play)
     assert shown.count("certificate request stranger for node 'stranger.demo.metal.test' stays pending: no expected machine") == 1
 
 
+def test_a_wait_ends_when_the_cluster_is_given_back(
+    cluster: ControlPlane, start: Callable[..., Callable[[], dict[str, Any]]], tmp_path: Path
+) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_bytes(cluster.kubeconfig.read_bytes())
+    cluster.file("good", client()["spec"]).raise_for_status()
+    ended = start("csr_approval", **options(cluster, kubeconfig=str(kubeconfig), wait=True, wait_timeout=60, wait_interval=1))
+    filed = time.monotonic()
+    while "good" not in cluster.approved():
+        assert time.monotonic() - filed < 30
+        time.sleep(0.05)
+    kubeconfig.unlink()
+    result = ended()
+    assert "is gone" in result["msg"]
+    assert result["approved"] == ["good"]
+
+
 def test_as_a_background_task(cluster: ControlPlane, tmp_path: Path) -> None:
     cluster.file("good", client()["spec"]).raise_for_status()
     tasks = [

@@ -155,6 +155,14 @@ def test_a_second_key_right_after_an_approval_waits_for_the_node() -> None:
     assert judged(earlier, again, nodes=(WORKER,), now=NOW + timedelta(seconds=61))[1].decision == "refuse"
 
 
+def test_an_older_request_of_a_machine_that_has_joined_is_no_alarm() -> None:
+    old = client(made(signed_with=key("first")), name="csr-old", filed="2026-03-01T12:10:00Z")
+    approved = answered(client(made(signed_with=key("second")), name="csr-new", filed="2026-03-01T12:25:00Z"), at="2026-03-01T12:25:00Z")
+    verdict = judged(old, approved, nodes=(WORKER,))[0]
+    assert verdict.decision == "wait"
+    assert "csr-new" in verdict.reason
+
+
 def test_the_same_key_again_needs_no_patience() -> None:
     assert judged(answered(client(name="csr-1"), at=FILED), client(name="csr-2"))[1].decision == "approve"
 

@@ -119,6 +119,7 @@ class Call:
 
     def page(self, key: str, records: list[T], render: Callable[[T], Any], *, per_page: int = 10) -> Reply:
         """One page of ``records`` under ``key``, with all links: ``next`` is present and null on the last page (recorded answers)."""
+        records = self._sorted(records)
         page = self.number("page", 1, 100_000)
         size = self.number("per_page", per_page, MAX_PER_PAGE)
         last = max(1, -(-len(records) // size))
@@ -141,6 +142,22 @@ class Call:
                     "last_page": last,
                 },
             }
+        )
+
+    def _sorted(self, records: list[T]) -> list[T]:
+        """By ``sort_by``, a field of the objects themselves, and ``sort_direction`` (vendor's OpenAPI text).
+
+        Where it is offered the text does not say: here in all paged lists. Other fields are passed over (ours).
+        """
+        name = self.query.get("sort_by")
+        values = {id(each): getattr(each, name, None) for each in records} if name else {}
+        if not any(isinstance(value, str | int | float) for value in values.values()):
+            return records
+        # Those without a value come first; a number stands in for it, as None cannot be compared.
+        return sorted(
+            records,
+            key=lambda each: (False, 0) if values[id(each)] is None else (True, values[id(each)]),
+            reverse=self.query.get("sort_direction", "").lower() == "desc",
         )
 
 

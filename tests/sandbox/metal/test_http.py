@@ -94,6 +94,23 @@ async def test_include_and_exclude_reach_three_levels(sandbox: Sandbox) -> None:
     assert excluded["ip_addresses"][0]["address"]
 
 
+async def test_sorting(sandbox: Sandbox) -> None:
+    for name in ("b", "c", "a"):
+        await sandbox.seed(1, hostname=name)
+
+    async def names(**query: str) -> list[str]:
+        answer = await sandbox.api.get(f"{sandbox.project}/devices", params=query)
+        return [each["hostname"] for each in answer.json()["devices"]]
+
+    assert await names(sort_by="hostname") == ["a", "b", "c"]
+    assert await names(sort_by="hostname", sort_direction="desc", per_page="2") == ["c", "b"]
+    (last,) = await sandbox.seed(1, hostname="d", description="x")
+    assert await names(sort_by="description", sort_direction="desc") == ["d", "b", "c", "a"]
+    sandbox.world.store.drop(sandbox.world.store.devices[last])
+    for unknown in ("nothing", "customdata", "project.name", "__class__"):
+        assert await names(sort_by=unknown) == ["b", "c", "a"]
+
+
 async def test_search_and_filters(sandbox: Sandbox) -> None:
     await sandbox.seed(2, hostname="a-{{index}}", tags=["x", "y"], metro="da")
     await sandbox.seed(1, hostname="b", tags=["x"], metro="sv", plan="m3.small.x86", description="the second rack")

@@ -93,6 +93,14 @@ class LostAnswerError(MetalError):
     late = False
 
 
+class NotYetError(CollectionError):
+    """What was asked for cannot be done now, and will be possible by itself. ``waiting``: what has to pass, one text each."""
+
+    def __init__(self, message: str, waiting: Sequence[str], details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message, {**(details or {}), "waiting": list(waiting)})
+        self.waiting = list(waiting)
+
+
 class ReadOnlyError(MetalError):
     """A write in check mode. It was not sent: this is a mistake in the collection, never in what the user asked for."""
 

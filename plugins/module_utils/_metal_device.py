@@ -20,6 +20,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     DeniedError,
     MetalError,
     NotFoundError,
+    NotYetError,
     ValidationError,
     together,
 )
@@ -466,8 +467,42 @@ class Device:
 
     def create(self) -> Found:
         body = device_body(self.params, self.ownership_tags)
-        found = self._client.write_one("POST", f"projects/{self._project}/devices", body, doing=f"create {self.title}")
+        try:
+            found = self._client.write_one("POST", f"projects/{self._project}/devices", body, doing=f"create {self.title}")
+        except ValidationError as error:
+            # The two refusals, known by these words (terraform-provider-equinix looks for them).
+            taken = error.says("no available hardware reservations") or error.says("not provisionable")
+            texts = self._being_freed() if taken and self.params.get("hardware_reservation_id") else []
+            if not texts:
+                raise
+            raise NotYetError(f"{error.message}. {'; '.join(texts)}: use wait=true", texts, error.details) from error
         return self._whole(found)
+
+    def _being_freed(self) -> list[str]:
+        """The reserved hardware that this device may get soon: its last device is gone or going, and it is being wiped."""
+        asked, plan, metro = (self.params.get(name) for name in ("hardware_reservation_id", "plan", "metro"))
+        reservations = self._client.read_list(
+            f"projects/{self._project}/hardware-reservations",
+            "hardware_reservations",
+            params={"include": "facility.metro"},
+            doing="list the project's reserved hardware",
+        )
+        devices = self._client.read_list(f"projects/{self._project}/devices", "devices", doing="list the project's devices")
+        leaving = {device.get("id") for device in devices if self.leaving(device)}
+        texts = []
+        for reservation in reservations:
+            facility = reservation.get("facility")
+            place = metro_code(reservation) or (metro_code(facility) if isinstance(facility, Mapping) else None)
+            used_by = reference(reservation.get("device"))
+            if (
+                (asked in ("next-available", reservation.get("id")))
+                and (asked != "next-available" or plan in (None, *_names(reservation.get("plan"))))
+                and (metro in (None, "any") or place is None or place == str(metro).lower())
+                and not (reservation.get("provisionable") or reservation.get("spare") or reservation.get("need_of_service"))
+                and (used_by is None or used_by in leaving)
+            ):
+                texts.append(f"{self.params.get('hostname')} waits for the hardware {reservation.get('id')}, which is being freed")
+        return texts[:1]
 
     def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         if "power_state" not in changes or state_of(found) in SETTLED:

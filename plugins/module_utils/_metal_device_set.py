@@ -21,7 +21,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec i
     Options,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotYetError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_capacity import ask_capacity, lacking
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import (
     DEVICE_OPTIONS,
@@ -114,7 +114,10 @@ class Member:
     def start(self) -> list[str]:
         """Order it if it is not there, then go on with it."""
         if self.found is None:
-            self.found = create_once(self.device.create, self.device.find)
+            try:
+                self.found = create_once(self.device.create, self.device.find)
+            except NotYetError as error:
+                return error.waiting
             self.acted = True
             left = differences(self.device.view(self.found), self.wanted)
             self.pending = {name: value for name, value in left.items() if name in self.device.after_creation}
@@ -139,7 +142,7 @@ class Member:
     def follow(self, listing: Mapping[str, Found]) -> list[str]:
         """Look at it again, in a new listing by id; one that is not in it is looked for by itself before it is given up."""
         if self.found is None:
-            return []
+            return self.start()
         return self.advance(listing.get(str(self.found["id"])) or self.device.refresh(self.found))
 
     # The steps of state=absent.
@@ -260,7 +263,7 @@ class DeviceSet:
     def give_up(self, reason: str, *, pending_only: bool = False) -> None:
         """The machines that are not there yet have failed, for this reason; ``pending_only``: just those that were not changed yet."""
         for member in self.members:
-            if not member.settled and (member.pending or not pending_only):
+            if not member.settled and (member.pending or member.found is None or not pending_only):
                 member.error = CollectionError(f"{'; '.join(member.texts)}: {reason}", {"waiting": member.texts})
                 member.settled = True
 
@@ -330,8 +333,8 @@ class DeviceSet:
             member.pending = {name: member.wanted.get(name, "absent") for name in known["pending"]}
             if known["error"] is not None:
                 member.error = CollectionError(known["error"], known["details"])
-            # One that was not ordered had an error; one without an error is looked at.
-            member.settled = member.error is not None or member.found is None
+            # What is not there and has no error is wanted gone, or waits for its hardware.
+            member.settled = member.error is not None or (member.found is None and member.action != "created")
 
 
 def side_by_side(members: Iterable[Member], step: Callable[[Member], list[str]]) -> list[str]:

@@ -20,7 +20,7 @@ from ansible.module_utils.basic import AnsibleModule, env_fallback, missing_requ
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences, digest, shown
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotYetError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_set import DeviceSet, Member, side_by_side
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import (
@@ -194,9 +194,25 @@ class MetalModule:
         if self.check_mode:
             self._report(resource, resource.predict(None, wanted), {}, wanted)
             return None
-        found = create_once(resource.create, resource.find)
+        found = self._create(resource)
         self._report(resource, found, {}, wanted)
         return found, {}, resource.after_creation
+
+    def _create(self, resource: Resource) -> Found:
+        """Order it, by choice as soon as it can be had. A slice of that wait leaves nothing to resume: nothing is ordered by then."""
+        if not self.params.get("wait", False):
+            return create_once(resource.create, resource.find)
+        created: list[Found] = []
+
+        def order() -> list[str]:
+            try:
+                created.append(create_once(resource.create, resource.find))
+            except NotYetError as error:
+                return error.waiting
+            return []
+
+        self.waiter.until_nothing_missing(order, f"Creating {resource.title}")
+        return created[0]
 
     def _change(self, resource: Resource, found: Found, before: Mapping[str, Any], changes: Mapping[str, Any]) -> Found:
         """Let pass what stands in the way of these changes, and make them."""

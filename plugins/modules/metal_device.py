@@ -110,6 +110,8 @@ options:
   hardware_reservation_id:
     description:
       - Id of the reserved hardware to use, or V(next-available).
+      - Hardware whose last device is going, or that is being wiped, is waited for (with O(wait=true), up to O(wait_timeout)).
+        When none that fits is being freed, the service's refusal is an error at once.
     type: str
   ip_addresses:
     description:

@@ -218,6 +218,18 @@ class DeviceInput:
             self.problems.append(_NO_STOCK)
         return None
 
+    def features(self, plan: Plan | None) -> None:
+        """A list (all of them required) or a map of name to required or preferred (vendor's OpenAPI text); ``{}`` is none.
+
+        A plan without one that is required has no server that would do: told as if none was in stock (ours).
+        """
+        asked = self._body.get("features") or {}
+        wanted = dict.fromkeys(asked, "required") if isinstance(asked, list) and all(isinstance(each, str) for each in asked) else asked
+        if not isinstance(wanted, dict) or not all(each in ("required", "preferred") for each in wanted.values()):
+            self.problems.append("Features must be a list of names, or names with required or preferred")
+        elif plan is not None and any(each == "required" and not plan.specs["features"].get(name) for name, each in wanted.items()):
+            self.problems.append(_NO_STOCK)
+
     def spot_price(self, plan: Plan | None, metro: Metro | None) -> float | None:
         """What is bid for a spot instance: it has to reach today's price of its plan and metro."""
         bid = self._body.get("spot_price_max")

@@ -69,6 +69,7 @@ def order(world: MetalWorld, body: dict[str, Any], project: Project, *, user_id:
     keys = read.ssh_keys(project)
     addresses = read.addresses(project, system, metro)
     bid = read.spot_price(plan, metro)
+    read.features(plan)
     quota = world.settings["quotas"]["devices"]
     if quota is not None and world.store.devices.count("project", project.id) >= quota:
         read.problems.append(f"Devices quota of {quota} for this project has been reached")

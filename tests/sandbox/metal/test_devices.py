@@ -107,6 +107,18 @@ async def test_refused_orders(sandbox: Sandbox, change: dict[str, Any], expected
     assert len(sandbox.world.store.devices) == 0
 
 
+async def test_features_that_a_plan_has_not(sandbox: Sandbox) -> None:
+    for good in ([], {}, ["uefi"], {"uefi": "required", "gpu": "preferred"}):
+        assert (await sandbox.create(features=good))["state"] == "queued"
+    body = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04"}
+    for missing in (["gpu"], {"gpu": "required"}):
+        texts = await sandbox.errors("POST", f"{sandbox.project}/devices", json={**body, "features": missing})
+        assert texts == ["There aren't available servers in that metro"]
+    for wrong in ("gpu", {"gpu": "perhaps"}, [1], {"gpu": ["required"]}):
+        (text,) = await sandbox.errors("POST", f"{sandbox.project}/devices", json={**body, "features": wrong})
+        assert text.startswith("Features must be")
+
+
 async def test_a_key_is_needed_unless_said_otherwise(sandbox: Sandbox) -> None:
     (key,) = (await sandbox.api.get("/ssh-keys")).json()["ssh_keys"]
     assert (await sandbox.create())["ssh_keys"] == [{"href": f"/metal/v1/ssh-keys/{key['id']}"}]

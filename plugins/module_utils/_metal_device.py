@@ -24,6 +24,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     ValidationError,
     together,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_capacity import ask_capacity, lacking
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -416,6 +417,10 @@ class Device:
                 f"{text}. A second one of this name is not created. Rename it, delete it, or give it these tags if it is to be taken over",
                 {"hostname": hostname, "ids": sorted(str(device.get("id")) for device in foreign)},
             )
+        self.warn(text)
+
+    def warn(self, text: str) -> None:
+        """Show a warning, if there is anybody to see it."""
         if self._warn is not None:
             self._warn(text)
 
@@ -464,6 +469,17 @@ class Device:
             problems.append("a new device can be switched off only when it is active: use wait=true with power_state=off")
         if problems:
             raise CollectionError(together(f"Cannot create {self.title}", problems))
+
+    def check_replacement(self) -> None:
+        """Raise CollectionError when another cannot be ordered in its place: by id, or for want of stock."""
+        if self.params.get("id"):
+            raise CollectionError(f"Cannot replace {self.title}: another one has another id. Give its hostname instead of id")
+        plan, metro = self.params["plan"], str(self.params["metro"]).lower()
+        if self.params.get("hardware_reservation_id") or metro == "any":
+            return
+        servers = [{"plan": plan, "metro": metro, "quantity": 1}]
+        if problems := lacking(ask_capacity(self._client, servers, optional=True)):
+            raise CollectionError(together(f"{self.title} is not replaced, since another cannot be had", problems), {"servers": servers})
 
     def create(self) -> Found:
         body = device_body(self.params, self.ownership_tags)

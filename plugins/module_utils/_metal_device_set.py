@@ -30,7 +30,13 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_dev
     device_facts,
     state_text,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import create_once, limited, refuse_fixed, update_once
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import (
+    create_once,
+    ignored,
+    limited,
+    refuse_fixed,
+    update_once,
+)
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -43,6 +49,7 @@ DEVICE_SET_OPTIONS = Options(
         "machines": {"type": "list", "elements": "dict", "options": MACHINE_OPTIONS},
         "ownership_tags": {"type": "list", "elements": "str", "required": True},
         "all_owned": {"type": "bool", "default": False},
+        "on_drift": {"type": "str", "choices": ["fail", "ignore"], "default": "fail"},
     },
     required_if=[["state", "present", ["machines"]]],
 ).merge(STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
@@ -99,6 +106,9 @@ class Member:
         view = self.device.view(self.found)
         self.before = self.after = limited(view, self.wanted)
         self.pending = differences(view, self.wanted)
+        drift = sorted(set(self.pending) & set(self.device.fixed))
+        if drift and self.device.params.get("on_drift") == "ignore":
+            self.device.warn(ignored(self.device, view, {name: self.pending.pop(name) for name in drift}))
         refuse_fixed(self.device, view, self.pending)
         if self.pending:
             self.action, self.after = "updated", {**self.before, **self.pending}
@@ -230,7 +240,7 @@ class DeviceSet:
 
     def gather(self, listing: Iterable[Found]) -> None:
         """Make the members, in the order of ``machines``, or by host name for ``all_owned``."""
-        shared = {name: self._params.get(name) for name in ("project_id", "ownership_tags", "state", "wait", "resume")}
+        shared = {name: self._params.get(name) for name in ("project_id", "ownership_tags", "state", "wait", "resume", "on_drift")}
         if self._params["all_owned"]:
             owned = [device for device in listing if set(self._tags) <= set(device.get("tags") or []) and device.get("id")]
             counted = Counter(str(device.get("hostname")) for device in owned)
@@ -315,7 +325,7 @@ class DeviceSet:
         """Take up what the call before knew."""
         by_id = {device.get("id"): device for device in listing}
         if self._params["all_owned"]:
-            shared = {name: self._params.get(name) for name in ("project_id", "ownership_tags", "state", "wait", "resume")}
+            shared = {name: self._params.get(name) for name in ("project_id", "ownership_tags", "state", "wait", "resume", "on_drift")}
             for key, known in memory.items():
                 only = Device(self._client, {**shared, "hostname": known["found"]["hostname"], "id": known["found"]["id"]}, self._warn)
                 self.members.append(Member(only, key))

@@ -22,11 +22,13 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec i
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences, digest, shown
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotYetError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import Device
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_set import DeviceSet, Member, side_by_side
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import (
     Found,
     Resource,
     create_once,
+    ignored,
     limited,
     refuse_fixed,
     update_once,
@@ -161,7 +163,11 @@ class MetalModule:
 
         view = resource.view(found)
         changes = {name: value for name, value in differences(view, wanted).items() if only is None or name in only}
-        refuse_fixed(resource, view, changes)
+        if set(changes) & set(resource.fixed):
+            settled = self._settle_drift(resource, found, before, wanted, changes)
+            if settled is None:
+                return
+            found, changes = settled
         if changes and self.check_mode:
             self._report(resource, resource.predict(found, changes), before, {**before, **changes})
             return
@@ -213,6 +219,45 @@ class MetalModule:
 
         self.waiter.until_nothing_missing(order, f"Creating {resource.title}")
         return created[0]
+
+    def _settle_drift(
+        self, resource: Resource, found: Found, before: Mapping[str, Any], wanted: Mapping[str, Any], changes: dict[str, Any]
+    ) -> tuple[Found, dict[str, Any]] | None:
+        """Do what was chosen about what cannot be changed: the object and the changes that are left; nothing when check mode told it all.
+
+        Raises CollectionError for ``fail``, and when it cannot be replaced.
+        """
+        view = resource.view(found)
+        choice = self.params.get("on_drift", "fail")
+        if choice == "ignore":
+            self.warn(ignored(resource, view, {name: value for name, value in changes.items() if name in resource.fixed}))
+            return found, {name: value for name, value in changes.items() if name not in resource.fixed}
+        if choice != "replace" or self.params.get("resume"):
+            refuse_fixed(resource, view, changes)
+        resource.check_removal(found)
+        resource.check_creation()
+        if isinstance(resource, Device):
+            resource.check_replacement()
+        if self.check_mode:
+            self._report(resource, resource.predict(None, wanted), before, wanted)
+            return None
+        found = self._replace(resource, found, before, wanted)
+        left = differences(resource.view(found), wanted)
+        return found, {name: value for name, value in left.items() if name in resource.after_creation}
+
+    def _replace(self, resource: Resource, found: Found, before: Mapping[str, Any], wanted: Mapping[str, Any]) -> Found:
+        """Have it deleted and order it anew; its end is not waited for.
+
+        A slice of a wait that ends in between leaves nothing to resume: what is leaving is not found any more, so the next call orders.
+        """
+        if self.params.get("wait", False):
+            self.waiter.until_nothing_missing(lambda: resource.delete(found), f"Deleting {resource.title}")
+        elif texts := resource.delete(found):
+            raise CollectionError(f"Could not replace {resource.title} now: {'; '.join(texts)}. Use wait=true")
+        self.result.update(changed=True, diff=shown(before, {}, resource.title))
+        created = self._create(resource)
+        self._report(resource, created, before, wanted)
+        return created
 
     def _change(self, resource: Resource, found: Found, before: Mapping[str, Any], changes: Mapping[str, Any]) -> Found:
         """Let pass what stands in the way of these changes, and make them."""

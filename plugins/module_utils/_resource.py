@@ -139,6 +139,12 @@ def refuse_fixed(resource: Resource, current: Mapping[str, Any], changes: Mappin
         )
 
 
+def ignored(resource: Resource, current: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
+    """The warning for differences that are left as they are by choice."""
+    told = [f"{name} is {current.get(name)!r}, wanted is {changes[name]!r}" for name in sorted(changes)]
+    return f"{resource.title} stays as it is (on_drift=ignore): {'; '.join(told)}"
+
+
 def limited(view: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a view that speaks of what was given."""
     return {name: view.get(name) for name in wanted}

@@ -155,6 +155,18 @@ options:
     choices:
       - "on"
       - "off"
+  on_drift:
+    description:
+      - What to do when a device is there and differs in what cannot be changed, such as its plan, metro or operating system.
+      - V(fail) tells all differences as an error. V(ignore) tells them as a warning and leaves them.
+      - V(replace) has the device deleted, with everything on it, and orders another one. Before that the service is asked
+        whether another can be had. A locked device is not replaced, nor one that is given by its O(id), since another has another.
+    type: str
+    choices:
+      - fail
+      - ignore
+      - replace
+    default: fail
   state:
     description:
       - Whether it is to be there.
@@ -361,7 +373,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_dev
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
 
 OPTIONS = Options(
-    {"hostname": {"type": "str"}, "id": {"type": "str"}, "ownership_tags": {"type": "list", "elements": "str"}},
+    {
+        "hostname": {"type": "str"},
+        "id": {"type": "str"},
+        "ownership_tags": {"type": "list", "elements": "str"},
+        "on_drift": {"type": "str", "choices": ["fail", "ignore", "replace"], "default": "fail"},
+    },
     required_one_of=[["hostname", "id"]],
 ).merge(DEVICE_OPTIONS, STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
 

@@ -163,6 +163,15 @@ options:
       - With O(state=absent), delete every device of the project that has all O(ownership_tags).
     type: bool
     default: false
+  on_drift:
+    description:
+      - What to do when a device is there and differs in what cannot be changed, such as its plan, metro or operating system.
+      - V(fail) tells all differences as an error. V(ignore) tells them as a warning and leaves them.
+    type: str
+    choices:
+      - fail
+      - ignore
+    default: fail
   state:
     description:
       - Whether it is to be there.

@@ -27,7 +27,7 @@ def told(value: Any) -> Any:
 def test_a_machine_of_a_set_has_the_options_of_a_device_in_the_same_words() -> None:
     device = yaml.safe_load(metal_device.DOCUMENTATION)["options"]
     machine = yaml.safe_load(metal_device_set.DOCUMENTATION)["options"]["machines"]["suboptions"]
-    own = {"hostname", "id", "ownership_tags", "state"}
+    own = {"hostname", "id", "ownership_tags", "on_drift", "state"}
     assert set(device) - own == set(machine) - {"hostname"}
     for name in set(machine) - {"hostname"}:
         assert told(machine[name]) == device[name], name

@@ -13,7 +13,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import STATE_OPTIONS, Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    CollectionError,
+    LostAnswerError,
+    NotFoundError,
+    together,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import reference
 
 if TYPE_CHECKING:
@@ -122,10 +128,19 @@ class BgpConfig:
 
     def _ask(self, found: Found) -> Found:
         path = f"projects/{self._params['project_id']}/bgp-configs"
-        self._client.write("POST", path, self._body(found), doing=f"ask for {self.title}")
+        doing = f"ask for {self.title}"
+        answer = self._client.send("POST", path, self._body(found), doing=doing)
         current = self.find()
-        if current is None:
-            raise CollectionError(f"The service accepted {self.title}, but does not show it")
+        # The answer has no body (204), so only a look tells whether it was done.
+        if current is None or differences(self.view(current), self.wanted()):
+            origin = f"POST /{path}" + (f", request {answer.request_id}" if answer.request_id else "")
+            raise LostAnswerError(
+                f"Could not {doing}: the service accepted it ({answer.status}), but does not show it as it was asked for ({origin})",
+                method="POST",
+                path=path,
+                status=answer.status,
+                request_id=answer.request_id,
+            )
         return current
 
     def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:

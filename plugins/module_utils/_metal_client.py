@@ -204,6 +204,10 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         """POST, PUT or PATCH; returns the JSON answer, nothing when it is empty. Raises LostAnswerError when the effect is unknown."""
         return self._call(method, path, body=body, doing=doing).data
 
+    def send(self, method: str, path: str, body: Any, *, doing: str) -> Answer:
+        """Like :meth:`write`, with the whole answer: for what is answered with nothing (204), and has to be looked after."""
+        return self._call(method, path, body=body, doing=doing)
+
     def write_one(self, method: str, path: str, body: Any, *, doing: str) -> dict[str, Any]:
         """Like :meth:`write`, for what is answered with the object itself. An answer that is no such object is as good as lost."""
         answer = self._call(method, path, body=body, doing=doing)

@@ -62,6 +62,8 @@ PORT_INFO_OPTIONS = Options({"ids": {"type": "list", "elements": "str"}, "device
 INCLUDED = "virtual_networks,native_virtual_network"
 UNDER_WAY = frozenset({"queued", "in_progress"})
 TRIES = 3
+LOOK_FOR = 6.0
+"""Seconds in which a change has to be seen: what the service shows may be a little behind what it has done (its known behaviour)."""
 
 
 # --- the plan, pure -----------------------------------------------------------------------------------------------------------
@@ -213,7 +215,7 @@ class Port:
         try:
             return self._read(str(identity))
         except NotFoundError as error:
-            raise CollectionError(f"There is no {self.title}; a port comes and goes with its device", error.details) from error
+            raise CollectionError(f"{error.message}. A port comes and goes with its device", error.details) from error
 
     def _check_names(self) -> None:
         numbers = {name for name in self._given if name.isdecimal()}
@@ -307,11 +309,21 @@ class Port:
             steps = plan(self._state(found), target)
             try:
                 self._walk(identity, steps)
-                return self._read(identity)
+                return self._arrived(identity, target)
             except LostAnswerError:
                 if attempt == TRIES:
                     raise
         raise AssertionError("TRIES is 1 or more")
+
+    def _arrived(self, identity: str, target: PortState) -> Found:
+        """The port as it is to be: also an answer that says yes may have been somebody else's. What is read may be behind for a moment."""
+        found: Found = {}
+        for _elapsed in clock(LOOK_FOR, min(1.0, self._params["wait_interval"])):
+            found = self._read(identity)
+            if self._state(found) == target:
+                return found
+        left = "; ".join(map(str, plan(self._state(found), target)))
+        raise LostAnswerError(f"Could not change {self.title}: the service accepted every step, but this is not done: {left}")
 
     def _walk(self, identity: str, steps: Sequence[Step]) -> None:
         for number, step in enumerate(steps):
@@ -332,31 +344,30 @@ class Port:
         if step.kind == "vlans":
             self._change_vlans(identity, step, doing)
         elif step.kind == "clear_native":
-            self._client.delete(f"{path}/native-vlan", doing=doing)
+            # Not as a thing that is deleted: 404 would be taken for its end then.
+            self._client.write("DELETE", f"{path}/native-vlan", None, doing=doing)
         elif step.kind == "native":
-            self._client.write("POST", f"{path}/native-vlan", {"vnid": step.assigned[0]}, doing=doing)
+            self._client.write_one("POST", f"{path}/native-vlan", {"vnid": step.assigned[0]}, doing=doing)
         elif step.kind == "layer_3":
             asked = self._params["request_ips"]
-            self._client.write("POST", f"{path}/convert/layer-3", {"request_ips": asked} if asked else {}, doing=doing)
+            self._client.write_one("POST", f"{path}/convert/layer-3", {"request_ips": asked} if asked else {}, doing=doing)
         elif step.kind == "layer_2":
-            self._client.write("POST", f"{path}/convert/layer-2", {}, doing=doing)
+            self._client.write_one("POST", f"{path}/convert/layer-2", {}, doing=doing)
         else:
             # Of a bond port it means all the ports that it has.
-            self._client.write("POST", f"{path}/{step.kind}", {}, doing=doing)
+            self._client.write_one("POST", f"{path}/{step.kind}", {}, doing=doing)
 
     def _change_vlans(self, identity: str, step: Step, doing: str) -> None:
         """One VLAN is changed by itself, at once; several in one batch, which the service works off in its own time."""
         path = f"ports/{identity}"
         if len(step.assigned) + len(step.unassigned) == 1:
             action, (vlan,) = ("assign", step.assigned) if step.assigned else ("unassign", step.unassigned)
-            self._client.write("POST", f"{path}/{action}", {"vnid": vlan}, doing=doing)
+            self._client.write_one("POST", f"{path}/{action}", {"vnid": vlan}, doing=doing)
             return
         entries = [{"vlan": vlan, "state": "unassigned"} for vlan in step.unassigned]
         entries += [{"vlan": vlan, "state": "assigned"} for vlan in step.assigned]
-        answer = self._client.write("POST", f"{path}/vlan-assignments/batches", {"vlan_assignments": entries}, doing=doing)
+        answer = self._client.write_one("POST", f"{path}/vlan-assignments/batches", {"vlan_assignments": entries}, doing=doing)
         batch = reference(answer)
-        if batch is None:
-            raise CollectionError(f"Could not {doing}: the answer is not a batch: it has no id")
         state: Any = None
         for _elapsed in clock(self._params["wait_timeout"], self._params["wait_interval"]):
             found = self._client.read(f"{path}/vlan-assignments/batches/{batch}", doing=doing)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_port
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, LostAnswerError, ValidationError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_port import PORT_OPTIONS, Port, PortState, plan
 
@@ -103,6 +104,7 @@ class Switch:
         self.calls: list[str] = []
         self.lost: list[str] = []
         self.refused = ""
+        self.ignored: list[str] = []
         self.busy = 0
         self.batch_state = "completed"
 
@@ -117,7 +119,10 @@ class Switch:
 
     def write(self, method: str, path: str, body: Any, *, doing: str) -> Any:
         action = path.removeprefix("ports/p/")
-        self.calls.append(action)
+        if action in self.ignored:
+            self.ignored.remove(action)
+            return {"id": "p"}
+        self.calls.append("-" * (method == "DELETE") + action)
         if action == self.refused:
             raise ValidationError(f"Could not {doing}: no", status=422, errors=["no"])
         if action == "vlan-assignments/batches" and self.batch_state == "completed":
@@ -127,6 +132,8 @@ class Switch:
             self._vlan(body["vnid"], on=action == "assign")
         elif action.startswith("convert"):
             self.port["network_type"] = "layer2-bonded" if action.endswith("2") else "layer3"
+        elif action == "native-vlan" and method == "DELETE":
+            self.port["native_virtual_network"] = None
         elif action == "native-vlan":
             self.port["native_virtual_network"] = {"id": f"id-{body['vnid']}", "vxlan": int(body["vnid"])}
         if action in self.lost:
@@ -134,10 +141,7 @@ class Switch:
             raise LostAnswerError(f"Could not {doing}: lost")
         return {"id": "b"}
 
-    def delete(self, path: str, *, doing: str) -> bool:
-        self.calls.append("-" + path.removeprefix("ports/p/"))
-        self.port["native_virtual_network"] = None
-        return True
+    write_one = write
 
     def _vlan(self, number: str, *, on: bool) -> None:
         kept = [each for each in self.port["virtual_networks"] if str(each["vxlan"]) != number]
@@ -171,6 +175,18 @@ def test_a_lost_answer_is_looked_after_and_nothing_is_done_twice(step: str) -> N
     switch.lost = [step]
     assert change(switch, **WANTED) == {"bonded": True, **WANTED}
     assert switch.calls == ["convert/layer-2", "vlan-assignments/batches", "native-vlan"]
+
+
+def test_what_was_accepted_and_not_done_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_metal_port, "LOOK_FOR", 0.0)
+    switch = Switch()
+    switch.ignored = ["native-vlan"]
+    assert change(switch, **WANTED)["native_vlan_id"] == "2"
+    assert change(switch, native_vlan_id="")["native_vlan_id"] == ""
+    assert switch.calls[-1] == "-native-vlan"
+    switch.ignored = ["convert/layer-3"] * 3
+    with pytest.raises(LostAnswerError, match=r"accepted every step, but this is not done: .*convert to layer 3"):
+        change(switch, layer2=False, vlan_ids=[])
 
 
 def test_vlans_that_had_to_go_come_back_also_when_an_answer_was_lost_meanwhile() -> None:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError, ValidationError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    CollectionError,
+    LostAnswerError,
+    NotFoundError,
+    ValidationError,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_bgp import (
     BGP_CONFIG_OPTIONS,
     BGP_SESSION_OPTIONS,
@@ -24,6 +30,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_gat
     private_size,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_vrf import VRF_OPTIONS, Vrf, find_vrfs, normal_ranges
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import update_once
 
 
 class Answers:
@@ -32,6 +39,7 @@ class Answers:
     def __init__(self, **answers: Any) -> None:
         self.answers = {name.replace("__", "/").replace("_", "-"): answer for name, answer in answers.items()}
         self.writes: list[tuple[str, str, Any]] = []
+        self.obeys = True
 
     def _answer(self, path: str, doing: str) -> Any:
         if path not in self.answers:
@@ -46,9 +54,15 @@ class Answers:
 
     def write(self, method: str, path: str, body: Any, *, doing: str) -> Any:
         self.writes.append((method, path, body))
+        if path.endswith("bgp-configs") and self.obeys:
+            self.answers["projects/p/bgp-config"] = {"id": "c", **body}
         return {"id": "new"}
 
     write_one = write
+
+    def send(self, method: str, path: str, body: Any, *, doing: str) -> Any:
+        self.write(method, path, body, doing=doing)
+        return SimpleNamespace(status=204, request_id="r-1")
 
     def delete(self, path: str, *, doing: str) -> bool:
         raise ValidationError(f"Could not {doing}: no", status=422, errors=["no"])
@@ -193,6 +207,17 @@ def test_what_is_not_given_of_a_configuration_is_asked_for_as_it_is() -> None:
     assert answers.writes == [("POST", "projects/p/bgp-configs", {"deployment_type": "local", "asn": 65001, "md5": "Swordfish4Bgp"})]
     config(answers, md5="").update(found, {"md5": ""})
     assert "md5" not in answers.writes[-1][2]
+
+
+def test_a_configuration_that_was_accepted_and_is_not_there_is_asked_for_again_and_then_an_error() -> None:
+    answers = Answers(projects__p__bgp_config=CONFIG)
+    answers.obeys = False
+    with pytest.raises(
+        LostAnswerError,
+        match=r"accepted it \(204\), but does not show it as it was asked for \(POST /projects/p/bgp-configs, request r-1\)",
+    ):
+        update_once(config(answers, asn=65001), CONFIG, {"asn": 65001})
+    assert len(answers.writes) == 2
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,90 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: metal_spot_price_info
+short_description: List spot prices of the Metal API
+version_added: 0.1.0
+description:
+  - Lists what a server of the spot market costs now, by metro and plan.
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+options:
+  plan:
+    description:
+      - Only this plan (its slug).
+    type: str
+  metro:
+    description:
+      - Only this metro (its code).
+    type: str
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.info_module
+  - equinix_metal.openshift._attributes.metal
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.project
+notes:
+  - O(project_id) is taken for the sake of C(module_defaults) and not used, since the answer is the same for all projects.
+seealso:
+  - module: equinix_metal.openshift.metal_capacity_info
+"""
+
+EXAMPLES = r"""
+- name: Where is this server cheapest?
+  equinix_metal.openshift.metal_spot_price_info:
+    plan: c3.small.x86
+  register: market
+
+- name: Show it
+  ansible.builtin.debug:
+    var: market.spot_prices[0]
+"""
+
+RETURN = r"""
+spot_prices:
+  description: The prices, the cheapest first.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    metro:
+      description: Code of the metro.
+      type: str
+      sample: da
+    plan:
+      description: Slug of the plan.
+      type: str
+      sample: c3.small.x86
+    price_per_hour:
+      description: Price of one hour, US dollars.
+      type: float
+      sample: 0.2
+failure:
+  description: The error for programs. Its keys depend on the kind of error.
+  returned: failed
+  type: dict
+  sample:
+    type: ValidationError
+    method: POST
+    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
+    status: 422
+    errors: [There aren't available servers in that metro]
+    request_id: 1f4c1e6a0b6d4c0b
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_hardware_reservation import SPOT_PRICE_OPTIONS, spot_prices
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+
+
+def main() -> None:
+    with MetalModule(SPOT_PRICE_OPTIONS, reading=True) as module:
+        module.report(spot_prices(module.client, module.params))
+
+
+if __name__ == "__main__":
+    main()

@@ -66,8 +66,8 @@ async def process(tmp_path: Path) -> AsyncIterator[Process]:
 
 
 CLIENTS = 50
-# Most clients are in their second turn: by then devices have been made and given back.
-KILLED_AFTER = 450
+# Answers, and devices given back among them.
+KILLED_AFTER = (250, 10)
 
 
 class Load:
@@ -132,7 +132,7 @@ async def test_fifty_clients_and_a_kill_lose_nothing(process: Process) -> None:
     async with process.client() as client:
         await client.put(f"http://127.0.0.1:{process.ports[0]}/_sandbox/settings", json=quotas)
     tasks = [asyncio.create_task(load.client(number)) for number in range(CLIENTS)]
-    while load.answers < KILLED_AFTER and not any(task.done() for task in tasks):  # noqa: ASYNC110 - the moment of the kill: in the load
+    while (load.answers < KILLED_AFTER[0] or len(load.ended) < KILLED_AFTER[1]) and not any(task.done() for task in tasks):  # noqa: ASYNC110 - the moment of the kill: in the load
         await asyncio.sleep(0.005)
     await process.kill()
     await asyncio.gather(*tasks)

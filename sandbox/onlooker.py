@@ -43,10 +43,12 @@ class Endpoint:
 
     def request(self, method: str, path: str, *, token: str | None = None, body: Any = None) -> httpx.Response:
         headers = {"Host": f"{self.host}:{self.port}"} | ({"Authorization": f"Bearer {token}"} if token else {})
-        with httpx.Client(verify=self.trust, timeout=20) as client:
-            return client.request(
-                method, f"https://{self.address}:{self.port}{path}", headers=headers, json=body, extensions={"sni_hostname": self.host}
-            )
+        url = f"https://{self.address}:{self.port}{path}"
+        with httpx.Client(verify=self.trust, timeout=20, trust_env=False) as client:
+            try:
+                return client.request(method, url, headers=headers, json=body, extensions={"sni_hostname": self.host})
+            except httpx.TransportError as error:
+                raise type(error)(f"{method} {url} (as {self.host}): {error}") from error
 
 
 def cluster_api(kubeconfig: Path, path: str) -> Any:

@@ -20,6 +20,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_dev
     normal_tags,
     reference,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import refuse_to_guess
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -112,6 +113,12 @@ class IpReservation:
             raise CollectionError(
                 f"{len(same)} blocks are {self.title}: {ids}. Say which one is meant by its id, or give each tags of its own"
             )
+        if not same:
+            marks: dict[str, Any] = {"type": params["type"]}
+            marks |= {"tags": params["tags"]} if params["tags"] else {"details": params["details"]}
+            if params["metro"]:
+                marks["metro"] = {"code": params["metro"].lower()}
+            refuse_to_guess(blocks, marks, self._is_meant, self.title)
         return same[0] if same else None
 
     def _is_meant(self, block: Found) -> bool:

@@ -20,6 +20,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     together,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import metro_code, normal_tags, reference
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import refuse_to_guess
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -109,6 +110,9 @@ class Vlan:
         if len(same) > 1:
             ids = ", ".join(sorted(str(network.get("id")) for network in same))
             raise CollectionError(f"{len(same)} VLANs are {self.title}: {ids}. Say which one is meant by its id, or by vxlan and metro")
+        if not same:
+            mark = "vxlan" if params["vxlan"] is not None else "tags" if params["tags"] else "description"
+            refuse_to_guess(networks, {mark: params[mark]}, self._is_meant, self.title)
         return same[0] if same else None
 
     def _is_meant(self, network: Found) -> bool:

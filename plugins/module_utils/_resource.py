@@ -9,7 +9,7 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences
@@ -143,6 +143,20 @@ def ignored(resource: Resource, current: Mapping[str, Any], changes: Mapping[str
     """The warning for differences that are left as they are by choice."""
     told = [f"{name} is {current.get(name)!r}, wanted is {changes[name]!r}" for name in sorted(changes)]
     return f"{resource.title} stays as it is (on_drift=ignore): {'; '.join(told)}"
+
+
+def refuse_to_guess(items: Iterable[Found], marks: Mapping[str, Any], is_meant: Callable[[Found], bool], title: str) -> None:
+    """Raise CollectionError when one of these may be what is meant, but the service leaves out what it would be known by.
+
+    ``marks``: what it is known by, as it would be told. Ordering another one would be a guess.
+    """
+    for item in items:
+        untold = sorted(name for name in marks if name not in item)
+        if untold and is_meant({**marks, **item}):
+            raise CollectionError(
+                f"Could not look for {title}: the service tells no {' and no '.join(untold)} of {item.get('id')}, which may be it",
+                {"id": item.get("id"), "untold": untold},
+            )
 
 
 def limited(view: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -57,9 +57,13 @@ def _with_more(value: Any) -> Any:
 
 
 def _null_lists(value: Any) -> Any:
-    """Every list inside an object of the API as null; the list that was asked for stays."""
+    """Every list inside an object of the API as null; the list that was asked for stays.
+
+    The tags of a block or a network stay as well: null is how services write that there are none, and nothing else tells them apart.
+    """
     if isinstance(value, dict):
-        return {name: None if isinstance(item, list) else _null_lists(item) for name, item in value.items()}
+        kept = () if "hostname" in value else ("tags",)
+        return {name: None if isinstance(item, list) and name not in kept else _null_lists(item) for name, item in value.items()}
     return value
 
 

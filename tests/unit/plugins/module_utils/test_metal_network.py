@@ -226,3 +226,23 @@ def test_odd_entries_of_the_catalogue_spoil_only_themselves() -> None:
     assert len(_metal_catalogue.plans(client, {"slugs": None, "metro": None})["plans"]) == 2
     assert len(_metal_catalogue.metros(client, {"codes": None})["metros"]) == 2
     assert len(_metal_catalogue.operating_systems(client, {"slugs": None, "plan": None})["operating_systems"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("item", "told"),
+    [
+        ({"id": "9", "type": "public_ipv4", "metro": {"code": "da"}}, "no tags of 9, which may be it"),
+        ({"id": "9", "type": "public_ipv4", "tags": ["a"]}, "no metro of 9, which may be it"),
+        ({"id": "9"}, "no metro and no tags and no type of 9"),
+    ],
+)
+def test_a_block_that_may_be_it_is_not_ordered_again(item: dict[str, Any], told: str) -> None:
+    with pytest.raises(CollectionError, match=told):
+        block([item], tags=["a"], metro="da").find()
+    assert block([{**item, "type": "global_ipv4"}], tags=["a"], metro="da").find() is None
+
+
+def test_a_network_that_may_be_it_is_not_made_again() -> None:
+    with pytest.raises(CollectionError, match="no vxlan of 9, which may be it"):
+        vlan([{"id": "9", "metro_code": "da"}], vxlan=1000, metro="da").find()
+    assert vlan([{"id": "9", "metro_code": "am"}], vxlan=1000, metro="da").find() is None

@@ -111,7 +111,8 @@ class IpAssignment:
         for block in blocks:
             for assignment in block.get("assignments") or []:
                 if isinstance(assignment, Mapping) and _of(assignment) == self._address:
-                    return assignment
+                    # Within its block it may be told without its id, which its address in the API has as well.
+                    return {**assignment, "id": reference(assignment)}
         return None
 
     def wanted(self) -> dict[str, Any]:
@@ -144,8 +145,31 @@ class IpAssignment:
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
         """Move it. The API has no call for that: it is taken off one device, then put on the other."""
         self._client.read(f"devices/{self._params['device_id']}", doing=f"look at the device that {self._address} is moved to")
-        self.delete(found)
+        self._take_off(found)
         return create_once(self.create, self._here)
+
+    def _take_off(self, found: Found) -> None:
+        """For a move: it has to be off before it can be on, so an answer that says yes, or that it is not there, is looked after."""
+        self.check_removal(found)
+        doing = f"take {self._address} off device {reference(found.get('assigned_to'))}"
+        for attempt in range(1, 3):
+            try:
+                self._client.write("DELETE", f"ips/{found['id']}", None, doing=doing)
+            except NotFoundError:
+                if self._is_there(found):
+                    raise
+                return
+            if not self._is_there(found):
+                return
+            if attempt == 2:
+                raise CollectionError(f"Could not {doing}: the service accepted it {attempt} times, and it is still there")
+
+    def _is_there(self, found: Found) -> bool:
+        try:
+            self._client.read(f"ips/{found['id']}", doing=f"see whether {self._address} is off its device")
+        except NotFoundError:
+            return False
+        return True
 
     def _here(self) -> Found | None:
         found = self._by_address() if self._params["project_id"] else None

@@ -24,6 +24,7 @@ class Addresses:
         self.assignments = [self._one(address, device) for device, address in devices.items()]
         self.calls: list[str] = []
         self.lost: list[str] = []
+        self.stays = 0
 
     @staticmethod
     def _one(address: str, device: str) -> dict[str, Any]:
@@ -32,6 +33,8 @@ class Addresses:
     def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         if path == "ips/block":
             return {"id": "block", "cidr": 31}
+        if path.startswith("ips/") and " on " in path and not [each for each in self.assignments if f"ips/{each['id']}" == path]:
+            raise NotFoundError(f"Could not {doing}: 404", status=404)
         if path == "devices/gone" or path.startswith("ips/unknown"):
             raise NotFoundError(f"Could not {doing}: 404", status=404)
         return {"available": ["192.0.2.1/32", None]} if path.endswith("/available") else {"id": path}
@@ -50,7 +53,14 @@ class Addresses:
             raise LostAnswerError("lost")
         return made
 
+    def write(self, method: str, path: str, body: Any, *, doing: str) -> None:
+        assert method == "DELETE"
+        self.delete(path, doing=doing)
+
     def delete(self, path: str, *, doing: str) -> bool:
+        if self.stays:
+            self.stays -= 1
+            return True
         self.calls.append(f"DELETE {path}")
         self.assignments = [each for each in self.assignments if f"ips/{each['id']}" != path]
         return True
@@ -83,6 +93,16 @@ def test_a_move_ends_on_the_other_device(fates: list[str], monkeypatch: pytest.M
     assert resource.view(moved) == {"address": "192.0.2.1/32", "device_id": "c"}
     assert len(client.assignments) == 2
     assert client.calls.count("POST devices/c/ips") == (2 if fates == ["before"] else 1)
+
+
+def test_an_address_that_does_not_leave_its_device_is_not_put_on_another() -> None:
+    client = Addresses(a="192.0.2.1")
+    client.stays = 1
+    resource = assignment(client, address="192.0.2.1", device_id="c")
+    assert resource.view(resource.update(client.assignments[0], {"device_id": "c"}))["device_id"] == "c"
+    client.stays = 2
+    with pytest.raises(CollectionError, match="accepted it 2 times, and it is still there"):
+        resource.update(client.assignments[0], {"device_id": "c"})
 
 
 def test_an_address_is_not_moved_to_a_device_that_is_not_there() -> None:

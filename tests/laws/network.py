@@ -149,7 +149,7 @@ NETWORK_SCENARIOS = [
             "config": ("POST projects/{own.id}/bgp-configs", {"deployment_type": "local", "asn": 65000}),
             "device": ("metal_device", {**machine(8), "project_id": "{own.id}", **WAIT}),
         },
-        create={"device_id": "{device.id}", "address_family": "ipv4"},
+        create={"device_id": "{device.id}", "address_family": "ipv4", "default_route": False},
         change={"device_id": "{device.id}", "address_family": "ipv4", "default_route": True},
         absent={"device_id": "{device.id}", "address_family": "ipv4", "state": "absent"},
         never={"device_id": UNKNOWN, "address_family": "ipv6", "state": "absent"},

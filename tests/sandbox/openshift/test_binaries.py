@@ -73,7 +73,7 @@ def test_a_build_is_shown_and_put_in_place_at_once(cache: Path, tmp_path: Path, 
 
 
 def test_a_failed_build_says_why_and_leaves_nothing(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _tool(tmp_path / "bin", "go", 'case $1 in env) echo go1.26.1;; *) echo "no route to proxy.golang.org" >&2; exit 1;; esac')
+    _tool(tmp_path / "bin", "go", 'case $1 in env) echo go1.26.1;; *) echo "no route to modules.invalid" >&2; exit 1;; esac')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     with pytest.raises(BinariesError, match=r"(?s)downloading Go modules failed.*no route.*SANDBOX_CONTROLPLANE_BIN"):
         ensure_binaries(Console(file=io.StringIO()))

@@ -111,6 +111,26 @@ class _End(asyncio.Protocol):
 class _Near(_End):
     """The end of whoever connected."""
 
+    def __init__(self, forward: Forward) -> None:
+        super().__init__(forward)
+        self._early = bytearray()
+
+    def data_received(self, data: bytes) -> None:
+        if self.other is None:
+            # asyncio before Python 3.11.5 (Debian 12 has 3.11.2) begins to read after connection_made() although it was told to pause
+            # there: without this the first bytes of a TLS handshake would be lost, now and then.
+            self._early += data
+            return
+        super().data_received(data)
+
+    def join(self, far: _Far) -> None:
+        """There is somewhere to send it now."""
+        self.other = far
+        if self._early:
+            super().data_received(bytes(self._early))
+            self._early.clear()
+        self.go_on()
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         # Nothing is read before there is somewhere to send it.
@@ -123,13 +143,13 @@ class _Far(_End):
 
     def __init__(self, forward: Forward, near: _Near) -> None:
         super().__init__(forward)
+        self._near = near
         self.other = near
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        near = self.other
-        if near is None or near._transport is None or near._transport.is_closing():
+        near = self._near
+        if near._transport is None or near._transport.is_closing():
             self.cut()
             return
-        near.other = self
-        near.go_on()
+        near.join(self)

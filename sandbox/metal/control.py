@@ -167,7 +167,7 @@ class Control:
             raise not_found()
         ids = []
         with world.store.transaction():
-            for _ in range(count):
+            for _number in range(count):
                 reservation = HardwareReservation(
                     id=str(uuid.uuid4()),
                     project_id=project_id,

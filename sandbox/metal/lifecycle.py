@@ -156,7 +156,7 @@ class Lifecycle:
                 if moment <= now:
                     with self._store.transaction():
                         self.end(device, "Termination time reached")
-            left = min(((moment - now).total_seconds() for moment, _ in ends if moment > now), default=None)
+            left = min(((moment - now).total_seconds() for moment, _end in ends if moment > now), default=None)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._endings_changed.wait(), left)
 

@@ -87,13 +87,14 @@ def create_organization(call: Call) -> Reply:
     changes = _organization_attributes(call)
     if not changes.get("name"):
         raise unprocessable("Name can't be blank")
-    return Reply(call.rendering.organization(_new_organization(call, **changes), call.wanted), 201)
+    return Reply(call.rendering.organization(_new_organization(call, changes), call.wanted), 201)
 
 
-def _new_organization(call: Call, **attributes: Any) -> Organization:
+def _new_organization(call: Call, attributes: dict[str, Any]) -> Organization:
     now = call.world.now()
     members = (call.caller.user_id,)
-    return call.world.store.put(Organization(id=str(uuid.uuid4()), member_ids=members, created_at=now, updated_at=now, **attributes))
+    made = {"id": str(uuid.uuid4()), "member_ids": members, "created_at": now, "updated_at": now, **attributes}
+    return call.world.store.put(Organization(**made))
 
 
 def _organization_attributes(call: Call) -> dict[str, Any]:
@@ -150,7 +151,7 @@ def create_project(call: Call) -> Reply:
         raise not_found()
     attributes = _attributes(call, creating=True)
     if organization is None:
-        organization = _new_organization(call, name=f"{user.first_name} {user.last_name} Projects")
+        organization = _new_organization(call, {"name": f"{user.first_name} {user.last_name} Projects"})
         store.put(replace(user, organization_id=organization.id))
     now = call.world.now()
     project = Project(id=str(uuid.uuid4()), organization_id=organization.id, created_at=now, updated_at=now, **attributes)

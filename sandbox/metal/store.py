@@ -243,7 +243,7 @@ class Store:
         """Inside, all tables are as they were ``seconds`` (real ones) ago. For reads: nothing may be written inside, or wait."""
         since = time.monotonic() - seconds
         recent = [each for each in self._past if each[0] > since]
-        undone = [(table, id_, table.set(id_, old)) for _, table, id_, old in reversed(recent)]
+        undone = [(table, id_, table.set(id_, old)) for _when, table, id_, old in reversed(recent)]
         try:
             yield
         finally:

@@ -86,7 +86,9 @@ def laid(scenario: Scenario, sandbox: RunningSandbox, environment: Mapping[str, 
                 continue
             result = run(maker, given, environment)
             assert not result.get("failed"), result
-            facts[name] = next(value for key, value in result.items() if key not in ("diff", "invocation") and isinstance(value, dict))
+            facts[name], *_others = [
+                value for key, value in result.items() if key not in ("diff", "invocation") and isinstance(value, dict)
+            ]
             waits = WAIT if WAITS in result["invocation"]["module_args"] else {}
             made.append((maker, {"id": facts[name]["id"], "state": "absent", **waits}))
         sandbox.forget()

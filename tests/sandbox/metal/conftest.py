@@ -96,7 +96,7 @@ def machine_client(url: str, address: str) -> httpx.AsyncClient:
 def free_ports(count: int) -> list[int]:
     """All held until the last is found: asked for one after the other, the same may come twice."""
     with contextlib.ExitStack() as held:
-        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+        probes = [held.enter_context(socket.socket()) for _number in range(count)]
         for each in probes:
             each.bind(("127.0.0.1", 0))
         return [int(each.getsockname()[1]) for each in probes]

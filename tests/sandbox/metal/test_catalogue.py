@@ -16,7 +16,7 @@ DATA = yaml.safe_load((Path(sandbox.metal.__file__).parent / "catalogue.yml").re
 ENTRIES = [(kind, each.get("slug", each.get("code")), each) for kind in ("metros", "plans", "operating_systems") for each in DATA[kind]]
 
 
-@pytest.mark.parametrize(("kind", "name", "entry"), ENTRIES, ids=[f"{kind}-{name}" for kind, name, _ in ENTRIES])
+@pytest.mark.parametrize(("kind", "name", "entry"), ENTRIES, ids=[f"{kind}-{name}" for kind, name, _entry in ENTRIES])
 def test_every_fact_has_one_source(kind: str, name: str, entry: dict[str, Any]) -> None:
     assert set(entry["sources"]) <= KINDS
     told = [fact for facts in entry["sources"].values() for fact in facts]

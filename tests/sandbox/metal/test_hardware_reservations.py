@@ -54,7 +54,7 @@ async def test_next_available_and_its_refusal(sandbox: Sandbox) -> None:
     await reserve(sandbox, spare=True)
     await reserve(sandbox, need_of_service=True)
     assert await listed(sandbox, provisionable="only", per_page="2") == fitting
-    chosen = [await sandbox.create(hardware_reservation_id="next-available") for _ in fitting]
+    chosen = [await sandbox.create(hardware_reservation_id="next-available") for _server in fitting]
     assert {each["hardware_reservation"]["href"][-36:] for each in chosen} == set(fitting)
     body = {"metro": "da", "plan": "c3.small.x86", "operating_system": "ubuntu_24_04", "hardware_reservation_id": "next-available"}
     (text,) = await sandbox.errors("POST", f"{sandbox.project}/devices", json=body)

@@ -308,7 +308,7 @@ def test_parameters_are_written_as_the_api_takes_them() -> None:
 def test_an_answer_without_the_object_is_as_good_as_lost() -> None:
     with serving(Reply(200, body=b""), Reply(200, {"errors": []}), Reply(201, {"href": "/metal/v1/devices/" + IDENTITY})) as service:
         client = client_of(service)
-        for _ in range(2):
+        for _time in range(2):
             with pytest.raises(LostAnswerError, match=r"Could not create device a: the answer \(200\) has no id .*request request-"):
                 client.write_one("POST", "projects/p/devices", {}, doing="create device a")
         assert client.write_one("POST", "projects/p/devices", {}, doing="create device a")["id"] == IDENTITY
@@ -352,7 +352,7 @@ def test_calls_slow_down_before_the_service_refuses_one() -> None:
     assert pace.pause() == 0
     pace.note(limits(100, 10, 20))
     spread = []
-    for _ in range(10):
+    for _time in range(10):
         spread.append(pace.pause())
         now[0] += spread[-1]
     assert all(1 < pause < 3 for pause in spread), spread

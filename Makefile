@@ -28,7 +28,7 @@ sandbox: $(VENV)/.ready ## start the sandbox; stays in the foreground and prints
 	@exec python -m sandbox serve $(SANDBOX)
 
 test: system-packages programs lint sanity molecule ## everything .ci/run runs: lint, sanity, molecule, unit tests, laws, a short end-to-end run
-	@pytest -m 'not e2e or not long' $(PYTEST)
+	@pytest -m 'not long' $(PYTEST)
 
 lint: dev ## ruff, mypy, ansible-lint, documentation, changelog and shell scripts
 	@tools/lint.sh
@@ -37,7 +37,7 @@ unit: dev ## unit tests, of the collection and of the sandbox
 	@pytest --ignore=tests/laws --ignore=tests/e2e $(PYTEST)
 
 laws: programs ## the four laws, for every module that changes something, against the sandbox
-	@pytest tests/laws $(PYTEST)
+	@pytest tests/laws -m 'not long' $(PYTEST)
 
 sanity: dev ## ansible-test sanity, on a copy, without ignore files
 	@python tools/sanity.py
@@ -45,8 +45,8 @@ sanity: dev ## ansible-test sanity, on a copy, without ignore files
 molecule: programs ## the molecule scenarios in extensions/molecule
 	@tools/molecule.sh
 
-e2e: system-packages programs ## all end-to-end tests: killed at ten moments, strangers, bad input, secrets (long)
-	@pytest -m e2e $(PYTEST)
+e2e: system-packages programs ## all end-to-end tests, and what `make test` leaves out: killed at ten moments, every trouble for every module (an hour)
+	@pytest -m 'e2e or long' $(PYTEST)
 
 bench: programs ## figures: calls and time for a thousand devices
 	@python -m tests.bench

@@ -21,7 +21,7 @@ mapfile -t shells < <(git ls-files --cached --others --exclude-standard -- '*.sh
 
 no_ignores() {
     local found
-    found=$(git ls-files --cached --others --exclude-standard -- 'tests/sanity/ignore-*.txt')
+    found=$(git ls-files --cached --others --exclude-standard -- 'tests/sanity/ignore-*.txt' 2>/dev/null)
     [ -z "$found" ] || { echo "no sanity ignore files here: $found"; return 1; }
 }
 

@@ -12,7 +12,7 @@ export PATH := $(BIN):$(PATH)
 # pytest's own switches for all suites, for example: make unit PYTEST="-x -k csr"
 PYTEST ?=
 
-.PHONY: help setup demo sandbox test lint unit laws sanity molecule e2e bench docs build clean system-packages programs lock
+.PHONY: help setup demo sandbox test lint unit laws reliability sanity integration molecule e2e chaos bench docs build clean system-packages programs lock
 
 help: ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -27,7 +27,7 @@ demo: $(VENV)/.ready ## watch a cluster being installed, scaled up, scaled down 
 sandbox: $(VENV)/.ready ## start the sandbox; stays in the foreground and prints the exports to paste (SANDBOX="--speed 600")
 	@exec python -m sandbox serve $(SANDBOX)
 
-test: system-packages programs lint sanity molecule ## everything .ci/run runs: lint, sanity, molecule, unit tests, laws, a short end-to-end run
+test: system-packages programs lint sanity molecule integration ## everything .ci/run runs: lint, sanity, molecule, integration, unit tests, laws, a short end-to-end run
 	@pytest -m 'not long' $(PYTEST)
 
 lint: dev ## ruff, mypy, ansible-lint, documentation, changelog and shell scripts
@@ -39,17 +39,27 @@ unit: dev ## unit tests, of the collection and of the sandbox
 laws: programs ## the four laws, for every module that changes something, against the sandbox
 	@pytest tests/laws -m 'not long' $(PYTEST)
 
+reliability: programs ## every trouble for every module, and docs/reliability.md made of what became of them
+	@pytest tests/laws -m long -n auto --dist loadgroup $(PYTEST)
+	@python -m tests.laws.reliability
+
 sanity: dev ## ansible-test sanity, on a copy, without ignore files
-	@python tools/sanity.py
+	@python -m tools.sanity
+
+integration: programs ## ansible-test integration, every module in a sandbox (INTEGRATION="metal_vlan"; a service of your own: "--service")
+	@python -m tools.integration $(INTEGRATION)
 
 molecule: programs ## the molecule scenarios in extensions/molecule
 	@tools/molecule.sh
 
-e2e: system-packages programs ## all end-to-end tests, and what `make test` leaves out: killed at ten moments, every trouble for every module (an hour)
+e2e: system-packages programs ## all end-to-end tests, and what `make test` leaves out: real kubelets, every trouble for every module (an hour)
 	@pytest -m 'e2e or long' $(PYTEST)
 
-bench: programs ## figures: calls and time for a thousand devices
-	@python -m tests.bench
+chaos: programs ## runs ended at any moment under faults of the API, started again: the same world? (CHAOS="--seed 7 --runs 50", hours; "--only 23": one again)
+	@python -m tests.e2e.chaos $(CHAOS)
+
+bench: programs ## figures, their growth and targets, beside a baseline: inventory, sets of devices, sandbox, joining, playbooks (BENCH="inventory --json FILE")
+	@PYTHONPATH=collections python -m tests.bench $(BENCH)
 
 docs: dev ## check all documentation and render the plugins' and roles' pages into .build/docs
 	@tools/docs.sh

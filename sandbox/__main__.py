@@ -53,26 +53,35 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument(
         "--seed", type=int, default=1, metavar="N", help="the same number gives the same ids and durations (default: %(default)d)"
     )
-    commands.add_parser(
+    build = commands.add_parser(
         "build",
         help="build etcd and Kubernetes for the sandbox, once",
-        description="Build the three real programs of a cluster's control plane and say where they are; serve does it too.",
+        description="Build the real programs of a cluster and say where they are; serve does it too.",
     )
+    for command in (serve, build):
+        command.add_argument(
+            "--kubelets",
+            choices=("pretended", "real"),
+            help="pretended: cheap, hundreds of them; real: Kubernetes' own, without containers, some 90 MB each "
+            "(default: those of the last start, else pretended)",
+        )
     commands.add_parser("demo", help="watch a cluster's life: install, scale, destroy", add_help=False)
     return parser
 
 
 def _run(chosen: argparse.Namespace) -> int:
     # Here and not at the top: --help needs nothing installed.
-    from sandbox.openshift import BinariesError, ensure_binaries  # noqa: PLC0415
+    from sandbox.openshift import BinariesError, ensure_binaries, ensure_kubelet  # noqa: PLC0415
     from sandbox.serve import Options, StartError, parse_listen, serve  # noqa: PLC0415
 
     try:
         if chosen.command == "build":
             print(ensure_binaries().etcd.parent)
+            if chosen.kubelets == "real":
+                ensure_kubelet()
             return 0
         address, port = parse_listen(chosen.listen) if chosen.listen is not None else (None, None)
-        return serve(Options(chosen.state, address, port, chosen.speed, chosen.seed))
+        return serve(Options(chosen.state, address, port, chosen.speed, chosen.seed, chosen.kubelets))
     except (StartError, BinariesError) as error:
         print(f"sandbox: {error}", file=sys.stderr)
         return 1

@@ -41,17 +41,27 @@ class RunningSandbox:
     programs, for minutes, and says so there.
     """
 
-    def __init__(
-        self, directory: Path, *, log: Path, speed: float = 60.0, seed: int | None = None, started: Callable[[str], None] | None = None
+    def __init__(  # noqa: PLR0913 - what may be said at a start
+        self,
+        directory: Path,
+        *,
+        log: Path,
+        speed: float = 60.0,
+        seed: int | None = None,
+        kubelets: str | None = None,
+        started: Callable[[str], None] | None = None,
     ) -> None:
         self.directory = directory
         self.log = log
         self.environment: dict[str, str] = {}
         self._speed = speed
         self._seed = seed
+        self._kubelets = kubelets
         self._started = started
         self._process: subprocess.Popen[str] | None = None
         self._address = "127.0.0.1:0"
+        # One for all calls: making one reads all certificates this machine trusts, which takes longer than a call.
+        self._client = httpx.Client(timeout=30)
 
     def __enter__(self) -> Self:
         self.start()
@@ -76,6 +86,8 @@ class RunningSandbox:
         command += ["--speed", f"{self._speed:g}"]
         if self._seed is not None:
             command += ["--seed", str(self._seed)]
+        if self._kubelets is not None:
+            command += ["--kubelets", self._kubelets]
         process = subprocess.Popen(
             command,
             cwd=REPOSITORY,
@@ -138,13 +150,13 @@ class RunningSandbox:
 
     def call(self, method: str, path: str, **arguments: Any) -> Any:
         """One request to ``/_sandbox/<path>``; the decoded answer, None where it has no body."""
-        answer = httpx.request(method, f"{self.url}/_sandbox/{path}", timeout=30, **arguments)
+        answer = self._client.request(method, f"{self.url}/_sandbox/{path}", **arguments)
         answer.raise_for_status()
         return answer.json() if answer.content else None
 
-    def journal(self) -> list[dict[str, Any]]:
-        """Every request since the start or the last ``forget``: ``time``, ``method``, ``path``, ``status``, ``who``."""
-        answer = self.call("GET", "journal")
+    def journal(self, since: float = 0) -> list[dict[str, Any]]:
+        """Every request since the start, the last ``forget`` or that time: ``time``, ``method``, ``path``, ``status``, ``who``."""
+        answer = self.call("GET", "journal", params={"since": since})
         requests: list[dict[str, Any]] = answer["journal"]
         return requests
 

@@ -27,7 +27,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from rich.console import Console
 from starlette.types import ASGIApp
@@ -38,7 +38,18 @@ from sandbox.machines.simulated import SimulatedMachines
 from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
 from sandbox.metal.tls import Authority
 from sandbox.metal.world import MetalWorld
-from sandbox.openshift import Binaries, BinariesError, Clusters, ensure_binaries, system_factory
+from sandbox.openshift import (
+    Binaries,
+    BinariesError,
+    Clusters,
+    NamespacesError,
+    RealKubelets,
+    ensure_binaries,
+    ensure_kubelet,
+    passing_time,
+    require_namespaces,
+    system_factory,
+)
 from sandbox.openshift.https import Listener
 from sandbox.openshift.mirror import create_mirror_app
 from sandbox.openshift.mirror import keyring as release_keyring
@@ -56,19 +67,24 @@ KEY_NAME = "sandbox"
 SECOND_LISTENERS = ("boot", "metadata", "dns", "tls")
 
 
+Kubelets = Literal["pretended", "real"]
+KUBELETS: tuple[Kubelets, ...] = get_args(Kubelets)
+
+
 class StartError(Exception):
     """The sandbox cannot start; the message is one sentence for the user."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """``address`` and ``port`` are ``None`` when not given: then those of the last start, else the defaults. Port 0 is any free one."""
+    """What is ``None`` was not given: then it is as at the last start, else the default. Port 0 is any free one."""
 
     state: Path
     address: str | None
     port: int | None
     speed: float
     seed: int
+    kubelets: Kubelets | None = None
 
 
 def parse_listen(text: str) -> tuple[str, int]:
@@ -95,15 +111,16 @@ def serve(options: Options) -> int:
         logging.getLogger(chatty).setLevel(logging.WARNING)
     _allow_many_sockets()
     with _locked(options.state):
-        identity = Identity(options.state, options.address, options.port)
-        binaries = _binaries()
-        return asyncio.run(_run(options, identity, binaries))
+        identity = Identity(options.state, options.address, options.port, options.kubelets)
+        programs = _programs(identity.kubelets)
+        identity.save()
+        return asyncio.run(_run(options, identity, programs))
 
 
 class Identity:
-    """What a sandbox keeps over restarts: its address, ports, machines' network and DNS key."""
+    """What a sandbox keeps over restarts: its address, ports, machines' network, DNS key, and of which kind its kubelets are."""
 
-    def __init__(self, state: Path, address: str | None, port: int | None) -> None:
+    def __init__(self, state: Path, address: str | None, port: int | None, kubelets: Kubelets | None = None) -> None:
         self._path = state / "sandbox.json"
         kept: dict[str, Any] = {}
         if self._path.exists():
@@ -112,6 +129,9 @@ class Identity:
             except ValueError:
                 raise StartError(f"{self._path} is damaged: remove it, or the whole folder to begin anew") from None
         self.address: str = address or kept.get("address") or DEFAULT_ADDRESS
+        self.kubelets: Kubelets = kept.get("kubelets") or kubelets or "pretended"
+        if kubelets not in (None, self.kubelets):
+            raise StartError(f"--kubelets {kubelets}: the machines in {state} have {self.kubelets} ones; begin anew with another --state")
         self.machine_network, self._claim = _claim_network(kept.get("machine_network"))
         self.dns_secret: str = kept.get("dns_secret") or base64.b64encode(secrets.token_bytes(32)).decode("ascii")
         ports: dict[str, int] = kept.get("ports") or {}
@@ -123,7 +143,6 @@ class Identity:
             self.ports[name] = _free_port(self.address, first, set(self.ports.values()))
             if ports.get(name) not in (None, self.ports[name]):
                 LOG.warning("port %d of the last start (%s) is taken, now it is %d", ports[name], name, self.ports[name])
-        self._save()
 
     def url(self, name: str) -> str:
         return f"http://{self.address}:{self.ports[name]}"
@@ -141,7 +160,8 @@ class Identity:
                 "is another sandbox running? --listen 127.0.0.1:0 takes a free port"
             ) from None
 
-    def _save(self) -> None:
+    def save(self) -> None:
+        """Keep it for the next start. Not before all is there that this one needs: a choice that cannot be had must not stick."""
         fresh = self._path.with_suffix(".new")
         fresh.touch(mode=0o600)
         kept = {
@@ -149,18 +169,27 @@ class Identity:
             "ports": self.ports,
             "machine_network": self.machine_network,
             "dns_secret": self.dns_secret,
+            "kubelets": self.kubelets,
         }
         fresh.write_text(json.dumps(kept), encoding="utf-8")
         fresh.replace(self._path)
 
 
+@dataclass(frozen=True)
+class Programs:
+    """The real programs that clusters run. ``kubelet`` None: kubelets are pretended."""
+
+    control_plane: Binaries
+    kubelet: Path | None = None
+
+
 class Sandbox:
     """All rooms, started in the order they need each other and ended in the opposite one."""
 
-    def __init__(self, options: Options, identity: Identity, binaries: Binaries) -> None:
+    def __init__(self, options: Options, identity: Identity, programs: Programs) -> None:
         self._options = options
         self._identity = identity
-        self._binaries = binaries
+        self._programs = programs
         self._endings: list[tuple[str, Callable[[], Awaitable[None]]]] = []
         self.world: MetalWorld | None = None
         self._ca_file = Path()
@@ -171,15 +200,17 @@ class Sandbox:
         clock = Clock(self._options.speed)
         names = await self._start_dns()
         mirror = await asyncio.to_thread(create_mirror_app, state, sys.executable, identity.url("main"))
-        clusters = Clusters(state, clock, self._binaries, mirror_url=f"{identity.url('main')}/pub/openshift-v4")
+        clusters = Clusters(state, clock, self._programs.control_plane, mirror_url=f"{identity.url('main')}/pub/openshift-v4")
         self._ends("clusters", clusters.close)
+        program = self._programs.kubelet
+        factory = system_factory(clusters) if program is None else system_factory(clusters, RealKubelets(program, clusters))
         machines = SimulatedMachines(
             state,
             clock,
             identity.url("boot"),
             identity.url("metadata"),
             (names.address, names.port),
-            system_factory(clusters),
+            factory,
             seed=self._options.seed,
         )
         self._ends("machines", machines.close)
@@ -196,7 +227,8 @@ class Sandbox:
         self.world = world
         await self._listen("boot", create_boot_app(world))
         await self._listen("metadata", create_metadata_app(world))
-        metal = create_metal_app(world, {MIRROR_PATH: mirror})
+        days = passing_time.create_app(clusters, state / "machines")
+        metal = create_metal_app(world, {MIRROR_PATH: mirror, passing_time.PATH: days})
         await self._listen("main", metal)
         # The same again for clients that know no other scheme.
         authority = await asyncio.to_thread(Authority, state / "tls")
@@ -269,8 +301,8 @@ def pull_secret() -> str:
     )
 
 
-async def _run(options: Options, identity: Identity, binaries: Binaries) -> int:
-    sandbox = Sandbox(options, identity, binaries)
+async def _run(options: Options, identity: Identity, programs: Programs) -> int:
+    sandbox = Sandbox(options, identity, programs)
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -320,9 +352,17 @@ def _locked(state: Path) -> Iterator[None]:
         yield
 
 
-def _binaries() -> Binaries:
+def _programs(kubelets: Kubelets) -> Programs:
     try:
-        return ensure_binaries(Console(stderr=True))
+        if kubelets == "real":
+            require_namespaces()
+        console = Console(stderr=True)
+        return Programs(ensure_binaries(console), ensure_kubelet(console) if kubelets == "real" else None)
+    except NamespacesError as error:
+        raise StartError(
+            f"--kubelets real: a kubelet needs user and mount namespaces of its own, and this computer refuses them ({error}); "
+            "--kubelets pretended, the default, needs none"
+        ) from None
     except BinariesError as error:
         raise StartError(str(error)) from None
 

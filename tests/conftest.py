@@ -39,8 +39,7 @@ def sandbox(sandbox_process: RunningSandbox) -> RunningSandbox:
     return sandbox_process
 
 
-@pytest.fixture
-def sandbox_environment(sandbox: RunningSandbox) -> dict[str, str]:
+def user_environment(sandbox: RunningSandbox) -> dict[str, str]:
     """The environment of a user's shell beside the sandbox, and this checkout as the collection."""
     root = Path(__file__).resolve().parent.parent
     return {
@@ -51,3 +50,9 @@ def sandbox_environment(sandbox: RunningSandbox) -> dict[str, str]:
         "ANSIBLE_INVENTORY": "localhost,",
         "ANSIBLE_LOCALHOST_WARNING": "false",
     }
+
+
+@pytest.fixture
+def sandbox_environment(sandbox: RunningSandbox) -> dict[str, str]:
+    """The same, as a fixture: with an empty journal and no faults."""
+    return user_environment(sandbox)

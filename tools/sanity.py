@@ -1,26 +1,19 @@
-"""Runs ``ansible-test sanity`` on a copy of the collection.
+"""Runs ``ansible-test sanity`` on a copy of the collection (``collection_copy``): ``python -m tools.sanity``.
 
-ansible-test asks the kernel for its directory and so does not accept the link below ``collections/``: it gets a copy of what git lists, at
-``.build/ansible_collections/equinix_metal/openshift``. It also wants to download a bootstrap for pip; a script that runs ``ensurepip``,
-put where that download would be kept, does the same with what Python carries, so a package index is all that is needed. Its cache is
-kept below ``.build/home``, not in the user's home.
+ansible-test wants to download a bootstrap for pip. A script that runs ``ensurepip``, put where that download would be kept, does the same
+with what Python carries, so a package index is all that is needed.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import ansible_test  # ansible-core's own, found where it is installed
 
-ROOT = Path(__file__).resolve().parent.parent
-BUILD = ROOT / ".build"
-COPY = BUILD / "ansible_collections" / "equinix_metal" / "openshift"
-HOME = BUILD / "home"
+from tools.collection_copy import BUILD, HOME, copy_collection, start_ansible_test
 
 ENSUREPIP = """\
 # Stands where ansible-test would keep the bootstrap it downloads.
@@ -28,22 +21,6 @@ import runpy, sys
 sys.argv = ["ensurepip", "--default-pip"]
 runpy.run_module("ensurepip", run_name="__main__")
 """
-
-
-def copy_collection() -> None:
-    """What git tracks or would track, as it is in the working tree; never the link."""
-    shutil.rmtree(COPY, ignore_errors=True)
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True
-    ).stdout
-    for name in filter(None, listed.split("\0")):
-        source, target = ROOT / name, COPY / name
-        if name.startswith("collections/") or not source.is_file():
-            continue  # the link itself, and files deleted but not yet committed
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(source, target)
-    # Else ansible-test would ask the repository around the copy, which ignores everything in .build.
-    subprocess.run(["git", "init", "--quiet"], cwd=COPY, check=True)
 
 
 def provide_pip() -> None:
@@ -72,13 +49,10 @@ def keep_pip_settings() -> None:
 
 
 def main() -> int:
-    copy_collection()
+    copy = copy_collection(BUILD)
     provide_pip()
     keep_pip_settings()
-    python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    environment = {**os.environ, "HOME": str(HOME), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = ["ansible-test", "sanity", "--color", "no", "--python", python, *sys.argv[1:]]
-    return subprocess.run(command, cwd=COPY, env=environment, check=False).returncode
+    return start_ansible_test(copy, "sanity", sys.argv[1:]).wait()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""csr_approval, shown while it waits: who is missing, what was approved, and at once whom it refused."""
+"""csr_approval, shown while it waits: who is missing, what was approved, and at once whom it refused or denied."""
 
 from __future__ import annotations
 
@@ -29,30 +29,33 @@ class ActionModule(ProgressAction):
             word = "to be approved" if self._task.check_mode else "approved"
             Display().display(f"{word}: {name} of {entry.get('node')}: {entry.get('reason')}")
         fresh = [entry for entry in _list(answer, "refused") if (entry.get("name"), entry.get("reason")) not in self._refused]
+        denied = set(_list(answer, "denied"))
         for entry in fresh[:WARNINGS]:
+            became = "stays pending" if entry.get("name") not in denied else "is to be denied" if self._task.check_mode else "is denied"
             Display().warning(
-                f"certificate request {entry.get('name')} for node {entry.get('node')!r} stays pending: {entry.get('reason')}",
+                f"certificate request {entry.get('name')} for node {entry.get('node')!r} {became}: {entry.get('reason')}",
                 formatted=False,
             )
         if len(fresh) > WARNINGS:
-            Display().warning(f"{len(fresh) - WARNINGS} more certificate requests stay pending, see refused in the result")
+            Display().warning(f"{len(fresh) - WARNINGS} more certificate requests were refused, see refused in the result")
         self._refused |= {(str(entry.get("name")), str(entry.get("reason"))) for entry in fresh}
 
     def merge(self, earlier: Mapping[str, Any], latest: Mapping[str, Any]) -> dict[str, Any]:
         merged = super().merge(earlier, latest)
         known = {entry.get("name") for entry in _list(latest, "refused")}
         merged["approved"] = [*_list(earlier, "approved"), *_list(latest, "approved")]
+        merged["denied"] = [*_list(earlier, "denied"), *_list(latest, "denied")]
         merged["refused"] = [*(entry for entry in _list(earlier, "refused") if entry.get("name") not in known), *_list(latest, "refused")]
         before = {entry.get("name"): entry for entry in _list(earlier, "verdicts")}
         merged["verdicts"] = [
-            before[entry.get("name")] if entry.get("verdict") == "ignored" and _approved(before.get(entry.get("name"))) else entry
+            before[entry.get("name")] if entry.get("verdict") == "ignored" and _decided(before.get(entry.get("name"))) else entry
             for entry in _list(latest, "verdicts")
         ]
         if "diff" in latest:
             merged["diff"] = {
                 **latest["diff"],
-                "before": dict.fromkeys(merged["approved"], "pending"),
-                "after": dict.fromkeys(merged["approved"], "approved"),
+                "before": dict.fromkeys([*merged["approved"], *merged["denied"]], "pending"),
+                "after": dict.fromkeys(merged["approved"], "approved") | dict.fromkeys(merged["denied"], "denied"),
             }
         return merged
 
@@ -62,5 +65,5 @@ def _list(answer: Mapping[str, Any], key: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _approved(entry: Mapping[str, Any] | None) -> bool:
-    return entry is not None and entry.get("verdict") == "approved"
+def _decided(entry: Mapping[str, Any] | None) -> bool:
+    return entry is not None and entry.get("verdict") in ("approved", "denied")

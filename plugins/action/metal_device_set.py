@@ -5,8 +5,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from ansible.utils.display import Display
+
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._progress import ProgressAction
 
 
 class ActionModule(ProgressAction):
-    """Calls the module again while it waits, and shows what is missing."""
+    """Calls the module again while it waits, and shows what is missing and what was not as planned."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._shown = 0
+
+    def announce(self, answer: Mapping[str, Any]) -> None:
+        """Show what has happened since the answer before: each has all of it."""
+        happened = answer.get("happened")
+        if not isinstance(happened, list):
+            return
+        for text in happened[self._shown :]:
+            Display().display(f"    {text}")
+        self._shown = len(happened)

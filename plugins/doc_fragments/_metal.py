@@ -18,14 +18,15 @@ options:
   metal_api_token:
     description:
       - Token for the Metal API, of a user or of a project.
-      - Needed, here or in one of the environment variables E(METAL_AUTH_TOKEN), E(METAL_API_TOKEN) and E(PACKET_API_TOKEN),
-        the first that is set.
+      - Needed, here or in one of the environment variables E(METAL_AUTH_TOKEN), E(METAL_API_TOKEN), E(PACKET_API_TOKEN),
+        E(PACKET_AUTH_TOKEN) and E(PACKET_TOKEN), the first that is set.
     type: str
     aliases:
+      - api_token
       - auth_token
   metal_api_timeout:
     description:
-      - How long one call may be silent, in seconds.
+      - How long one call may take until the last byte of its answer, in seconds.
     type: float
     default: 30
   metal_api_retries:
@@ -45,6 +46,11 @@ options:
     description:
       - Address of a proxy, for example V(http://proxy.example.com:3128). May hold a user and a password, so it is never shown.
       - Without it, here or in the environment variable E(METAL_API_PROXY), E(HTTPS_PROXY), E(HTTP_PROXY) and E(NO_PROXY) are heeded.
+    type: str
+  metal_ua_prefix:
+    description:
+      - A text in front of the C(User-Agent) that the service is told, by which it can tell your calls from others.
+      - It can also be in the environment variable E(METAL_UA_PREFIX).
     type: str
 requirements:
   - Python 3.11 or newer

@@ -91,10 +91,15 @@ _value:
       type: list
       elements: dict
       sample: [{key: node-role.kubernetes.io/infra, effect: NoSchedule}]
+    problems:
+      description: What is wrong with the host's variables, with O(strict=false) only.
+      type: list
+      elements: str
+      sample: []
     billing_cycle:
       description:
         - C(metal_billing_cycle), and in the same way C(description), C(customdata), C(locked), C(hardware_reservation_id), C(ip_addresses),
-          C(termination_time), C(no_ssh_keys), C(project_ssh_keys) and C(user_ssh_keys). Each is there when it is given.
+          C(termination_time), C(no_ssh_keys), C(project_ssh_keys), C(user_ssh_keys) and C(placement). Each is there when it is given.
       type: str
       sample: hourly
 """
@@ -124,6 +129,7 @@ FURTHER = (
     "no_ssh_keys",
     "project_ssh_keys",
     "user_ssh_keys",
+    "placement",
 )
 
 
@@ -197,19 +203,20 @@ class _Host:
             self.tell(f"is in several of the groups {', '.join(ROLES)}: {', '.join(sorted(set(groups) & set(ROLES)))}")
         return found[0] if found else None
 
-    def pool(self) -> str:
-        """The group below ``workers`` the host is in: one whose hosts are all workers."""
+    def pools(self) -> frozenset[str]:
+        """The groups that are pools: those below ``workers``, whose hosts are all workers. Of every host they are the same."""
+        groups: Mapping[str, Iterable[str]] = self.get("groups") or {}
+        workers = set(groups.get("workers") or ())
+        # Groups of what exists, made by the inventory plugin, are no pools.
+        below = [group for group in groups if group != "workers" and not group.startswith("metal") and workers]
+        return frozenset(group for group in below if set(groups[group]) <= workers)
+
+    def pool(self, among: frozenset[str]) -> str:
+        """The pool the host is in."""
         given = self.text("openshift_pool")
         if given:
             return given
-        groups: Mapping[str, Iterable[str]] = self.get("groups") or {}
-        workers = set(groups.get("workers") or ())
-        pools = [
-            group
-            for group in self.get("group_names") or []
-            # Groups of what exists, made by the inventory plugin, are no pools.
-            if group != "workers" and not group.startswith("metal") and workers and set(groups.get(group) or ()) <= workers
-        ]
+        pools = [group for group in self.get("group_names") or [] if group in among]
         if len(pools) > 1 and DEFAULT_POOL not in pools:
             self.tell(f"is in several pools ({', '.join(sorted(pools))}): set openshift_pool")
         return DEFAULT_POOL if not pools or DEFAULT_POOL in pools else pools[0]
@@ -225,9 +232,9 @@ class _Host:
         return name if not end or name.endswith("." + end) else f"{name}.{end}"
 
 
-def _machine(host: _Host) -> dict[str, Any]:
+def _machine(host: _Host, pools: frozenset[str]) -> dict[str, Any]:
     role = host.role()
-    pool = host.pool() if role == "worker" else None
+    pool = host.pool(pools) if role == "worker" else None
     tags = host.texts("metal_tags")
     if pool not in (None, DEFAULT_POOL):
         tags = list(dict.fromkeys([*tags, f"openshift-pool={pool}"]))
@@ -254,11 +261,17 @@ def machines(names: Any, hostvars: Any, strict: bool = True) -> list[dict[str, A
         )
     problems: list[str] = []
     found = []
+    pools: frozenset[str] | None = None
     for name in names:
         if name not in hostvars:
             problems.append(f"host {name}: is not in the inventory")
             continue
-        found.append(_machine(_Host(str(name), hostvars[name], problems)))
+        own: list[str] = []
+        host = _Host(str(name), hostvars[name], own)
+        # Asked of each host, the groups of hundreds would be gone through hundreds of times.
+        pools = host.pools() if pools is None else pools
+        found.append(_machine(host, pools) | ({} if strict else {"problems": own}))
+        problems += own
     for hostname in sorted({machine["hostname"] for machine in found}):
         hosts = [machine["inventory_hostname"] for machine in found if machine["hostname"] == hostname]
         if len(hosts) > 1:

@@ -12,12 +12,12 @@ author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Reads the devices of one project or of several from a service that speaks the Equinix Metal API, with as few calls as there are pages of
-    the largest size.
+    the largest size (1,000 devices).
   - Takes files whose names end in C(.metal.yml) or C(.metal.yaml).
   - Host variables never hold userdata, customdata, passwords or keys. What the API tells is never evaluated as a template.
   - A device with odd or missing fields is still a host, as far as it has a name. One that has none is left out with a warning.
   - Several devices of one name all become hosts. The oldest that is not about to go has the name, the others have their short id added to
-    it, and a warning tells.
+    it, and a warning tells. The same is done with a name that is the name of a group, or means the controller.
   - A host that another inventory source has named before keeps its own C(metal_plan), C(metal_metro), C(metal_tags),
     C(metal_operating_system), C(metal_billing_cycle), C(metal_hardware_reservation_id) and C(metal_project_id), which say what is wanted.
     What exists comes as C(metal_existing_plan) and so on.
@@ -46,13 +46,15 @@ options:
       - Token for the Metal API. May be a template.
     type: str
     required: true
-    aliases: [auth_token]
+    aliases: [api_token, auth_token]
     env:
       - name: METAL_AUTH_TOKEN
       - name: METAL_API_TOKEN
       - name: PACKET_API_TOKEN
+      - name: PACKET_AUTH_TOKEN
+      - name: PACKET_TOKEN
   metal_api_timeout:
-    description: How long one call may be silent, in seconds.
+    description: How long one call may take until the last byte of its answer, in seconds.
     type: float
     default: 30
   metal_api_retries:
@@ -69,6 +71,11 @@ options:
     type: str
     env:
       - name: METAL_API_PROXY
+  metal_ua_prefix:
+    description: A text in front of the C(User-Agent) that the service is told.
+    type: str
+    env:
+      - name: METAL_UA_PREFIX
   project_id:
     description:
       - The project's id. May be a template.
@@ -80,11 +87,14 @@ options:
       - Ids of several projects, instead of O(project_id). V(all) stands for all projects the token sees.
     type: list
     elements: str
+    aliases: [projects]
     default: []
   filters:
     description:
-      - Only devices that fit. Sent to the service where it can choose, so that what does not fit is not transferred, and looked at
-        again here.
+      - Only devices that fit, of all that is given here.
+      - The service itself chooses by C(search), C(hostname), C(categories), C(type), the first C(tag) and a single C(metro), so that
+        what does not fit is not transferred. It has no parameter for further tags, several metros, C(plan) and C(state). Those are
+        chosen here.
     type: dict
     default: {}
     suboptions:
@@ -92,7 +102,7 @@ options:
         description: A text in host name, description, short id, tags, plan, operating system or addresses, as the service searches.
         type: str
       hostname:
-        description: A part of the host name.
+        description: A part of the host name, in upper or lower case.
         type: str
       tag:
         description: Tags the device must all have.
@@ -120,7 +130,7 @@ options:
   where:
     description:
       - A JMESPath expression over the variables of a device, written without O(variable_prefix). Devices for which it is false or empty
-        are left out.
+        are left out. So is one for which it cannot be told, with a warning, or with an error when O(strict) is set.
     type: str
   hostnames:
     description:
@@ -145,6 +155,7 @@ options:
     description:
       - What groups are made of, for example C(metal_metro_da), C(metal_plan_c3_small_x86), C(metal_state_active), C(metal_role_worker) and
         C(metal_cluster_demo_metal_test). Roles and clusters are those of the tags C(openshift-role) and C(openshift-cluster).
+      - V(tag) is all tags but those that say which operations were carried out (C(ansible-operation)).
       - All devices are in the group C(metal).
     type: list
     elements: str
@@ -191,20 +202,24 @@ keyed_groups:
     prefix: system
 """
 
+import contextlib
+import gc
 import hashlib
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, together
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import COLLECTION_VERSION, MetalClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import LEAVING, device_facts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import without_marks
 
 try:
     import jmespath
@@ -222,9 +237,16 @@ except ImportError:
     TRUST_IS_MARKED = False
 
 Facts = dict[str, Any]
+Warn = Callable[[str], None]
 
 WANTED = frozenset({"plan", "metro", "tags", "operating_system", "billing_cycle", "hardware_reservation_id", "project_id"})
 """Facts whose names with the usual prefix are also variables that say what is wanted of a machine."""
+
+LEFT_OUT = ("facility", "provisioning_events")
+"""Parts of a device that no variable is made of: asked for as stubs (``exclude``), which takes a quarter off a page."""
+
+TOLD_ONE_BY_ONE = 10
+"""How many odd devices get a warning of their own; of thousands nobody reads each."""
 
 ADDRESSES = ("public_ipv4", "private_ipv4", "public_ipv6", "elastic_ipv4")
 NAMES = ("hostname", "short_hostname", "id", "short_id", *ADDRESSES)
@@ -281,23 +303,32 @@ def preferred(facts: Facts, choices: Iterable[str]) -> str | None:
     return None
 
 
-def named(devices: Iterable[Facts], choices: list[str], warn: Any) -> Iterator[tuple[str, Facts]]:
-    """Each device with a name of its own. Of several of one name the oldest that is not leaving has it."""
+def named(devices: Iterable[Facts], choices: list[str], warn: Warn, groups: Collection[str] = ()) -> Iterator[tuple[str, Facts]]:
+    """Each device with a name of its own. Of several of one name the oldest that is not leaving has it.
+
+    ``groups``: names that groups have. Variables of a host of such a name would become the group's.
+    """
     taken: set[str] = set()
 
     def rank(facts: Facts) -> tuple[bool, str, str]:
         return (str(facts["state"]) in LEAVING, str(facts["created_at"] or "~"), str(facts["id"]))
+
+    def trouble(name: str) -> str | None:
+        if name in taken:
+            return "is the name of another device"
+        if name in groups:
+            return "is the name of a group"
+        return "has a meaning of its own" if name.lower() in RESERVED_NAMES else None
 
     for facts in sorted(devices, key=rank):
         name = preferred(facts, choices)
         if name is None:
             warn(f"device {facts['id']!r} has none of {', '.join(choices)} and is left out")
             continue
-        unique = name
-        if name in taken or name.lower() in RESERVED_NAMES:
+        unique, why = name, trouble(name)
+        if why is not None:
             unique = f"{name}-{facts['short_id']}"
-            why = "is the name of another device" if name in taken else "has a meaning of its own"
-            if unique in taken or not facts["short_id"]:
+            if trouble(unique) or not facts["short_id"]:
                 warn(f"device {facts['id']!r} is left out: {name!r} {why}")
                 continue
             warn(f"{name!r} {why}: device {facts['id']} is the host {unique!r}")
@@ -316,20 +347,49 @@ def fits(facts: Facts, filters: Mapping[str, Any]) -> bool:
 
 
 def query_of(filters: Mapping[str, Any]) -> dict[str, str]:
-    """The filters the service can apply itself (vendor's OpenAPI text: devices of a project; a field of the answer as parameter)."""
+    """The filters the service applies itself: those that its list of devices has parameters for (vendor's OpenAPI text).
+
+    ``plan`` and ``state`` are none of them. ``tag`` and ``metro`` are one text each; one with a comma could be taken for two.
+    """
     query = {name: str(filters[name]) for name in ("search", "hostname", "type") if filters.get(name)}
     if filters.get("categories"):
         query["categories"] = ",".join(filters["categories"])
-    if filters.get("tag"):
-        query["tag"] = filters["tag"][0]
-    for name in ONE_OF:
-        if len(filters.get(name) or ()) == 1:
-            query[name] = filters[name][0]
+    tag = next((tag for tag in filters.get("tag") or () if "," not in tag), None)
+    if tag is not None:
+        query["tag"] = tag
+    if len(filters.get("metro") or ()) == 1:
+        query["metro"] = filters["metro"][0]
     return query
 
 
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Without Python's search for reference cycles: a page is a quarter of a million new containers and none of them is one, so that
+    searching them costs as much as decoding them.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@cache
 def group_name(*parts: str) -> str:
     return re.sub(r"[^A-Za-z0-9_]", "_", "_".join(parts))
+
+
+def groups_of(facts: Facts, kinds: Iterable[str]) -> Iterator[str]:
+    """The groups a device is in, by these choices of O(groups_by)."""
+    for kind in kinds:
+        if kind == "tag":
+            yield from (group_name("metal", "tag", tag) for tag in without_marks(facts["tags"]))
+        else:
+            value = facts["project_id" if kind == "project" else kind]
+            if isinstance(value, str) and value:
+                yield group_name("metal", kind, value)
 
 
 class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: ignore[misc]  # ansible-core has no type information
@@ -341,24 +401,30 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         super().parse(inventory, loader, path, cache)
         self._read_config_data(path)
+        self._told = 0
         filters = self._filters()
         self._check_choices()
         devices = [facts for facts in self._devices(path, cache, filters) if fits(facts, filters)]
-        where = self.get_option("where")
-        if where:
-            chosen = self._compiled(where)
-            devices = [facts for facts in devices if chosen.search(facts)]
+        if self.get_option("where"):
+            devices = list(self._chosen(devices, self._compiled(self.get_option("where"))))
         self.inventory.add_group("metal")
-        for name, facts in named(devices, self.get_option("hostnames"), self._warn):
-            self._add(name, facts)
+        kinds = self.get_option("groups_by")
+        for group in sorted({name for facts in devices for name in groups_of(facts, kinds)}):
+            self.inventory.add_group(group)
+            self.inventory.add_child("metal", group)
+        add = self._adding()
+        for name, facts in named(devices, self.get_option("hostnames"), self._warn, self.inventory.groups):
+            add(name, facts)
+        if self._told > TOLD_ONE_BY_ONE:
+            self.display.warning(f"inventory {self.NAME}: {self._told - TOLD_ONE_BY_ONE} more devices like these are told of at -v")
 
     # Reading
 
     def _devices(self, path: str, cache: bool, filters: Mapping[str, Any]) -> list[Facts]:
         """The facts of all devices, from the cache when it is wanted and has them."""
         url, projects = self._text("metal_api_url"), self._projects()
-        # Another address, project or filter is another question; what is stored must not answer it.
-        asked = json.dumps([url, projects, query_of(filters)], sort_keys=True)
+        # Another address, project or filter is another question; what is stored must not answer it, nor what another version stored.
+        asked = json.dumps([COLLECTION_VERSION, url, projects, query_of(filters)], sort_keys=True)
         self.load_cache_plugin()
         key = f"{self.get_cache_key(path)}_{hashlib.sha256(asked.encode()).hexdigest()[:12]}"
         kept = bool(self.get_option("cache"))
@@ -387,15 +453,33 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
             read_only=True,
             ca_path=self.get_option("metal_api_ca_path"),
             proxy=self._text("metal_api_proxy") or None,
+            user_agent_prefix=self.get_option("metal_ua_prefix"),
         )
-        if "all" in projects:
+        every = "all" in projects
+        if every:
             listed = client.read_list("projects", "projects", doing="list the projects")
             projects = [str(project["id"]) for project in listed if project.get("id")]
         devices: list[Facts] = []
-        for project in projects:
-            found = client.read_list(f"projects/{project}/devices", "devices", doing=f"list the devices of project {project}", params=query)
-            devices += [{**facts_of(device), "project_id": project} for device in found]
+        with uncollected():
+            for project in projects:
+                try:
+                    devices += self._read_project(client, project, query)
+                except NotFoundError as gone:
+                    # Listed a moment ago; one that was asked for by its id has to be there.
+                    if not every:
+                        raise
+                    self._warn(gone.message)
         return devices
+
+    @staticmethod
+    def _read_project(client: MetalClient, project: str, query: Mapping[str, str]) -> list[Facts]:
+        return client.read_list(
+            f"projects/{project}/devices",
+            "devices",
+            doing=f"list the devices of project {project}",
+            params={**query, "exclude": LEFT_OUT},
+            keep=lambda device: {**facts_of(device), "project_id": project},
+        )
 
     # Options
 
@@ -425,6 +509,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         for name in lists:
             value = given.get(name) or []
             filters[name] = [str(item) for item in value] if isinstance(value, (list, tuple)) else [str(value)]
+        filters["metro"] = [code.lower() for code in filters["metro"]]
         return filters
 
     def _check_choices(self) -> None:
@@ -446,38 +531,48 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         except jmespath.exceptions.JMESPathError as problem:
             raise AnsibleParserError(f"where: {problem}") from problem
 
+    def _chosen(self, devices: Iterable[Facts], where: Any) -> Iterator[Facts]:
+        """The devices for which the expression is true. One that it cannot be told of is left out alone, unless ``strict``."""
+        for facts in devices:
+            try:
+                if where.search(facts):
+                    yield facts
+            except jmespath.exceptions.JMESPathError as problem:
+                text = f"where cannot be told of device {facts['id']!r} ({facts['hostname']}): {problem}"
+                if self.get_option("strict"):
+                    raise AnsibleParserError(text) from problem
+                self._warn(f"{text}. It is left out")
+
     # Hosts
 
-    def _add(self, name: str, facts: Facts) -> None:
-        name = unsafe(name)
-        prefix = self.get_option("variable_prefix")
-        known_before = name in self.inventory.hosts and prefix == "metal_"
-        self.inventory.add_host(name, group="metal")
-        variables = {f"{prefix}existing_{key}" if known_before and key in WANTED else prefix + key: value for key, value in facts.items()}
-        address = preferred(facts, self.get_option("addresses"))
-        if address:
-            variables["ansible_host"] = address
-        for key, value in variables.items():
-            self.inventory.set_variable(name, key, unsafe(value))
-        for group in self._groups(facts):
-            self.inventory.add_group(group)
-            self.inventory.add_child("metal", group)
-            self.inventory.add_host(name, group=group)
-        strict = self.get_option("strict")
-        if self.get_option("compose"):
-            self._set_composite_vars(self.get_option("compose"), self.inventory.get_host(name).get_vars(), name, strict=strict)
-        # These read the host's variables again, so that composed ones can be used.
-        self._add_host_to_composed_groups(self.get_option("groups"), {}, name, strict=strict)
-        self._add_host_to_keyed_groups(self.get_option("keyed_groups"), {}, name, strict=strict)
+    def _adding(self) -> Callable[[str, Facts], None]:
+        """What adds one host, with all options read: they are the same for thousands of hosts."""
+        inventory, prefix, addresses = self.inventory, self.get_option("variable_prefix"), self.get_option("addresses")
+        compose, strict = self.get_option("compose"), self.get_option("strict")
+        kinds, groups, keyed_groups = (self.get_option(name) for name in ("groups_by", "groups", "keyed_groups"))
 
-    def _groups(self, facts: Facts) -> Iterator[str]:
-        for kind in self.get_option("groups_by"):
-            if kind == "tag":
-                yield from (group_name("metal", "tag", tag) for tag in facts["tags"])
-            else:
-                value = facts["project_id" if kind == "project" else kind]
-                if isinstance(value, str) and value:
-                    yield group_name("metal", kind, value)
+        def add(name: str, facts: Facts) -> None:
+            name = unsafe(name)
+            known_before = prefix == "metal_" and name in inventory.hosts
+            inventory.add_host(name, group="metal")
+            for key, value in facts.items():
+                wanted = known_before and key in WANTED
+                inventory.set_variable(name, f"{prefix}existing_{key}" if wanted else prefix + key, unsafe(value))
+            address = preferred(facts, addresses)
+            if address:
+                inventory.set_variable(name, "ansible_host", unsafe(address))
+            for group in groups_of(facts, kinds):
+                inventory.add_host(name, group=group)
+            if compose:
+                self._set_composite_vars(compose, inventory.get_host(name).get_vars(), name, strict=strict)
+            # These read the host's variables again, so that composed ones can be used.
+            if groups:
+                self._add_host_to_composed_groups(groups, {}, name, strict=strict)
+            if keyed_groups:
+                self._add_host_to_keyed_groups(keyed_groups, {}, name, strict=strict)
+
+        return add
 
     def _warn(self, text: str) -> None:
-        self.display.warning(f"inventory {self.NAME}: {text}")
+        self._told += 1
+        (self.display.warning if self._told <= TOLD_ONE_BY_ONE else self.display.v)(f"inventory {self.NAME}: {text}")

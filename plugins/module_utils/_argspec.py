@@ -9,7 +9,7 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -23,6 +23,11 @@ class Options:
     required_one_of: Sequence[Sequence[str]] = ()
     required_if: Sequence[Sequence[Any]] = ()
     required_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def also_known_as(self, **aliases: Sequence[str]) -> Options:
+        """The same options, some of them with other names that are taken as well: those of the collections before this one."""
+        named = {name: {**self.argument_spec[name], "aliases": list(others)} for name, others in aliases.items()}
+        return replace(self, argument_spec={**self.argument_spec, **named})
 
     def merge(self, *others: Options) -> Options:
         """All options and all rules of these; an option named twice is a mistake of the caller."""
@@ -67,3 +72,6 @@ RESUME_OPTIONS = Options({"resume": {"type": "dict"}})
 """Documented in the fragment ``_wait.resume``."""
 
 STATE_OPTIONS = Options({"state": {"type": "str", "choices": ["present", "absent"], "default": "present"}})
+
+PRESENT_OPTIONS = Options({"state": {"type": "str", "choices": ["present"], "default": "present"}})
+"""Of what the API neither makes nor deletes: the option is there for who is used to giving it, and ``absent`` is refused."""

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import traceback
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     ClusterConflictError,
@@ -30,6 +31,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     ClusterUnreachableError,
     CollectionError,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._time_limit import TimeLimit, watch
 
 try:
     import urllib3
@@ -48,6 +50,7 @@ NODES = "/api/v1/nodes"
 CLUSTER_VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
 CLUSTER_OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
 CONSOLE_ROUTE = "/apis/route.openshift.io/v1/namespaces/openshift-console/routes/console"
+INGRESS_AUTHORITY = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 BOOTSTRAP_STATUS = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 
@@ -62,8 +65,9 @@ class ClusterClient:
 
     `addresses` are tried in turn, the one that answered last first; with none the kubeconfig's own server is used. The server's
     certificate is always checked against the name in the kubeconfig (its `tls-server-name`, else the host of its `server`), also when it
-    is reached by address. `timeout` in seconds limits each call, connecting is limited to a third of it, 5 seconds at most. With
-    `read_only` no write leaves the process. `directory` is where the library may put key files for the time of the process.
+    is reached by address. `timeout` in seconds limits each call from its beginning to its end, connecting is limited to a third of it, 5
+    seconds at most. With `read_only` no write leaves the process. `directory` is where the library may put key files for the time of the
+    process.
     """
 
     def __init__(
@@ -86,6 +90,7 @@ class ClusterClient:
         if not self._configuration.tls_server_name and addresses:
             self._configuration.tls_server_name = server.hostname
         self._pool: Any = RESTClientObject(self._configuration).pool_manager
+        watch(self._pool)
         self._ahead = timedelta(0)
 
     # What the modules ask for
@@ -123,6 +128,10 @@ class ClusterClient:
     def console_route(self) -> dict[str, Any] | None:
         return self.get(CONSOLE_ROUTE)
 
+    def ingress_authority(self) -> dict[str, Any] | None:
+        """The ConfigMap with the authorities of the routers' certificates."""
+        return self.get(INGRESS_AUTHORITY)
+
     # Calls
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
@@ -147,7 +156,13 @@ class ClusterClient:
         """Each page of a list with the list's version, which is where a watch has to go on from."""
         query: dict[str, Any] = {"limit": PAGE}
         while True:
-            page = self._call("GET", path, query)
+            try:
+                page = self._call("GET", path, query)
+            except ClusterRefusedError as refused:
+                if refused.status == 410 and "continue" in query:
+                    # The pages are of one moment, which the server has forgotten meanwhile: a later look reads all of them again.
+                    raise ClusterUnreachableError(refused.message) from refused
+                raise
             yield _items(page), str(_metadata(page).get("resourceVersion") or "")
             onward = _metadata(page).get("continue")
             if not onward:
@@ -165,28 +180,38 @@ class ClusterClient:
         # The server ends the watch by itself; the limit here is for a server that has gone away without a word.
         response = self._send("GET", path, query, None, stream_for=whole + self._connect_timeout)
         try:
-            for line in _lines(response):
+            for line in _lines(response, whole + self._connect_timeout):
                 event = _json(line)
                 if not isinstance(event, dict) or not isinstance(event.get("object"), dict):
-                    continue
+                    told = f"{_attempt('GET', path)}: the watch tells what is no event"
+                    raise ClusterUnreachableError(f"{told} ({_origin('GET', path, response)})")
                 if event.get("type") == "ERROR":
                     code = event["object"].get("code")
-                    raise ClusterRefusedError(f"Watching {path}: {event['object'].get('message')}", code if isinstance(code, int) else 500)
+                    told = f"{_attempt('GET', path)}: the cluster ended the watch: {event['object'].get('message')}"
+                    raise ClusterRefusedError(f"{told} ({_origin('GET', path, response)})", code if isinstance(code, int) else 500)
                 yield str(event.get("type")), event["object"]
         except (urllib3.exceptions.HTTPError, OSError) as problem:
-            raise ClusterUnreachableError(f"Watching {path} broke off: {problem}") from problem
+            raise ClusterUnreachableError(f"{_attempt('GET', path)}: the watch broke off: {problem} (GET {path})") from problem
         finally:
             response.close()
 
     def approve(self, name: str, uid: str, version: str, *, reason: str, message: str) -> None:
-        """Approve exactly the request that was judged; raises ClusterConflictError when it has changed or is another one of the same name.
+        """Approve exactly the request that was judged; raises ClusterConflictError when it has changed, or another one has its name."""
+        self._answer("Approved", name, uid, version, reason, message)
+
+    def deny(self, name: str, uid: str, version: str, *, reason: str, message: str) -> None:
+        """Deny exactly the request that was judged; raises as `approve` does."""
+        self._answer("Denied", name, uid, version, reason, message)
+
+    def _answer(self, kind: str, name: str, uid: str, version: str, reason: str, message: str) -> None:  # noqa: PLR0913, PLR0917 - as above
+        """Write the one condition that decides a request.
 
         A merge patch of the approval subresource with uid and resourceVersion as preconditions: the API server refuses with 409 when
         one does not match, and nothing but the condition is written (Kubernetes certificates API, "Approval or rejection using the
         Kubernetes API").
         """
         now = self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        condition = {"type": "Approved", "status": "True", "reason": reason, "message": message, "lastUpdateTime": now}
+        condition = {"type": kind, "status": "True", "reason": reason, "message": message, "lastUpdateTime": now}
         body = {"metadata": {"uid": uid, "resourceVersion": version}, "status": {"conditions": [condition]}}
         self._call("PATCH", f"{CERTIFICATE_REQUESTS}/{quote(name, safe='')}/approval", {"fieldManager": FIELD_OWNER}, body)
 
@@ -205,9 +230,10 @@ class ClusterClient:
         try:
             answer = _json(response.data)
         except (urllib3.exceptions.HTTPError, OSError) as problem:
-            raise ClusterUnreachableError(f"{method} {path}: the answer broke off: {problem}") from problem
+            raise ClusterUnreachableError(f"{_attempt(method, path)}: the answer broke off: {problem} ({method} {path})") from problem
         if not isinstance(answer, dict):
-            raise ClusterUnreachableError(f"{method} {path}: the answer with status {response.status} is no JSON object")
+            what = f"the answer with status {response.status} is no JSON object"
+            raise ClusterUnreachableError(f"{_attempt(method, path)}: {what} ({_origin(method, path, response)})")
         return answer
 
     def _send(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, *, stream_for: float = 0) -> Any:
@@ -216,20 +242,32 @@ class ClusterClient:
             raise CollectionError(f"{method} {path} was held back: this client only reads (check mode).")
         url = self._prefix + path + ("?" + urlencode(query) if query else "")
         failures: list[str] = []
+        seconds = stream_for or self._timeout
         for base in self._bases:
+            limit = TimeLimit(seconds)
+            response: Any = None
             try:
-                response = self._pool.request(
-                    method,
-                    base + url,
-                    body=None if body is None else json.dumps(body),
-                    headers=self._headers(body),
-                    timeout=urllib3.Timeout(connect=self._connect_timeout, read=stream_for or self._timeout),
-                    preload_content=not stream_for,
-                    retries=False,
-                    redirect=False,
-                )
+                with limit:
+                    response = self._pool.request(
+                        method,
+                        base + url,
+                        body=None if body is None else json.dumps(body),
+                        headers=self._headers(body),
+                        timeout=urllib3.Timeout(connect=self._connect_timeout, read=seconds),
+                        preload_content=False,
+                        retries=False,
+                        redirect=False,
+                    )
+                    if not stream_for:
+                        response.read(decode_content=True, cache_content=True)
+                if limit.over:
+                    # Without a length, what was cut off looks whole.
+                    raise TimeoutError
             except (urllib3.exceptions.HTTPError, OSError) as problem:
-                failures.append(f"{base}: {_because(problem)}")
+                late = f"not answered in full within {seconds:g} seconds (api_timeout)"
+                # Its head comes before its body, and may be all that comes.
+                request = _request(response) if response is not None else ""
+                failures.append(f"{base}: {late if limit.over else _because(problem)}{request}")
                 if method != "GET" and not isinstance(problem, urllib3.exceptions.NewConnectionError):
                     # It may have had its effect; whoever asked reads the world again before the next try.
                     break
@@ -241,9 +279,10 @@ class ClusterClient:
                 if response.status >= 300:
                     raise _refusal(method, path, response)
                 return response
-            failures.append(f"{base}: {response.status} {_message(response)}")
+            failures.append(f"{base}: {response.status} {_message(response)}{_request(response)}")
             response.release_conn()
-        raise ClusterUnreachableError(f"{method} {path}: the cluster's API does not answer ({'; '.join(failures)})")
+        told = f"the cluster's API does not answer {method} {path} ({'; '.join(failures)})"
+        raise ClusterUnreachableError(f"{_attempt(method, path)}: {told}")
 
     def _read_clock(self, response: Any) -> None:
         try:
@@ -293,10 +332,14 @@ def _base(address: str, scheme: str, port: int | None) -> str:
     return f"{scheme}://{text}" if given or not port else f"{scheme}://{text}:{port}"
 
 
-def _lines(response: Any) -> Iterator[bytes]:
+def _lines(response: Any, seconds: float) -> Iterator[bytes]:
+    """Each line as soon as it is whole. Raises TimeoutError when something still comes after so many seconds."""
+    end = time.monotonic() + seconds
     rest = b""
     # read1 semantics: what has arrived is handed out at once instead of filling a buffer first.
     for chunk in response.stream(amt=None if response.chunked else 65536, decode_content=True):
+        if time.monotonic() > end:
+            raise TimeoutError(f"it did not end within {seconds:g} seconds")
         *whole, rest = (rest + chunk).split(b"\n")
         yield from (line for line in whole if line.strip())
 
@@ -319,14 +362,37 @@ def _metadata(page: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _message(response: Any) -> str:
+    """What an answer says, on one line: a gateway's page of HTML has many."""
     answer = _json(response.data)
-    return str(answer.get("message") or answer) if isinstance(answer, dict) else response.data[:200].decode("utf-8", "replace").strip()
+    told = str(answer.get("message") or answer) if isinstance(answer, dict) else response.data[:200].decode("utf-8", "replace")
+    return " ".join(told.split())
+
+
+def _attempt(method: str, path: str) -> str:
+    """The beginning of an error: what was tried on what."""
+    kind, verb = path, "read"
+    for listed, word in ((CERTIFICATE_REQUESTS, "certificate request"), (NODES, "node"), (CLUSTER_OPERATORS, "cluster operator")):
+        if path == listed:
+            kind, verb = f"the {word}s", "list"
+        elif path.startswith(f"{listed}/"):
+            kind, verb = f"the {word} {unquote(path.removeprefix(listed).split('/')[1])}", "read" if method == "GET" else "decide on"
+    return f"Could not {verb} {kind}"
+
+
+def _request(response: Any) -> str:
+    """The id by which the API server's audit log has this request (Kubernetes, "Auditing": the header Audit-ID)."""
+    identity = response.headers.get("Audit-Id")
+    return f", request {identity}" if identity else ""
+
+
+def _origin(method: str, path: str, response: Any) -> str:
+    return f"{method} {path}{_request(response)}"
 
 
 def _refusal(method: str, path: str, response: Any) -> ClusterRefusedError:
-    text = f"{method} {path}: the cluster answered {response.status}: {_message(response)}"
+    text = f"{_attempt(method, path)}: the cluster answered {response.status}: {_message(response)} ({_origin(method, path, response)})"
     if response.status in (401, 403):
-        text += " (is this kubeconfig of this cluster, and still valid?)"
+        text += ". Is this kubeconfig of this cluster, and still valid?"
     return (ClusterConflictError if response.status == 409 else ClusterRefusedError)(text, response.status)
 
 

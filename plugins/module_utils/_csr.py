@@ -13,6 +13,7 @@ A decision is one of
 - `approve`: all rules hold;
 - `wait`: nothing speaks against it, yet something is still missing, so it may be approved later;
 - `refuse`: a rule speaks against it; somebody should look;
+- `deny`: the same, where that was chosen;
 - `ignore`: not ours to decide (another signer, a renewal, decided already).
 
 Note that this module util is PRIVATE to the collection.
@@ -32,7 +33,7 @@ from typing import Any, Literal
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._pkcs10 import Address, Content, OddRequest, read, shown
 
-Decision = Literal["approve", "wait", "refuse", "ignore"]
+Decision = Literal["approve", "wait", "refuse", "deny", "ignore"]
 State = Literal["pending", "approved", "issued", "denied", "failed"]
 Kind = Literal["client", "serving", "other"]
 
@@ -55,6 +56,8 @@ CLOCK_TOLERANCE = timedelta(seconds=10)
 # kube-controller-manager removes approved requests after an hour, pending ones after a day (csrcleaner).
 CLEANED_AFTER = timedelta(hours=1)
 RECENT = timedelta(hours=1)
+# A kubelet that has its client certificate again asks for its serving certificate, if that ended too, as soon as it has told its addresses.
+SERVING_FOLLOWS = timedelta(minutes=2)
 
 _NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
@@ -70,7 +73,11 @@ class Machine:
 
 @dataclass(frozen=True)
 class Policy:
-    """What the rules are measured against. Times are seconds; `window` 0 means without end."""
+    """What the rules are measured against. Times are seconds; `window` 0 means without end.
+
+    `recover_nodes`: machines whose Node exists may ask for a client certificate again, when nobody hears from that Node.
+    `deny_refused`: what a rule speaks against is denied instead of left pending.
+    """
 
     machines: Mapping[str, Machine]
     additional_addresses: frozenset[Address]
@@ -78,11 +85,14 @@ class Policy:
     short_names: bool
     pending_limit: int
     second_key_after: float
+    recover_nodes: bool
+    deny_refused: bool
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request with what can be said about it on its own. `fault` is the rule it breaks, `foreign` why it is not ours to decide.
+    """One request with what can be said about it on its own. `fault` is the rule it breaks, `foreign` why it is not ours to decide,
+    `late` what speaks against it unless its Node exists and is being recovered.
 
     It keeps neither the request's bytes nor the object: ten thousand of them are a few megabytes.
     """
@@ -101,6 +111,7 @@ class Request:
     fault: str
     foreign: str
     not_yet: str
+    late: str
 
     @property
     def order(self) -> tuple[float, int, str]:
@@ -119,7 +130,7 @@ class Verdict:
 
     def result(self) -> dict[str, str]:
         """As the module returns it."""
-        words = {"approve": "approved", "wait": "pending", "refuse": "pending", "ignore": "ignored"}
+        words = {"approve": "approved", "wait": "pending", "refuse": "pending", "deny": "denied", "ignore": "ignored"}
         return {
             "name": self.request.name,
             "signer": self.request.signer,
@@ -131,12 +142,16 @@ class Verdict:
 
 @dataclass(frozen=True)
 class NodeState:
-    """What is wanted of a Node object: is it there, since when, is it Ready and if not why."""
+    """What is wanted of a Node object: is it there, since when, is it Ready and if not why.
+
+    `silent`: its kubelet has not been heard from for so long that the cluster does not know how it is (node lifecycle controller).
+    """
 
     name: str
     ready: bool
     message: str
     created_at: datetime | None
+    silent: bool
 
 
 def policy(options: Mapping[str, Any]) -> Policy:
@@ -167,6 +182,8 @@ def policy(options: Mapping[str, Any]) -> Policy:
         # A kubelet asks again every 15 minutes, so four or five an hour are usual; the 100 are cluster-machine-approver's.
         pending_limit=int(limit) if limit is not None else 10 * len(machines) + 100,
         second_key_after=float(options["second_key_after"]),
+        recover_nodes=bool(options.get("recover_nodes")),
+        deny_refused=bool(options.get("deny_refused")),
     )
 
 
@@ -195,12 +212,12 @@ def time_of(value: Any) -> datetime | None:
 def node_state(obj: Any) -> NodeState:
     """A Node object cut down to what is needed; odd or missing fields make it not Ready, never an error."""
     metadata = _mapping(_mapping(obj).get("metadata"))
-    ready, message = False, "it has not reported its state yet"
+    ready, silent, message = False, False, "it has not reported its state yet"
     for condition in _objects(_mapping(_mapping(obj).get("status")).get("conditions")):
         if condition.get("type") == "Ready":
-            ready = condition.get("status") == "True"
+            ready, silent = condition.get("status") == "True", condition.get("status") == "Unknown"
             message = str(condition.get("message") or condition.get("reason") or "no reason given")
-    return NodeState(_text(metadata.get("name")), ready, message, time_of(metadata.get("creationTimestamp")))
+    return NodeState(_text(metadata.get("name")), ready, message, time_of(metadata.get("creationTimestamp")), silent)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -228,7 +245,7 @@ def assess(obj: Any, rules: Policy) -> Request:
     filed_at = time_of(metadata.get("creationTimestamp"))
     state, decided_at = _state(status)
 
-    fault = foreign = not_yet = node = key = ""
+    fault = foreign = not_yet = late = node = key = ""
     if kind == "other":
         foreign = f"signer {shown(signer)} is none of the two a joining kubelet uses"
     elif kind == "client" and requestor.startswith(NODE_PREFIX):
@@ -243,7 +260,9 @@ def assess(obj: Any, rules: Policy) -> Request:
             if not fault and machine is None:
                 fault = _stranger(node, rules)
             elif not fault and machine and kind == "client":
-                fault = next(_client_faults(content, machine, filed_at, rules), "")
+                fault, late = next(_client_faults(content, machine, filed_at), ""), _late(machine, filed_at, rules)
+                if not rules.recover_nodes:
+                    fault, late = fault or late, ""
             elif not fault and machine:
                 fault = next(_serving_faults(content, machine, rules), "")
                 unknown = _unknown(content, machine, rules)
@@ -267,6 +286,7 @@ def assess(obj: Any, rules: Policy) -> Request:
         fault=fault,
         foreign=foreign,
         not_yet=not_yet,
+        late=late,
     )
 
 
@@ -334,7 +354,7 @@ def _stranger(node: str, rules: Policy) -> str:
     return f"no expected machine has the name {shown(node)}"
 
 
-def _client_faults(content: Content, machine: Machine, filed_at: datetime | None, rules: Policy) -> Iterator[str]:
+def _client_faults(content: Content, machine: Machine, filed_at: datetime | None) -> Iterator[str]:
     """What speaks against a client certificate for this machine."""
     if content.dns_names or content.addresses:
         yield f"a client certificate has no alternative names, this asks for {_names(content)}"
@@ -345,12 +365,19 @@ def _client_faults(content: Content, machine: Machine, filed_at: datetime | None
         return
     if filed_at < machine.created_at - CLOCK_TOLERANCE:
         yield f"it was filed at {_when(filed_at)}, before the machine was created at {_when(machine.created_at)}"
-    if rules.window and filed_at > machine.created_at + timedelta(seconds=rules.window):
-        late = (filed_at - machine.created_at).total_seconds()
-        yield (
-            f"it was filed {late:.0f} s after the machine was created, the window is {rules.window:.0f} s"
-            " (name the machine without created_at, or widen window, when it is known to be late)"
-        )
+
+
+def _late(machine: Machine, filed_at: datetime | None, rules: Policy) -> str:
+    """Whether a machine's first certificate is asked for later than it should be."""
+    if machine.created_at is None or filed_at is None or not rules.window:
+        return ""
+    late = (filed_at - machine.created_at).total_seconds()
+    if late <= rules.window:
+        return ""
+    return (
+        f"it was filed {late:.0f} s after the machine was created, the window is {rules.window:.0f} s"
+        " (name the machine without created_at, or widen window, when it is known to be late)"
+    )
 
 
 def _serving_faults(content: Content, machine: Machine, rules: Policy) -> Iterator[str]:
@@ -385,13 +412,16 @@ class _Scene:
 
     rules: Policy
     nodes: frozenset[str]
+    silent: frozenset[str]
     newest: Mapping[tuple[Kind, str], Request]
     answered: Mapping[str, Sequence[Request]]
     now: datetime
 
 
-def decide(requests: Iterable[Request], rules: Policy, nodes: Iterable[str], now: datetime) -> list[Verdict]:
-    """The decision on every request of the cluster, seen together. `nodes` are the names of the Nodes there are."""
+def decide(requests: Iterable[Request], rules: Policy, nodes: Iterable[str], now: datetime, silent: Iterable[str] = ()) -> list[Verdict]:
+    """The decision on every request of the cluster, seen together. `nodes` are the names of the Nodes there are, `silent` of those among
+    them nobody hears from.
+    """
     requests = list(requests)
     newest: dict[tuple[Kind, str], Request] = {}
     answered: dict[str, list[Request]] = {}
@@ -404,7 +434,7 @@ def decide(requests: Iterable[Request], rules: Policy, nodes: Iterable[str], now
                 newest[(request.kind, request.node)] = request
         elif request.kind == "client" and request.state in ("approved", "issued") and not _before(request, rules):
             answered.setdefault(request.node, []).append(request)
-    scene = _Scene(rules, frozenset(nodes), newest, answered, now)
+    scene = _Scene(rules, frozenset(nodes), frozenset(silent), newest, answered, now)
     recent = sum(1 for request in requests if _counts(request, now))
     too_many = (
         f"{recent} requests of kubelets of the last hour are pending, more than the limit of {rules.pending_limit}:"
@@ -415,6 +445,8 @@ def decide(requests: Iterable[Request], rules: Policy, nodes: Iterable[str], now
         decision, reason = _alone(request) or _together(request, scene)
         if decision == "approve" and recent > rules.pending_limit:
             decision, reason = "wait", too_many
+        elif decision == "refuse" and rules.deny_refused and not request.not_yet:
+            decision = "deny"
         verdicts.append(Verdict(request, decision, reason))
     return verdicts
 
@@ -445,6 +477,8 @@ def _alone(request: Request) -> tuple[Decision, str] | None:
         return "ignore", _DECIDED[request.state]
     if request.fault:
         return "refuse", request.fault
+    if request.not_yet:
+        return "wait", request.not_yet
     return None
 
 
@@ -455,26 +489,51 @@ def _key_of_a_joined_machine(request: Request, scene: _Scene) -> tuple[Decision,
         return "wait", f"{later[0]} of the same machine was filed later and let it in; nobody waits for this one any more"
     return "refuse", (
         f"the node {request.node} has joined already, a second key for it is not approved"
-        " (if its certificate ended while the cluster was off, look at the machine and approve this one by hand;"
-        " if the machine was replaced, remove its old Node)"
+        " (if its certificate ended while the cluster was off, set recover_nodes; if the machine was replaced, remove its old Node)"
     )
+
+
+def _of_a_known_node(request: Request, scene: _Scene) -> tuple[Decision, str]:
+    """A client certificate for a Node that exists: its own may have ended while the machine was off, or a stranger wants to be it."""
+    name, newest = request.node, scene.newest[(request.kind, request.node)]
+    if not scene.rules.recover_nodes or (name not in scene.silent and scene.answered.get(name)):
+        return _key_of_a_joined_machine(request, scene)
+    if name not in scene.silent:
+        return (
+            "wait",
+            f"the node {name} is heard from, it needs no other certificate; if it is off, the cluster will notice within a minute",
+        )
+    if request is not newest:
+        return "wait", _superseded(newest)
+    decision, reason = _first_or_second_key(request, scene)
+    if decision == "approve":
+        reason = f"another certificate of the expected machine {name}, whose node is there and which nobody hears from (recover_nodes)"
+    return decision, reason
+
+
+def _superseded(newest: Request) -> str:
+    return f"{newest.name} of the same machine is newer; a kubelet that asks again has forgotten its older key"
 
 
 def _together(request: Request, scene: _Scene) -> tuple[Decision, str]:
     """The rules that need the other requests and the Nodes, for a request nothing speaks against on its own."""
     name = request.node
     newest = scene.newest[(request.kind, name)]
-    if request.kind == "client" and name in scene.nodes:
-        return _key_of_a_joined_machine(request, scene)
-    if request is not newest:
-        return "wait", f"{newest.name} of the same machine is newer; a kubelet that asks again has forgotten its older key"
-    if request.not_yet:
-        return "wait", request.not_yet
     if request.kind == "client":
-        return _first_or_second_key(request, scene)
+        return _of_a_known_node(request, scene) if name in scene.nodes else _of_a_new_node(request, scene)
+    if request is not newest:
+        return "wait", _superseded(newest)
     if name not in scene.nodes:
         return "wait", f"the node {name} is not registered yet"
     return "approve", f"serving certificate of the expected machine {name} for names and addresses that are its own"
+
+
+def _of_a_new_node(request: Request, scene: _Scene) -> tuple[Decision, str]:
+    """A client certificate for a machine that has no Node yet."""
+    newest = scene.newest[(request.kind, request.node)]
+    if request.late:
+        return "refuse", request.late
+    return ("wait", _superseded(newest)) if request is not newest else _first_or_second_key(request, scene)
 
 
 def _first_or_second_key(request: Request, scene: _Scene) -> tuple[Decision, str]:
@@ -500,13 +559,18 @@ def missing(machine: Machine, node: NodeState | None, verdicts: Iterable[Verdict
     """What a machine still lacks to be joined, as a sentence without its name; empty when it is.
 
     Joined: its Node exists and is Ready and its serving certificate is issued. Approved requests are removed after an hour, so for a Node
-    older than that "no request of it is waiting" proves the same: a kubelet without the certificate asks again every 15 minutes.
+    older than that "no request of it is waiting" proves the same: a kubelet without the certificate asks again every 15 minutes. A Node
+    that was given another client certificate may need another serving certificate as well, and is given a moment to ask for it.
     """
     mine = [verdict for verdict in verdicts if verdict.request.node == machine.name and not verdict.request.foreign]
+    client = [verdict for verdict in mine if verdict.request.kind == "client"]
     if node is None:
-        return _missing_client([verdict for verdict in mine if verdict.request.kind == "client"])
+        return _missing_client(client)
     serving = [verdict for verdict in mine if verdict.request.kind == "serving" and verdict.request.requestor == NODE_PREFIX + machine.name]
-    since = node.created_at or now
+    since, limit = node.created_at or now, CLEANED_AFTER
+    recovered = [verdict.request.decided_at for verdict in client if _recovers(verdict.request, since) and verdict.request.decided_at]
+    if recovered:
+        since, limit = max(recovered), SERVING_FOLLOWS
     issued = any(
         verdict.request.state == "issued" and (verdict.request.filed_at is None or verdict.request.filed_at >= since - CLOCK_TOLERANCE)
         for verdict in serving
@@ -515,16 +579,28 @@ def missing(machine: Machine, node: NodeState | None, verdicts: Iterable[Verdict
     lacks = []
     if not node.ready:
         lacks.append(f"its node is not Ready: {node.message}")
-    if not issued and (pending or now - since < CLEANED_AFTER):
+        lacks += _pending_text([verdict for verdict in client if verdict.decision in ("wait", "refuse")])
+    if not issued and (pending or now - since < limit):
         lacks.append(_missing_serving(serving, pending))
     return "; ".join(lacks)
 
 
+def _recovers(request: Request, since: datetime) -> bool:
+    """Whether a client request was let in after its Node had been made."""
+    return request.state in ("approved", "issued") and request.filed_at is not None and request.filed_at > since
+
+
+def _pending_text(pending: list[Verdict]) -> list[str]:
+    """The pending request that matters, and why it is: rather one that may be approved later than one that a rule speaks against."""
+    if not pending:
+        return []
+    latest = max([verdict for verdict in pending if verdict.decision == "wait"] or pending, key=lambda verdict: verdict.request.order)
+    return [f"{latest.request.name} stays pending: {latest.reason}"]
+
+
 def _missing_client(client: list[Verdict]) -> str:
-    pending = [verdict for verdict in client if verdict.decision in ("wait", "refuse")]
-    if pending:
-        latest = max([verdict for verdict in pending if verdict.decision == "wait"] or pending, key=lambda verdict: verdict.request.order)
-        return f"it has not joined, {latest.request.name} stays pending: {latest.reason}"
+    for text in _pending_text([verdict for verdict in client if verdict.decision in ("wait", "refuse")]):
+        return f"it has not joined, {text}"
     if any(verdict.decision == "approve" or verdict.request.state in ("approved", "issued") for verdict in client):
         return "its client certificate is approved, its node has not registered yet"
     return "it has not asked for a certificate yet"

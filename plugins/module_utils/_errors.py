@@ -16,8 +16,10 @@ class CollectionError(Exception):
     """An expected failure.
 
     ``message`` says what was attempted on what, what the other side answered and what to do next. ``details`` is plain data
-    for programs (JSON types only, no secrets); a module returns it as ``failure``.
+    for programs (JSON types only, no secrets); a module returns it as ``failure``. ``acted``: something was changed before it came.
     """
+
+    acted = False
 
     def __init__(self, message: str, details: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -103,6 +105,12 @@ class NotYetError(CollectionError):
 
 class ReadOnlyError(MetalError):
     """A write in check mode. It was not sent: this is a mistake in the collection, never in what the user asked for."""
+
+
+class DeviceFailedError(CollectionError):
+    """A device will never be as wanted: its provisioning has failed. ``gone``: the service has taken it back already."""
+
+    gone = False
 
 
 class ClusterError(CollectionError):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import STATE_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import PRESENT_OPTIONS, STATE_OPTIONS, Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
@@ -20,7 +20,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     NotFoundError,
     together,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import reference
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import project_of, reference
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -33,7 +34,7 @@ BGP_CONFIG_OPTIONS = Options(
         "md5": {"type": "str", "no_log": True},
         "use_case": {"type": "str"},
     }
-)
+).merge(PRESENT_OPTIONS)
 BGP_SESSION_OPTIONS = Options(
     {
         "id": {"type": "str"},
@@ -253,7 +254,7 @@ class BgpSession:
         return None
 
     def delete(self, found: Found) -> list[str]:
-        self._client.delete(f"bgp/sessions/{found['id']}", doing=f"delete {self.title}")
+        delete_once(self._client, f"bgp/sessions/{found['id']}", doing=f"delete {self.title}")
         return []
 
     def remaining(self, found: Found) -> list[str]:
@@ -266,7 +267,9 @@ def list_sessions(client: MetalClient, owner: str, doing: str) -> list[dict[str,
 
 def find_bgp(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     """What ``metal_bgp_info`` returns: of a device, or of the whole project."""
-    project, device = params["project_id"], params["device_id"]
+    device = params["device_id"]
+    # Of its own project: another one's configuration says nothing about its sessions.
+    project = project_of(client, device) if device else params["project_id"]
     config = client.read(f"projects/{project}/bgp-config", doing="read the project's BGP configuration")
     owner, of_whom = (f"devices/{device}", f"device {device}") if device else (f"projects/{project}", "the project")
     sessions = list_sessions(client, owner, f"list the BGP sessions of {of_whom}")

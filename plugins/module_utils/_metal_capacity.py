@@ -12,7 +12,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, MetalError, NotFoundError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    CollectionError,
+    MetalError,
+    NotFoundError,
+    ValidationError,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import price_per_hour
 
 if TYPE_CHECKING:
@@ -66,6 +71,15 @@ def lacking(servers: Sequence[Mapping[str, Any]]) -> list[str]:
         for server in servers
         if server["available"] is False
     ]
+
+
+def out_of_stock(error: CollectionError) -> bool:
+    """Whether an order was refused because there is no such server left in that place, by the service's own sentences.
+
+    "There aren't available servers in that metro", "No available servers with plan ...", "... has no provisionable ... servers matching
+    your criteria" (public issue threads).
+    """
+    return isinstance(error, ValidationError) and (error.says("available servers") or error.says("has no provisionable"))
 
 
 def capacity_with_prices(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:

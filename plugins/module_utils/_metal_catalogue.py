@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be ordered, where, and for whom: projects, plans, metros, operating systems. All of it is only read.
+"""What can be ordered, and where: plans, metros, operating systems. All of it is only read.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -16,9 +16,16 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec i
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
 
-PLAN_OPTIONS = Options({"slugs": {"type": "list", "elements": "str"}, "metro": {"type": "str"}})
+PLAN_OPTIONS = Options(
+    {
+        "slugs": {"type": "list", "elements": "str", "aliases": ["slug"]},
+        "metro": {"type": "str"},
+        "categories": {"type": "list", "elements": "str"},
+        "type": {"type": "str"},
+    }
+)
 METRO_OPTIONS = Options({"codes": {"type": "list", "elements": "str"}})
-OPERATING_SYSTEM_OPTIONS = Options({"slugs": {"type": "list", "elements": "str"}, "plan": {"type": "str"}})
+OPERATING_SYSTEM_OPTIONS = Options({"slugs": {"type": "list", "elements": "str", "aliases": ["slug"]}, "plan": {"type": "str"}})
 
 
 def price_per_hour(plan: Mapping[str, Any]) -> float | None:
@@ -26,21 +33,6 @@ def price_per_hour(plan: Mapping[str, Any]) -> float | None:
     pricing = plan.get("pricing")
     hour = pricing.get("hour") if isinstance(pricing, Mapping) else None
     return float(hour) if isinstance(hour, (int, float)) else None
-
-
-def project(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``metal_project_info`` returns. A project that is unknown, or not visible with this token, is an error."""
-    identity = params["project_id"]
-    found = client.read(f"projects/{identity}", doing=f"read the project {identity} (project_id)")
-    return {
-        "project": {
-            "id": found.get("id"),
-            "name": found.get("name"),
-            "created_at": found.get("created_at"),
-            "tags": found.get("tags") or [],
-            "max_devices": found.get("max_devices") or {},
-        }
-    }
 
 
 def plans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,6 +43,10 @@ def plans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
         facts = [plan for plan in facts if plan["slug"] in params["slugs"]]
     if params["metro"] is not None:
         facts = [plan for plan in facts if params["metro"].lower() in plan["metros"]]
+    if params["categories"] is not None:
+        facts = [plan for plan in facts if set(params["categories"]) & set(plan["categories"])]
+    if params["type"] is not None:
+        facts = [plan for plan in facts if plan["type"] == params["type"]]
     return {"plans": sorted(facts, key=lambda plan: str(plan["slug"]))}
 
 

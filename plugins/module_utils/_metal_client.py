@@ -30,6 +30,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -47,6 +48,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     UnreadableError,
     ValidationError,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._time_limit import TimeLimit, watch
 
 LIBRARY_ERROR: str | None = None
 """Traceback of the import when packet-python (or requests, which it brings) is missing, for ``missing_required_lib``."""
@@ -88,6 +90,8 @@ READING = frozenset({"GET", "DELETE"})
 """Methods that may be repeated whatever became of the first try: a read changes nothing, and a thing deleted twice is as gone as once."""
 
 _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+_NAMES_A_REQUEST = re.compile(r"[(,] ?request \S")
 
 MAX_PAUSE = 60.0
 MAX_CONNECT_ATTEMPTS = 5
@@ -145,11 +149,31 @@ class Pace:
             return time_left / (self._left + 1)
 
 
+@cache
+def _adapter_class() -> Any:
+    """An adapter for ``requests`` whose connections, also those through a proxy, tell which call they serve."""
+
+    class Adapter(requests.adapters.HTTPAdapter):  # type: ignore[misc, unused-ignore]  # typed where stubs are installed
+        def init_poolmanager(self, *arguments: Any, **more: Any) -> None:
+            super().init_poolmanager(*arguments, **more)
+            watch(self.poolmanager)
+
+        def proxy_manager_for(self, proxy: str, **more: Any) -> Any:
+            known = proxy in self.proxy_manager
+            manager = super().proxy_manager_for(proxy, **more)
+            if not known:
+                watch(manager)
+            return manager
+
+    return Adapter
+
+
 class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type information
     """One API address and one token. May be used by several threads: each has connections of its own, nothing else is shared.
 
-    ``url`` is the address with its path; ``timeout`` the seconds one call may be silent; ``retries`` how often a call is repeated;
-    ``ca_path`` a file of certificates to trust instead of the usual ones; ``proxy`` the address of a proxy, instead of the environment's.
+    ``url`` is the address with its path; ``timeout`` the seconds one call may take; ``retries`` how often a call is repeated;
+    ``ca_path`` a file of certificates to trust instead of the usual ones; ``proxy`` the address of a proxy, instead of the environment's;
+    ``user_agent_prefix`` what goes before our own name in each call.
     Raises CollectionError for an address or a token that cannot be one.
     """
 
@@ -163,6 +187,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         read_only: bool = False,
         ca_path: str | None = None,
         proxy: str | None = None,
+        user_agent_prefix: str | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         token = token.strip()
@@ -170,7 +195,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             raise CollectionError("metal_api_token cannot be a token: it is empty or has characters that no token has")
         super().__init__(token)
         self._base = _checked_url(url)
-        self._user_agent_prefix = f"equinix_metal.openshift/{COLLECTION_VERSION} "
+        self._user_agent_prefix = f"{_checked_prefix(user_agent_prefix)}equinix_metal.openshift/{COLLECTION_VERSION} "
         self._timeout = timeout
         self._retries = max(0, retries)
         self._sleep = sleep
@@ -181,6 +206,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         self._pace = Pace()
         self._threads = threading.local()
         self.read_only = read_only
+        self._last_answer = ""
         self.meta: dict[str, Any] | None = None
 
     # What modules use.
@@ -190,14 +216,25 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         answer = self._call("GET", path, params=params, doing=doing)
         return _identified(_mapping(answer, "GET", path, doing), path)
 
-    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        """GET a whole list, all its pages. ``key`` is the list's name in the answer. Entries that are no objects are left out."""
-        data, _meta = self._read_all(path, params or {}, doing, key)
+    def read_list(
+        self,
+        path: str,
+        key: str,
+        *,
+        doing: str,
+        params: Mapping[str, Any] | None = None,
+        keep: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    ) -> list[dict[str, Any]]:
+        """GET a whole list, all its pages. ``key`` is the list's name in the answer. Entries that are no objects are left out.
+
+        ``keep`` makes of each object what is kept of it, its ``id`` with it: of thousands, one page at a time is whole in memory.
+        """
+        data, _meta = self._read_all(path, params or {}, doing, key, keep)
         items = data.get(key)
         if items is None:
             items = []  # seen from the service: null for an empty list
         if not isinstance(items, list):
-            raise UnreadableError(f"Could not {doing}: the answer to GET /{path} has no list {key!r}", method="GET", path=path)
+            raise UnreadableError(f"Could not {doing}: the answer has no list {key!r} ({self._last_answer})", method="GET", path=path)
         return [_identified(item) for item in items if isinstance(item, dict)]
 
     def write(self, method: str, path: str, body: Any, *, doing: str) -> Any:
@@ -213,7 +250,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         answer = self._call(method, path, body=body, doing=doing)
         if isinstance(answer.data, dict) and _identified(answer.data).get("id"):
             return _identified(answer.data)
-        origin = f"{method} /{path}" + (f", request {answer.request_id}" if answer.request_id else "")
+        origin = _origin(method, path, answer.request_id)
         raise LostAnswerError(
             f"Could not {doing}: the answer ({answer.status}) has no id ({origin}). Whether it was done is unknown",
             method=method,
@@ -226,13 +263,24 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         """POST a question that changes nothing (one of ``READS_BY_POST``); allowed in check mode, repeated like a read."""
         return _mapping(self._call("POST", path, body=body, doing=doing), "POST", path, doing)
 
-    def delete(self, path: str, *, doing: str) -> bool:
-        """DELETE; False when it was not there (any more): also after a try whose answer was lost, which may have done it."""
+    def delete(self, path: str, *, doing: str, missing_ok: bool = True) -> bool:
+        """DELETE; False when it was not there (any more): also after a try whose answer was lost, which may have done it.
+
+        Without ``missing_ok`` NotFoundError is raised then.
+        """
         try:
             self._call("DELETE", path, doing=doing)
         except NotFoundError:
+            if not missing_ok:
+                raise
             return False
         return True
+
+    def name_origin(self, error: CollectionError) -> None:
+        """Let an error that was drawn from what answers say, or do not say, name the last of them: the service can be asked about it."""
+        # What became of calls is told with their own request; what is told of several things names it with each.
+        if self._last_answer and not isinstance(error, MetalError) and not _NAMES_A_REQUEST.search(error.message):
+            error.message += f" (last answer: {self._last_answer})"
 
     # What packet-python's own methods use.
 
@@ -250,15 +298,36 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
 
     # How it is done.
 
-    def _read_all(self, path: str, params: Mapping[str, Any], doing: str, key: str | None) -> tuple[Any, dict[str, Any] | None]:
+    def _read_all(
+        self,
+        path: str,
+        params: Mapping[str, Any],
+        doing: str,
+        key: str | None,
+        keep: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    ) -> tuple[Any, dict[str, Any] | None]:
         """All pages of a list as one answer, or the answer itself when it is no list or one page was asked for."""
         wanted = dict(params)
         one_page = "page" in wanted
+        origin = ""
+
+        def fetch(number: int | None = None) -> dict[str, Any]:
+            nonlocal origin
+            numbered = wanted if number is None else {**wanted, "page": number}
+            told = self._call("GET", path, params=numbered, doing=doing)
+            origin = _origin("GET", path, told.request_id)
+            answer = _mapping(told, "GET", path, doing)
+            if keep is not None and key is not None and isinstance(answer.get(key), list):
+                answer[key] = [keep(_identified(item)) if isinstance(item, dict) else None for item in answer[key]]
+            return answer
+
         if path.rstrip("/").rpartition("/")[2] in PAGED:
             wanted.setdefault("per_page", PAGE_SIZE)
-        # What is added or removed while pages are read moves others from page to page: read again then, at most twice.
-        for _attempt in range(3):
-            pages = [_mapping(self._call("GET", path, params=wanted, doing=doing), "GET", path, doing)]
+        # What is added or removed while pages are read moves others from page to page: read again then.
+        for attempt in range(1 + max(2, self._retries)):
+            if attempt:
+                self._sleep(_backoff(attempt))
+            pages = [fetch()]
             if one_page:
                 return pages[0], _meta(pages[0])
             found = key or _list_name(pages[0])
@@ -266,15 +335,18 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
                 return pages[0], _meta(pages[0])
             name = found
             while _has_next(pages, name, wanted.get("per_page")):
-                answer = self._call("GET", path, params={**wanted, "page": len(pages) + 1}, doing=doing)
-                pages.append(_mapping(answer, "GET", path, doing))
-            totals = {_meta(page).get("total") for page in pages}
+                pages.append(fetch(len(pages) + 1))
+            totals = {total for page in pages if (total := _meta(page).get("total")) is not None}
             lost = [page for page in pages if page.get(name) is None and _meta(page).get("total")]
-            if len(totals) == 1 and not lost:
+            if len(totals) <= 1 and not lost:
                 break
         if lost:
             # What exists must not be taken for nothing: it would be created once more.
-            text = f"Could not {doing}: the answer to GET /{path} has no list {name!r}, though it counts {_meta(lost[0])['total']}"
+            text = f"Could not {doing}: the answer has no list {name!r}, though it counts {_meta(lost[0])['total']} ({origin})"
+            raise UnreadableError(text, method="GET", path=path)
+        if len(totals) > 1:
+            # One that moved to a page that was read before is on none of these; what exists must not be taken for nothing.
+            text = f"Could not {doing}: the list changed each of the {attempt + 1} times that its {len(pages)} pages were read ({origin})"
             raise UnreadableError(text, method="GET", path=path)
         merged = dict(pages[0])
         merged[name] = _without_repeats(item for page in pages for item in page.get(name) or [])
@@ -320,28 +392,38 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         if body is not None:
             headers["Content-Type"] = "application/json"
             content = json.dumps(body).encode()
+        limit = TimeLimit(self._timeout)
+        heard: list[Any] = []  # its head comes before its body, and may be all that comes
         try:
-            response = self._session().request(
-                method,
-                f"{self._base}/{path}",
-                params=_query(params),
-                data=content,
-                headers=headers,
-                timeout=(min(self._timeout, 10.0), self._timeout),
-                # A redirect would carry the token to wherever it points.
-                allow_redirects=False,
-                **self._trust,
-            )
-        except requests.exceptions.RequestException as error:
+            with limit:
+                response = self._session().request(
+                    method,
+                    f"{self._base}/{path}",
+                    params=_query(params),
+                    data=content,
+                    headers=headers,
+                    timeout=(min(self._timeout, 10.0), self._timeout),
+                    # A redirect would carry the token to wherever it points.
+                    allow_redirects=False,
+                    hooks={"response": lambda response, **_more: heard.append(response)},
+                    **self._trust,
+                )
+            if limit.over:
+                raise requests.exceptions.ReadTimeout
+        except requests.exceptions.RequestException as problem:
+            # Cut off by ourselves, it looks like a lost connection.
+            error = requests.exceptions.ReadTimeout(problem) if limit.over else problem
             if isinstance(error, requests.exceptions.SSLError):
                 raise CollectionError(self._text(f"Could not {doing}: no trusted connection to {self._base}: {error}")) from error
             if _never_sent(error):
                 raise _NotConnectedError(self._text(f"Could not {doing}: no connection to {self._base}: {_reason(error)}")) from error
+            request_id = heard[0].headers.get("X-Request-Id") if heard else None
+            call = f"{method} /{path}" + (f" (request {request_id})" if request_id else "")
             if isinstance(error, requests.exceptions.Timeout):
-                text = f"Could not {doing}: {method} /{path} was not answered within {self._timeout:g} seconds (metal_api_timeout)"
+                text = f"Could not {doing}: {call} was not answered in full within {self._timeout:g} seconds (metal_api_timeout)"
             else:
-                text = f"Could not {doing}: the connection was lost during {method} /{path}: {_reason(error)}"
-            raise UnreachableError(self._text(text), method=method, path=path) from error
+                text = f"Could not {doing}: the connection was lost during {call}: {_reason(error)}"
+            raise UnreachableError(self._text(text), method=method, path=path, request_id=request_id) from error
         return self._answer(response, method, path, doing)
 
     def _answer(self, response: Any, method: str, path: str, doing: str) -> Answer:
@@ -356,14 +438,15 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
                 data = response.json()
             except ValueError:
                 readable = False
-        elif method == "GET":
+        elif method == "GET" or path in READS_BY_POST:
             readable = False
+        origin = _origin(method, path, request_id)
+        self._last_answer = origin
         ok = 200 <= status < 300
         if ok and readable:
             return Answer(status, data, request_id)
 
         errors = _sentences(data)
-        origin = f"{method} /{path}" + (f", request {request_id}" if request_id else "")
         said = "; ".join(errors) if errors else (response.reason or "nothing more")
         facts: dict[str, Any] = {"method": method, "path": path, "status": status, "errors": [self._text(e) for e in errors]}
         facts["request_id"] = request_id
@@ -403,6 +486,8 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             session = self._threads.session = requests.Session()
             # Credentials come from the options alone, never from a .netrc.
             session.auth = _no_auth
+            for scheme in ("http://", "https://"):
+                session.mount(scheme, _adapter_class()())
         return session
 
     def _text(self, text: str) -> str:
@@ -439,6 +524,13 @@ def _checked_proxy(url: str) -> str:
     return url.strip()
 
 
+def _checked_prefix(prefix: str | None) -> str:
+    prefix = (prefix or "").strip()
+    if not prefix.isascii() or (prefix and not prefix.isprintable()):
+        raise CollectionError("metal_ua_prefix cannot be in the head of a call: it has more than one line, or characters beyond ASCII")
+    return f"{prefix} " if prefix else ""
+
+
 def _query(params: Mapping[str, Any] | None) -> dict[str, str]:
     """Query parameters as the API writes them: lists by comma, true and false in lower case, nothing for None."""
     query: dict[str, str] = {}
@@ -454,10 +546,15 @@ def _query(params: Mapping[str, Any] | None) -> dict[str, str]:
     return query
 
 
+def _origin(method: str, path: str, request_id: str | None) -> str:
+    """Where an error comes from, for whoever has to ask the service about it."""
+    return f"{method} /{path}" + (f", request {request_id}" if request_id else "")
+
+
 def _mapping(answer: Answer, method: str, path: str, doing: str) -> dict[str, Any]:
     if isinstance(answer.data, dict):
         return answer.data
-    text = f"Could not {doing}: the answer to {method} /{path} is not an object"
+    text = f"Could not {doing}: the answer is not an object ({_origin(method, path, answer.request_id)})"
     raise UnreadableError(text, method=method, path=path, status=answer.status, request_id=answer.request_id)
 
 

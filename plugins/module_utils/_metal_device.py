@@ -18,6 +18,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff impo
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
     DeniedError,
+    DeviceFailedError,
+    LostAnswerError,
     MetalError,
     NotFoundError,
     NotYetError,
@@ -25,6 +27,15 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     together,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_capacity import ask_capacity, lacking
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import (
+    Operation,
+    marks,
+    oldest_first,
+    since,
+    under_way,
+    without_marks,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import create_once
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -37,23 +48,35 @@ IP_ADDRESS_OPTIONS: dict[str, Any] = {
     "ip_reservations": {"type": "list", "elements": "str"},
 }
 
+SSH_KEY_OPTIONS: dict[str, Any] = {
+    "label": {"type": "str", "required": True},
+    "key": {"type": "str", "required": True, "no_log": False},
+}
+
 DEVICE_OPTIONS = Options(
     {
         "plan": {"type": "str"},
         "metro": {"type": "str"},
         "operating_system": {"type": "str"},
-        "userdata": {"type": "str", "no_log": True},
+        "userdata": {"type": "str", "no_log": True, "aliases": ["user_data"]},
         "ipxe_script_url": {"type": "str"},
         "always_pxe": {"type": "bool"},
         "tags": {"type": "list", "elements": "str"},
         "customdata": {"type": "dict"},
         "description": {"type": "str"},
         "billing_cycle": {"type": "str", "choices": ["hourly", "daily", "monthly", "yearly"]},
-        "locked": {"type": "bool"},
+        "locked": {"type": "bool", "aliases": ["lock"]},
         "network_frozen": {"type": "bool"},
         "project_ssh_keys": {"type": "list", "elements": "str", "no_log": False},
         "user_ssh_keys": {"type": "list", "elements": "str", "no_log": False},
+        "ssh_keys": {"type": "list", "elements": "dict", "no_log": False, "options": SSH_KEY_OPTIONS},
         "no_ssh_keys": {"type": "bool", "no_log": False},
+        "features": {"type": "raw"},
+        "storage": {"type": "dict"},
+        "spot_instance": {"type": "bool"},
+        "spot_price_max": {"type": "float"},
+        "public_ipv4_subnet_size": {"type": "int"},
+        "private_ipv4_subnet_size": {"type": "int"},
         "hardware_reservation_id": {"type": "str"},
         "ip_addresses": {"type": "list", "elements": "dict", "options": IP_ADDRESS_OPTIONS},
         "termination_time": {"type": "str"},
@@ -69,7 +92,29 @@ OFF = frozenset({"inactive", "powering_off"})
 COMPARED_AS_THEY_ARE = ("hostname", "description", "billing_cycle", "locked", "always_pxe", "network_frozen", "ipxe_script_url")
 """Attributes that are the same in the options, in the body of a create or an update, and in the answer."""
 
-AT_CREATION_ONLY = ("project_ssh_keys", "user_ssh_keys", "no_ssh_keys", "ip_addresses")
+SENT_AS_THEY_ARE = (
+    "plan",
+    "metro",
+    "operating_system",
+    "hardware_reservation_id",
+    "userdata",
+    "customdata",
+    "spot_instance",
+    "spot_price_max",
+)
+"""What is sent with a create as it was given, and compared in a form of its own."""
+
+AT_CREATION_ONLY = (
+    "project_ssh_keys",
+    "user_ssh_keys",
+    "ssh_keys",
+    "no_ssh_keys",
+    "features",
+    "storage",
+    "ip_addresses",
+    "public_ipv4_subnet_size",
+    "private_ipv4_subnet_size",
+)
 """The API takes these with a create and does not tell them afterwards in a form that could be compared."""
 
 _ANOTHER = "leave the option out, or have the device deleted (state=absent) and created again"
@@ -77,9 +122,11 @@ _ANOTHER = "leave the option out, or have the device deleted (state=absent) and 
 FIXED = {
     "plan": f"a device keeps its plan: {_ANOTHER}",
     "metro": f"a device keeps its place: {_ANOTHER}",
-    "operating_system": f"an update cannot install another one: {_ANOTHER}",
+    "operating_system": "an update cannot install another one: leave the option out, or have metal_device install it (operation=reinstall"
+    " with an operation_id that was not used before)",
     "hardware_reservation_id": f"a device keeps its hardware: {_ANOTHER}",
-    "termination_time": f"the API takes it at creation only: {_ANOTHER}",
+    "spot_instance": f"only a spot instance can be made an ordinary one, not the other way round: {_ANOTHER}",
+    "spot_price_max": f"the API takes it at creation only: {_ANOTHER}",
 }
 
 ABSENCES_FORGIVEN = 2
@@ -234,8 +281,12 @@ def device_wanted(params: Mapping[str, Any], ownership_tags: Sequence[str]) -> d
     wanted["hardware_reservation_id"] = params.get("hardware_reservation_id")
     wanted["termination_time"] = normal_time(params.get("termination_time"))
     wanted["power_state"] = params.get("power_state")
+    wanted["spot_instance"] = params.get("spot_instance")
+    wanted["spot_price_max"] = params.get("spot_price_max")
     if params.get("tags") is not None:
-        wanted["tags"] = normal_tags([*params["tags"], *ownership_tags])
+        wanted["tags"] = normal_tags([*without_marks(params["tags"]), *ownership_tags])
+    operation = Operation.of(params)
+    wanted["operation"] = str(operation) if operation else None
     if params.get("userdata") is not None:
         wanted["userdata"] = digest(params["userdata"])
     if params.get("customdata") is not None:
@@ -256,10 +307,15 @@ def device_view(device: Mapping[str, Any], params: Mapping[str, Any]) -> dict[st
         "metro": metro_code(device),
         "termination_time": normal_time(device.get("termination_time")),
         "power_state": "off" if state_of(device) in OFF else "on",
-        "tags": normal_tags(_texts(device.get("tags"))),
+        # The marks of operations are ours, whatever tags the user gives.
+        "tags": normal_tags(without_marks(_texts(device.get("tags")))),
+        "spot_instance": bool(device.get("spot_instance")),
+        "spot_price_max": device.get("spot_price_max"),
         "userdata": digest(device.get("userdata")),
         "customdata": normal_data(device.get("customdata")),
     }
+    operation = Operation.of(params)
+    view["operation"] = str(operation) if operation and operation.is_done(_texts(device.get("tags"))) else ""
     view["plan"] = _as_asked(params.get("plan"), _names(device.get("plan")), plan_name(device))
     system = device.get("operating_system")
     view["operating_system"] = _as_asked(params.get("operating_system"), _names(system), _inner(device, "operating_system", "slug"))
@@ -283,21 +339,28 @@ def _as_asked(asked: Any, names: set[str], usual: str | None) -> str | None:
     return asked if isinstance(asked, str) and asked in names else usual
 
 
+def device_tags(params: Mapping[str, Any], ownership_tags: Sequence[str]) -> list[str]:
+    """The tags as they are sent: ours and the user's, each once. Marks of operations, of another device perhaps, are none of them."""
+    return list(dict.fromkeys([*ownership_tags, *without_marks(params.get("tags") or [])]))
+
+
 def device_body(params: Mapping[str, Any], ownership_tags: Sequence[str]) -> dict[str, Any]:
-    """The body of a create: what was given, and our tags."""
+    """The body of a create: what was given, and our tags.
+
+    A new device is as good as rebooted and installed: the mark of that operation comes with it, so that no later run asks for it.
+    """
     body: dict[str, Any] = {}
-    for name in (*COMPARED_AS_THEY_ARE, "plan", "metro", "operating_system", "hardware_reservation_id", "userdata", *AT_CREATION_ONLY):
+    for name in (*COMPARED_AS_THEY_ARE, *SENT_AS_THEY_ARE, *AT_CREATION_ONLY):
         if params.get(name) is not None:
             body[name] = params[name]
-    if params.get("customdata") is not None:
-        body["customdata"] = params["customdata"]
     if params.get("termination_time") is not None:
         body["termination_time"] = normal_time(params["termination_time"])
     if "ip_addresses" in body:
         body["ip_addresses"] = [{name: value for name, value in entry.items() if value is not None} for entry in body["ip_addresses"]]
-    tags = list(dict.fromkeys([*ownership_tags, *(params.get("tags") or [])]))
-    if tags:
-        body["tags"] = tags
+    tags = device_tags(params, ownership_tags)
+    operation = Operation.of(params)
+    if tags or operation:
+        body["tags"] = operation.done(tags) if operation else tags
     return body
 
 
@@ -311,6 +374,17 @@ def creation_problems(params: Mapping[str, Any]) -> list[str]:
     problems = [f"to create it, {' and '.join(missing)} must be given"] if missing else []
     if "_" in (params.get("hostname") or ""):
         problems.append("hostname has an underscore, which the service does not take")
+    features = params.get("features")
+    if isinstance(features, Mapping):
+        well = all(value in ("required", "preferred") for value in features.values())
+    else:
+        well = features is None or (isinstance(features, list) and all(isinstance(name, str) for name in features))
+    if not well:
+        problems.append("features is a list of names, or of each name whether it is required or preferred")
+    if params.get("spot_price_max") is not None and not params.get("spot_instance"):
+        problems.append("spot_price_max is for spot_instance=true")
+    if params.get("operation") == "rescue":
+        problems.append("operation=rescue is for a device that is there")
     if params.get("operating_system") == "custom_ipxe":
         script = (params.get("userdata") or "").startswith("#!ipxe")
         if script and params.get("ipxe_script_url"):
@@ -325,6 +399,10 @@ def creation_problems(params: Mapping[str, Any]) -> list[str]:
 # --- its life -----------------------------------------------------------------------------------------------------------------
 
 
+TRIES_FOR_HARDWARE = 3
+"""How often hardware is asked for that is free when it is looked at. Others may want it too."""
+
+
 class Device:
     """A device by its id, or by its hostname and all ``ownership_tags``; ``params`` are the options of ``metal_device``."""
 
@@ -337,6 +415,10 @@ class Device:
         self.params = params
         self._warn = warn
         self._project = params.get("project_id")
+        self._operation = Operation.of(params)
+        self._newest_before: str | None = None
+        self._begun = False
+        self._over = False
         self.ownership_tags: list[str] = list(params.get("ownership_tags") or [])
         # A call that goes on waiting comes seconds later: what is missing then is not just too fresh to be seen.
         self._absences = ABSENCES_FORGIVEN if params.get("resume") else 0
@@ -358,7 +440,7 @@ class Device:
                 doing=f"look for {self.title}",
             )
             found = self.among(devices)
-        return None if found is None else self._whole(found)
+        return None if found is None else self.whole(found)
 
     def _find_by_id(self) -> Found | None:
         identity = self.params["id"]
@@ -373,7 +455,7 @@ class Device:
                 f"There is no device with the id {identity}. A device is created by its hostname: leave id out for that", error.details
             ) from error
         if not self._owned(found):
-            raise CollectionError(f"The device {identity} is not changed: it does not have the tags {', '.join(self.ownership_tags)}")
+            raise CollectionError(f"Cannot change device {identity}: it does not have the tags {', '.join(self.ownership_tags)}")
         return found
 
     def among(self, devices: Iterable[Found]) -> Found | None:
@@ -390,7 +472,8 @@ class Device:
         if len(own) > 1:
             ids = ", ".join(sorted(str(device.get("id")) for device in own))
             raise CollectionError(
-                f"{len(own)} devices have the hostname {hostname}: {ids}. Delete what is not wanted (metal_device with id, state=absent)",
+                f"Cannot look after {self.title}: {len(own)} devices have the hostname {hostname}: {ids}. "
+                "Delete what is not wanted (metal_device with id, state=absent)",
                 {"hostname": hostname, "ids": sorted(str(device.get("id")) for device in own)},
             )
         if foreign:
@@ -411,13 +494,14 @@ class Device:
     def _tell_foreign(self, hostname: str, foreign: Sequence[Found], *, fails: bool) -> None:
         ids = ", ".join(sorted(str(device.get("id")) for device in foreign))
         tags = ", ".join(self.ownership_tags)
-        text = f"The device {ids} has the hostname {hostname} but not the tags {tags}: it is not ours and is left alone"
+        text = f"device {ids} has the hostname {hostname} but not the tags {tags}: it is not ours and is left alone"
         if fails:
             raise CollectionError(
-                f"{text}. A second one of this name is not created. Rename it, delete it, or give it these tags if it is to be taken over",
+                f"Cannot provide {self.title}: {text}. A second one of this name is not created. "
+                "Rename it, delete it, or give it these tags if it is to be taken over",
                 {"hostname": hostname, "ids": sorted(str(device.get("id")) for device in foreign)},
             )
-        self.warn(text)
+        self.warn(f"The {text}")
 
     def warn(self, text: str) -> None:
         """Show a warning, if there is anybody to see it."""
@@ -427,8 +511,12 @@ class Device:
     def _owned(self, device: Found) -> bool:
         return set(self.ownership_tags) <= set(_texts(device.get("tags")))
 
-    def _whole(self, found: Found) -> Found:
-        """With its userdata, if that is compared: an answer may leave it out."""
+    def whole(self, found: Found) -> Found:
+        """With its userdata, if that is compared: an answer may leave it out. What can be changed depends on what is still to be done."""
+        changeable = {"spot_instance"} if self.params.get("spot_instance") is False else set()
+        if self._operation and self._operation.kind == "reinstall" and not self._is_done(found):
+            changeable.add("operating_system")
+        self.fixed = {name: way_out for name, way_out in FIXED.items() if name not in changeable}
         if self.params.get("userdata") is None or "userdata" in found:
             return found
         answer = self._client.read(f"devices/{found['id']}/userdata", doing=f"read the userdata of {self.title}")
@@ -457,8 +545,14 @@ class Device:
             elif name == "power_state":
                 if found is not None:
                     predicted["state"] = "active" if value == "on" else "inactive"
+            elif name == "operation":
+                if found is not None:
+                    predicted["state"] = "active"
             elif name not in ("userdata", "customdata"):
                 predicted[name] = value
+        predicted["tags"] = [*without_marks(_texts(predicted.get("tags"))), *marks(_texts((found or {}).get("tags")))]
+        if self._operation and "operation" in changes:
+            predicted["tags"] = self._operation.done(predicted["tags"])
         return predicted
 
     # state=present
@@ -482,30 +576,41 @@ class Device:
             raise CollectionError(together(f"{self.title} is not replaced, since another cannot be had", problems), {"servers": servers})
 
     def create(self) -> Found:
-        body = device_body(self.params, self.ownership_tags)
-        try:
-            found = self._client.write_one("POST", f"projects/{self._project}/devices", body, doing=f"create {self.title}")
-        except ValidationError as error:
-            # The two refusals, known by these words (terraform-provider-equinix looks for them).
-            taken = error.says("no available hardware reservations") or error.says("not provisionable")
-            texts = self._being_freed() if taken and self.params.get("hardware_reservation_id") else []
-            if not texts:
-                raise
-            raise NotYetError(f"{error.message}. {'; '.join(texts)}: use wait=true", texts, error.details) from error
-        return self._whole(found)
+        for attempt in range(1, TRIES_FOR_HARDWARE + 1):
+            try:
+                return self._order()
+            except ValidationError as error:
+                # The two refusals, known by these words (terraform-provider-equinix looks for them).
+                taken = error.says("no available hardware reservations") or error.says("not provisionable")
+                if not taken or not self.params.get("hardware_reservation_id"):
+                    raise
+                free, texts = self._reserved_hardware()
+                if texts and not free:
+                    raise NotYetError(f"{error.message}. {'; '.join(texts)}: use wait=true", texts, error.details) from error
+                # What is free has become so since it was refused, unless the service refuses it for a reason of its own.
+                if not free or attempt == TRIES_FOR_HARDWARE:
+                    raise
+        raise AssertionError("TRIES_FOR_HARDWARE is 1 or more")
 
-    def _being_freed(self) -> list[str]:
-        """The reserved hardware that this device may get soon: its last device is gone or going, and it is being wiped."""
+    def _order(self) -> Found:
+        body = device_body(self.params, self.ownership_tags)
+        return self.whole(self._client.write_one("POST", f"projects/{self._project}/devices", body, doing=f"create {self.title}"))
+
+    def _reserved_hardware(self) -> tuple[bool, list[str]]:
+        """Of the reserved hardware that this device may get: whether some is free, and what is being freed, one text for all of it: its
+        last device is gone or going, and it is being wiped.
+        """
         asked, plan, metro = (self.params.get(name) for name in ("hardware_reservation_id", "plan", "metro"))
+        # Devices first: one that goes between the two lists is then still known as leaving.
+        devices = self._client.read_list(f"projects/{self._project}/devices", "devices", doing="list the project's devices")
+        leaving = {device.get("id") for device in devices if self.leaving(device)}
         reservations = self._client.read_list(
             f"projects/{self._project}/hardware-reservations",
             "hardware_reservations",
             params={"include": "facility.metro"},
             doing="list the project's reserved hardware",
         )
-        devices = self._client.read_list(f"projects/{self._project}/devices", "devices", doing="list the project's devices")
-        leaving = {device.get("id") for device in devices if self.leaving(device)}
-        texts = []
+        free, texts = False, []
         for reservation in reservations:
             facility = reservation.get("facility")
             place = metro_code(reservation) or (metro_code(facility) if isinstance(facility, Mapping) else None)
@@ -514,30 +619,129 @@ class Device:
                 (asked in ("next-available", reservation.get("id")))
                 and (asked != "next-available" or plan in (None, *_names(reservation.get("plan"))))
                 and (metro in (None, "any") or place is None or place == str(metro).lower())
-                and not (reservation.get("provisionable") or reservation.get("spare") or reservation.get("need_of_service"))
+                and not (reservation.get("spare") or reservation.get("need_of_service"))
                 and (used_by is None or used_by in leaving)
             ):
+                free = free or bool(reservation.get("provisionable"))
                 texts.append(f"{self.params.get('hostname')} waits for the hardware {reservation.get('id')}, which is being freed")
-        return texts[:1]
+        return free, texts[:1]
 
     def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
-        if "power_state" not in changes or state_of(found) in SETTLED:
+        if not {"power_state", "operation"} & set(changes) or state_of(found) in SETTLED:
             return []
+        if self._operation and self._operation.newest_before(_texts(found.get("tags"))) and state_of(found) == "reinstalling":
+            return []  # asked for by a run that was killed: only to be noted
         self._fail_if_failed(found)
         return [state_text(found)]
 
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
-        body = {name: self.params[name] for name in changes if name != "power_state"}
-        if "tags" in body:
-            body["tags"] = device_body(self.params, self.ownership_tags).get("tags", [])
+        """All attributes in one call, then the switch or the operation: what is installed anew starts with what was given now."""
+        operation = self._operation if "operation" in changes else None
+        body = {name: self.params[name] for name in changes if name not in ("power_state", "operation", "operating_system")}
+        if "termination_time" in body:
+            body["termination_time"] = normal_time(body["termination_time"])
+        if "tags" in body or operation:
+            tags = self._tags_to_send(found, changes)
+            asked_before = operation is not None and operation.newest_before(tags) is not None
+            if operation and not asked_before:
+                tags = operation.requested(tags, self._events(found))
+            if tags != found["tags"]:
+                body["tags"] = tags
         path = f"devices/{found['id']}"
         if body:
             found = self._client.write_one("PUT", path, body, doing=f"change {', '.join(sorted(body))} of {self.title}")
+        # The vendor's text has this attribute in a create only; a service that passes it over would end the device when nobody expects it.
+        if "termination_time" in body and normal_time(found.get("termination_time")) != body["termination_time"]:
+            raise CollectionError(
+                f"The service did not take another termination_time for {self.title}: it has {found.get('termination_time') or 'none'}"
+            )
         if "power_state" in changes:
             action = "power_on" if changes["power_state"] == "on" else "power_off"
             self._client.write("POST", f"{path}/actions", {"type": action}, doing=f"{action.replace('_', ' ')} {self.title}")
             found = self.refresh(found)
-        return self._whole(found)
+        if operation:
+            self._newest_before = operation.newest_before(tags)
+            if not (asked_before and self._was_accepted(found, operation)):
+                self._request(found, operation)
+            doing = f"note on {self.title} that its {operation.kind} was accepted"
+            found = self._client.write_one("PUT", path, {"tags": operation.done(tags)}, doing=doing)
+        return self.whole(found)
+
+    def _tags_to_send(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+        """The tags that are wanted, and the marks of operations as they are. Raises CollectionError when the service does not tell them."""
+        if not isinstance(found.get("tags"), list):
+            raise CollectionError(
+                f"Could not change the tags of {self.title}: the service does not tell which it has, and some may be marks"
+            )
+        current = _texts(found["tags"])
+        return [*device_tags(self.params, self.ownership_tags), *marks(current)] if "tags" in changes else current
+
+    # operations
+
+    def _is_done(self, found: Found) -> bool:
+        return self._operation is not None and self._operation.is_done(_texts(found.get("tags")))
+
+    def _events(self, found: Found) -> list[dict[str, Any]]:
+        return self._client.read_list(f"devices/{found['id']}/events", "events", doing=f"read the events of {self.title}")
+
+    def _was_accepted(self, found: Found, operation: Operation) -> bool:
+        """Whether the service has taken up what was asked for, at a look at the device and its events now.
+
+        Raises CollectionError when events do not tell.
+        """
+        if operation.kind == "reinstall" and state_of(found) == "reinstalling":
+            return True
+        news = since(self._events(found), str(self._newest_before))
+        if news is None:
+            raise CollectionError(
+                f"Could not see whether {self.title} was asked to {operation.kind} ({operation.word}): the service does not tell the event"
+                f" {self._newest_before}, the last one before that. If it stays so, look at the device; another operation_id asks again"
+            )
+        return operation.is_told_by(news)
+
+    def _request(self, found: Found, operation: Operation) -> None:
+        """Ask for it, and when the answer was lost look whether it was done before asking again."""
+        body: dict[str, Any] = {"type": operation.kind}
+        if operation.kind == "reinstall":
+            names = ["operating_system", "deprovision_fast", "preserve_data"]
+            if (self.params.get("operating_system") or _inner(found, "operating_system", "slug")) == "custom_ipxe":
+                names.append("ipxe_script_url")  # taken with that system only (vendor's OpenAPI text)
+            body |= {name: self.params[name] for name in names if self.params.get(name) is not None}
+
+        def ask() -> Found:
+            try:
+                self._client.write("POST", f"devices/{found['id']}/actions", body, doing=f"{operation.kind} {self.title}")
+            except ValidationError:
+                # Refused because it is under way: the answer to the first try was lost, and what came of it is told only now.
+                if look() is None:
+                    raise
+            return found
+
+        def look() -> Found | None:
+            current = self.refresh(found)
+            return current if self._was_accepted(current, operation) else None
+
+        try:
+            create_once(ask, look)
+        except LostAnswerError as error:
+            # Nobody tries this again in this run: the next one sees what came of it.
+            raise MetalError(error.message, **error.details) from error
+
+    def _operating(self, found: Found) -> list[str]:
+        """What is missing until an accepted operation is over: its state tells an installation, events a power operation."""
+        if self._over or self._operation is None or not self._is_done(found) or not self.params.get("wait"):
+            return []
+        # Known only to the run that asked: what is told then has to be news.
+        asked = self._newest_before is not None
+        if self._operation.kind != "reinstall" or asked:
+            events = self._events(found)
+            news = since(events, self._newest_before) or [] if self._newest_before else oldest_first(events)
+            event = under_way(news) if self._operation.kind != "reinstall" else None
+            if event is not None or (asked and not self._begun and not self._operation.is_told_by(news)):
+                said = (event or {}).get("body") or "the service has not begun"
+                return [f"{found.get('hostname') or found.get('id')} has to {self._operation.kind}: {said}"]
+        self._over = True
+        return []
 
     def refresh(self, found: Found) -> Found:
         try:
@@ -550,19 +754,22 @@ class Device:
                 return found
             raise vanished(found, error) from error
         self._absences = 0
-        return self._whole(current)
+        return self.whole(current)
 
     def missing(self, found: Found) -> list[str]:
         self._fail_if_failed(found)
         wanted = self.params.get("power_state")
         ready = SETTLED if wanted is None else {"active"} if wanted == "on" else {"inactive"}
-        return [] if state_of(found) in ready else [state_text(found)]
+        self._begun = self._begun or (self._newest_before is not None and state_of(found) == "reinstalling")
+        return self._operating(found) if state_of(found) in ready else [state_text(found)]
 
     def _fail_if_failed(self, found: Found) -> None:
         if found.get("state") == "failed":
             raise failed(self._client, found)
         if self.leaving(found):
             raise CollectionError(f"{self.title} ({found.get('id')}) is being deleted by someone else")
+        if self._operation and self._operation.kind == "reboot" and state_of(found) == "inactive" and not self._is_done(found):
+            raise CollectionError(f"Cannot reboot {self.title}: it is off. Switch it on instead (power_state=on)")
 
     # state=absent
 
@@ -576,7 +783,7 @@ class Device:
             )
 
     def delete(self, found: Found) -> list[str]:
-        return delete_device(self._client, found)
+        return delete_device(self._client, found, force=bool(self.params.get("force_delete")))
 
     def remaining(self, found: Found) -> list[str]:
         try:
@@ -598,22 +805,28 @@ def is_gone(error: MetalError) -> bool:
 
 
 def state_text(device: Found) -> str:
-    """What is seen of a device that is not there yet: ``worker-0.demo.example.com is provisioning (57 %)``."""
+    """What is seen of a device that is not there yet: ``worker-0.demo.example.com is provisioning (57 %): Server partitions created``."""
     percentage = device.get("provisioning_percentage")
-    under_way = state_of(device) in ("queued", "provisioning", "reinstalling") and isinstance(percentage, (int, float))
-    progress = f" ({percentage:.0f} %)" if under_way else ""
-    return f"{device.get('hostname') or device.get('id')} is {state_of(device)}{progress}"
+    moving = state_of(device) in ("queued", "provisioning", "reinstalling") and isinstance(percentage, (int, float))
+    progress = f" ({percentage:.0f} %)" if moving else ""
+    steps = [event for event in _entries(device.get("provisioning_events")) if event.get("created_at") and event.get("body")]
+    last = f": {steps[-1]['body']}" if moving and steps else ""
+    return f"{device.get('hostname') or device.get('id')} is {state_of(device)}{progress}{last}"
 
 
-def delete_device(client: MetalClient, found: Found) -> list[str]:
+def delete_device(client: MetalClient, found: Found, *, force: bool = False) -> list[str]:
     """Ask for a device's deletion; returns what has to pass first, nothing when it was accepted or the device is gone.
 
+    ``force``: detach storage that is still attached to it (vendor's OpenAPI text).
     Raises CollectionError when the service refuses for good.
     """
     name = f"{found.get('hostname')} ({found.get('id')})"
     try:
-        if not client.delete(f"devices/{found['id']}", doing=f"delete device {name}") and _still_there(client, found):
-            return [f"{name} is there, though the service did not find it to delete it"]
+        path = f"devices/{found['id']}" + ("?force_delete=true" if force else "")
+        client.delete(path, doing=f"delete device {name}", missing_ok=False)
+    except NotFoundError as error:
+        if _still_there(client, found):
+            return [f"{error.message}, and it is still there"]
     except ValidationError as error:
         # "Cannot delete a device while it is provisioning", "Cannot delete a locked item": the service's own texts.
         if error.says("provisioning"):
@@ -635,7 +848,7 @@ def _still_there(client: MetalClient, found: Found) -> bool:
         raise
 
 
-def failed(client: MetalClient, found: Found) -> CollectionError:
+def failed(client: MetalClient, found: Found) -> DeviceFailedError:
     """The error for a device in the state ``failed``, with the last thing the service said about it."""
     try:
         events = client.read_list(f"devices/{found['id']}/events", "events", doing="read the device's events")
@@ -645,37 +858,57 @@ def failed(client: MetalClient, found: Found) -> CollectionError:
     happened = [event for event in events if event.get("created_at")]
     last = max(happened, key=lambda event: str(event["created_at"]), default=None)
     said = f"the last event is {last.get('body')!r} ({last.get('type')}, {last['created_at']})" if last else "the service tells no event"
-    return CollectionError(
+    return DeviceFailedError(
         f"Device {found.get('hostname')} ({found.get('id')}) has failed: {said}. Delete it (state=absent) and create it again",
         {"id": found.get("id"), "hostname": found.get("hostname"), "state": "failed", "last_event": (last or {}).get("body")},
     )
 
 
-def vanished(found: Found, error: MetalError) -> CollectionError:
+def vanished(found: Found, error: MetalError) -> DeviceFailedError:
     """The error for a device that was there and is no more."""
-    return CollectionError(
+    gone = DeviceFailedError(
         f"Device {found.get('hostname')} ({found.get('id')}) is gone: when provisioning fails, the service takes a device back"
         f" (it was {found.get('state')} when last seen). Run again to order another",
         {**error.details, "id": found.get("id"), "hostname": found.get("hostname"), "state": found.get("state")},
     )
+    gone.gone = True
+    return gone
 
 
-DEVICE_INFO_OPTIONS = Options({name: {"type": "list", "elements": "str"} for name in ("tags", "hostnames", "ids", "states")})
+DEVICE_INFO_OPTIONS = Options(
+    {
+        "tags": {"type": "list", "elements": "str"},
+        "hostnames": {"type": "list", "elements": "str", "aliases": ["hostname"]},
+        "ids": {"type": "list", "elements": "str", "aliases": ["device_ids"]},
+        "states": {"type": "list", "elements": "str"},
+    }
+)
+
+
+def project_of(client: MetalClient, device: str) -> str | None:
+    """Id of the project that a device is in."""
+    return reference(client.read(f"devices/{device}", doing=f"see in which project device {device} is").get("project"))
 
 
 def find_devices(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``metal_device_info`` returns: the project's devices with all these tags, one of these host names, ids and states."""
+    """What ``metal_device_info`` returns: the devices with these ids, else the project's, with all these tags, one of these host names
+    and states.
+    """
     tags = params["tags"] or []
-    listing = client.read_list(
-        f"projects/{params['project_id']}/devices",
-        "devices",
-        # The service narrows by one tag; the rest is done here.
-        params={"tag": tags[0] if tags else None},
-        doing="list the project's devices",
-    )
+    if params["ids"] is not None:
+        # A device is found by its id whatever project it is in; one that is not there is an error, as every id of a user's.
+        listing = [client.read(f"devices/{each}", doing=f"look at device {each}") for each in params["ids"]]
+    else:
+        listing = client.read_list(
+            f"projects/{params['project_id']}/devices",
+            "devices",
+            # The service narrows by one tag; the rest is done here.
+            params={"tag": tags[0] if tags else None},
+            doing="list the project's devices",
+        )
     facts = [device_facts(device) for device in listing]
     chosen = [device for device in facts if set(tags) <= set(device["tags"])]
-    for option, name in (("hostnames", "hostname"), ("ids", "id"), ("states", "state")):
+    for option, name in (("hostnames", "hostname"), ("states", "state")):
         if params[option] is not None:
             chosen = [device for device in chosen if device[name] in params[option]]
     return {"devices": sorted(chosen, key=lambda device: (str(device["hostname"]), str(device["id"])))}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import normal_time, reference
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import oldest_first
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -52,10 +53,7 @@ def find_events(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any
     since = normal_time(params["since"])
     if since is not None:
         events = [event for event in events if str(event["created_at"] or "") >= since]
-    # The service tells the newest first: its order is kept within one second, only turned round.
-    events.reverse()
-    events.sort(key=lambda event: str(event["created_at"] or ""))
-    return {"events": events}
+    return {"events": oldest_first(events)}
 
 
 def _device(client: MetalClient, project: str, hostname: str) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import RESUME_OPTIONS, STATE_OPTIONS, WAIT_OPTIONS, Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, MetalError, NotFoundError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import is_gone, reference
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -31,7 +32,7 @@ GATEWAY_OPTIONS = Options(
     },
     required_one_of=[["id", "virtual_network_id", "ip_reservation_id"]],
     mutually_exclusive=[["ip_reservation_id", "private_ipv4_subnet_size"]],
-).merge(STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
+).merge(STATE_OPTIONS, WAIT_OPTIONS.also_known_as(wait_timeout=["timeout"]), RESUME_OPTIONS)
 
 GATEWAY_INFO_OPTIONS = Options(
     {"ids": {"type": "list", "elements": "str"}, "virtual_network_id": {"type": "str"}, "ip_reservation_id": {"type": "str"}}
@@ -176,7 +177,7 @@ class Gateway:
 
     def delete(self, found: Found) -> list[str]:
         """Accepted with 202: it is gone a little later (vendor's OpenAPI text)."""
-        self._client.delete(f"metal-gateways/{found['id']}", doing=f"delete {self.title}")
+        delete_once(self._client, f"metal-gateways/{found['id']}", doing=f"delete {self.title}")
         return []
 
     def remaining(self, found: Found) -> list[str]:

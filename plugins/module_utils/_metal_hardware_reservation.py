@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hardware of one's own, and what hardware of the spot market costs. All of it is only read.
+"""Hardware of one's own, and what hardware of the spot market costs. The API makes none of it: hardware only moves between projects.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -11,11 +11,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import metro_code, plan_name, reference
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import (
+    PRESENT_OPTIONS,
+    RESUME_OPTIONS,
+    WAIT_OPTIONS,
+    Options,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import (
+    LEAVING,
+    metro_code,
+    plan_name,
+    reference,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import Found
+
+HARDWARE_RESERVATION_OPTIONS = Options({"id": {"type": "str", "required": True}}).merge(PRESENT_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
 
 HARDWARE_RESERVATION_INFO_OPTIONS = Options(
     {
@@ -44,6 +59,100 @@ def hardware_reservation_facts(reservation: Mapping[str, Any]) -> dict[str, Any]
         "termination_time": reservation.get("termination_time"),
         "created_at": reservation.get("created_at"),
     }
+
+
+class HardwareReservation:
+    """Reserved hardware by its id, wherever it is. It is ordered and given back with the vendor, never made or deleted here."""
+
+    name = "hardware_reservation"
+    fixed: Mapping[str, str] = {}
+    after_creation: frozenset[str] = frozenset()
+
+    def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
+        self._client = client
+        self._params = params
+
+    @property
+    def title(self) -> str:
+        return f"hardware reservation {self._params['id']}"
+
+    def find(self) -> Found | None:
+        if not self._params["project_id"]:
+            raise CollectionError(
+                f"No project is given for {self.title}: set project_id or the environment variable METAL_PROJECT_ID to where it is to be"
+            )
+        try:
+            found = self._read(f"look for {self.title}")
+        except NotFoundError as error:
+            text = "Hardware is ordered with the vendor, not by this API. Is the id right, and may the token see its project?"
+            raise CollectionError(f"{error.message}. {text}", error.details) from error
+        if reference(found.get("project")) is None:
+            raise CollectionError(f"Could not look for {self.title}: the service does not tell which project it is in")
+        return found
+
+    def _read(self, doing: str) -> Found:
+        params = {"include": "device,facility.metro"}
+        return self._client.read(f"hardware-reservations/{self._params['id']}", params=params, doing=doing)
+
+    def wanted(self) -> dict[str, Any]:
+        return {"project_id": self._params["project_id"]}
+
+    def view(self, found: Found) -> dict[str, Any]:
+        return {"project_id": reference(found.get("project"))}
+
+    def facts(self, found: Found) -> dict[str, Any]:
+        return hardware_reservation_facts(found)
+
+    def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
+        found = found or {}
+        self._fail_if_used(found)
+        return {**found, "project": {"id": changes["project_id"]}}
+
+    def check_creation(self) -> None:
+        raise CollectionError(f"There is no {self.title}, and hardware is ordered with the vendor, not by this API")
+
+    def create(self) -> Found:
+        raise CollectionError(f"There is no {self.title}, and hardware is ordered with the vendor, not by this API")
+
+    def _fail_if_used(self, found: Found) -> None:
+        device = found.get("device")
+        user = reference(device)
+        if user and not (isinstance(device, Mapping) and state_of(device) in LEAVING):
+            name = device.get("hostname") if isinstance(device, Mapping) else None
+            text = f"it is in use by device {' '.join(filter(None, (name, user)))}. Have that deleted first (metal_device, state=absent)"
+            raise CollectionError(f"Cannot move {self.title}: {text}", {"device_id": user})
+
+    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+        """A device on it is an error, one that is leaving it has to be gone first, and the hardware is wiped then."""
+        self._fail_if_used(found)
+        kept = found.get("spare") or found.get("need_of_service")
+        if reference(found.get("device")) or not (found.get("provisionable", True) or kept):
+            return [f"{self.title} is being freed: its last device is gone or going"]
+        return []
+
+    def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
+        body = {"project_id": changes["project_id"]}
+        doing = f"move {self.title} to project {changes['project_id']}"
+        self._client.write_one("POST", f"hardware-reservations/{found['id']}/move", body, doing=doing)
+        return self._read(f"look at {self.title}")
+
+    def refresh(self, found: Found) -> Found:
+        return self._read(f"look at {self.title}")
+
+    def missing(self, found: Found) -> list[str]:
+        return []
+
+    def leaving(self, found: Found) -> bool:
+        return False
+
+    def check_removal(self, found: Found) -> None:
+        raise CollectionError(f"{self.title} is given back with the vendor, not by this API")
+
+    def delete(self, found: Found) -> list[str]:
+        raise CollectionError(f"{self.title} is given back with the vendor, not by this API")
+
+    def remaining(self, found: Found) -> list[str]:
+        return []
 
 
 def find_hardware_reservations(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,11 +8,18 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import RESUME_OPTIONS, STATE_OPTIONS, WAIT_OPTIONS, Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, MetalError, NotFoundError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    CollectionError,
+    MetalError,
+    NotFoundError,
+    ValidationError,
+    together,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import (
     is_gone,
     metro_code,
@@ -20,7 +27,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_dev
     normal_tags,
     reference,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import refuse_to_guess
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once, refuse_to_guess
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -34,6 +41,7 @@ IP_RESERVATION_OPTIONS = Options(
         "vrf_id": {"type": "str"},
         "network": {"type": "str"},
         "cidr": {"type": "int"},
+        "netmask": {"type": "str"},
         "metro": {"type": "str"},
         "details": {"type": "str"},
         "comments": {"type": "str"},
@@ -42,7 +50,7 @@ IP_RESERVATION_OPTIONS = Options(
         "fail_on_approval_required": {"type": "bool", "default": False},
     },
     required_one_of=[["id", "tags", "details"]],
-    mutually_exclusive=[["quantity", "cidr"]],
+    mutually_exclusive=[["quantity", "cidr", "netmask"]],
 ).merge(STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
 
 _ANOTHER = "delete it and reserve another"
@@ -71,6 +79,14 @@ def quantity(block: Mapping[str, Any]) -> int | None:
     return int(2 ** (32 - cidr)) if isinstance(cidr, int) and 0 <= cidr <= 32 else None
 
 
+def prefix_length(netmask: str) -> int:
+    """Of a network mask (``255.255.255.252``) or a prefix (``/30``). Raises CollectionError."""
+    try:
+        return ipaddress.IPv4Network(f"0.0.0.0/{netmask.strip().lstrip('/')}").prefixlen
+    except ValueError as error:
+        raise CollectionError(f"netmask is no network mask: {netmask!r}. Write it as 255.255.255.252, or give cidr or quantity") from error
+
+
 class IpReservation:
     """A block by its id, else by all its tags, else by its details, of its type and in its metro."""
 
@@ -85,7 +101,11 @@ class IpReservation:
 
     def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
         self._client = client
-        self._params = params
+        cidr = params["cidr"] if params["netmask"] is None else prefix_length(params["netmask"])
+        self._params = {**params, "cidr": cidr}
+        if params["type"] != "vrf" and cidr is not None:
+            # The API asks for these by their number; of an IPv4 block both say the same.
+            self._params |= {"cidr": None, "quantity": quantity({"cidr": cidr})}
 
     @property
     def title(self) -> str:
@@ -194,7 +214,7 @@ class IpReservation:
             problems += [f"{name} is for blocks of type vrf" for name in _OF_A_VRF if params[name] is not None]
             if params["quantity"] not in QUANTITIES[params["type"]]:
                 sizes = ", ".join(str(size) for size in QUANTITIES[params["type"]])
-                problems.append(f"to create it, quantity must be one of {sizes}, not {params['quantity']}")
+                problems.append(f"to create it, quantity must be one of {sizes}, not {params['quantity']} (cidr and netmask say the same)")
         if problems:
             raise CollectionError(together(f"Cannot create {self.title}", problems))
 
@@ -230,13 +250,42 @@ class IpReservation:
         return False
 
     def check_removal(self, found: Found) -> None:
+        gateway = reference(found.get("metal_gateway"))
         used = ip_reservation_facts(found)["assignments"]
-        if used:
-            text = f"Cannot delete {self.title} ({found.get('id')}): addresses of it are assigned ({', '.join(used)}). Unassign them first"
-            raise CollectionError(text, {"assignments": used})
+        if not used and not gateway:
+            return
+        users = self._users(found) + ([f"gateway {gateway}"] if gateway else [])
+        text = f"Cannot delete {self.title} ({found.get('id')}): it is in use by {', '.join(users)}. Unassign its addresses first"
+        raise CollectionError(f"{text}, and delete its gateway" if gateway else text, {"assignments": used, "used_by": users})
+
+    def _users(self, found: Found) -> list[str]:
+        """Each address of it with its device, by name."""
+        users = []
+        for each in self._named(found).get("assignments") or []:
+            if not isinstance(each, Mapping):
+                continue
+            device = each.get("assigned_to")
+            hostname = device.get("hostname") if isinstance(device, Mapping) else None
+            address = f"{each['address']}/{each.get('cidr')}" if each.get("address") else f"assignment {reference(each)}"
+            owner = " ".join(str(name) for name in (hostname, reference(device)) if name)
+            users.append(f"{address} on device {owner}" if owner else address)
+        return users
+
+    def _named(self, found: Found) -> Found:
+        """The block with its addresses and the names of their devices. Ids will do where those cannot be had."""
+        params = {"include": "assignments.assigned_to"}
+        try:
+            return self._client.read(f"ips/{found['id']}", params=params, doing=f"see who uses {self.title}")
+        except MetalError:
+            return found
 
     def delete(self, found: Found) -> list[str]:
-        self._client.delete(f"ips/{found['id']}", doing=f"delete {self.title}")
+        try:
+            delete_once(self._client, f"ips/{found['id']}", doing=f"delete {self.title}")
+        except ValidationError:
+            # Say by whom it is used, if that can be seen by now.
+            self.check_removal(self.refresh(found))
+            raise
         return []
 
     def remaining(self, found: Found) -> list[str]:

@@ -27,7 +27,7 @@ VLAN_INFO_OPTIONS = Options(
 IP_RESERVATION_INFO_OPTIONS = Options(
     {
         "ids": _TEXTS,
-        "types": {**_TEXTS, "choices": ["public_ipv4", "global_ipv4", "private_ipv4", "public_ipv6", "vrf"]},
+        "types": {**_TEXTS, "aliases": ["type"], "choices": ["public_ipv4", "global_ipv4", "private_ipv4", "public_ipv6", "vrf"]},
         "metro": {"type": "str"},
         "tags": _TEXTS,
         "details": {"type": "str"},

@@ -5,7 +5,8 @@
 
 What is legal when (vendor's OpenAPI text; the order is the one terraform-provider-equinix and equinix.cloud take):
 
-- VLANs are off while a port enters or leaves its bond, and while a bond goes to layer 3.
+- VLANs are off while a port enters or leaves its bond, and while a bond goes to layer 3. A bond that is put together takes in all its
+  ports, so theirs are off as well.
 - A bond is taken apart in layer 2 only, and goes to layer 3 as a whole only.
 - A native VLAN is one of at least two, and a bond in layer 3 has none.
 
@@ -14,11 +15,16 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import (
+    PRESENT_OPTIONS,
+    RESUME_OPTIONS,
+    WAIT_OPTIONS,
+    Options,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
     LostAnswerError,
@@ -26,7 +32,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     together,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import reference
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import WaitTimeout, clock
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting, Waiter, WaitTimeout, clock
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -49,17 +55,16 @@ PORT_OPTIONS = Options(
                 "public": {"type": "bool", "default": True},
             },
         },
-        "wait_timeout": {"type": "float", "default": 1800},
-        "wait_interval": {"type": "float", "default": 5},
     },
     required_one_of=[["id", "device_id"]],
     mutually_exclusive=[["id", "device_id"], ["id", "name"]],
     required_together=[["device_id", "name"]],
-)
+).merge(PRESENT_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
 
 PORT_INFO_OPTIONS = Options({"ids": {"type": "list", "elements": "str"}, "device_id": {"type": "str"}})
 
 INCLUDED = "virtual_networks,native_virtual_network"
+INCLUDED_OF_DEVICES = {"include": ",".join(f"network_ports.{each}" for each in INCLUDED.split(","))}
 UNDER_WAY = frozenset({"queued", "in_progress"})
 TRIES = 3
 LOOK_FOR = 6.0
@@ -71,18 +76,22 @@ LOOK_FOR = 6.0
 
 @dataclass(frozen=True)
 class PortState:
-    """What a port is. VLANs by number or id, as the user names them; no native VLAN is an empty text. ``layer2`` means a bond's layer."""
+    """What a port is. VLANs by number or id, as the user names them; no native VLAN is an empty text. ``layer2`` means a bond's layer.
+
+    ``members``: names of the ports of a bond that is apart, as far as they have VLANs.
+    """
 
     bond: bool
     bonded: bool
     layer2: bool = False
     vlans: frozenset[str] = frozenset()
     native: str = ""
+    members: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Step:
-    """One change: ``clear_native``, ``layer_2``, ``disbond``, ``bond``, ``layer_3``, ``native``, or ``vlans`` (on and off)."""
+    """One change: ``clear_native``, ``layer_2``, ``disbond``, ``bond``, ``layer_3``, ``native``, ``vlans`` (on and off), or ``members``."""
 
     kind: str
     assigned: tuple[str, ...] = ()
@@ -98,8 +107,17 @@ class Step:
             "layer_3": "convert to layer 3",
             "native": f"make VLAN {on} the native one",
             "vlans": " and ".join(vlans),
+            "members": f"take all VLANs off {off}",
         }
         return texts.get(self.kind, self.kind)
+
+
+@dataclass
+class Way:
+    """How far one run has come."""
+
+    done: list[Step] = field(default_factory=list)
+    left: list[Step] = field(default_factory=list)
 
 
 def plan(now: PortState, target: PortState) -> list[Step]:
@@ -123,6 +141,8 @@ def plan(now: PortState, target: PortState) -> list[Step]:
     if now.bonded and not target.bonded:
         steps.append(Step("disbond"))
     if target.bonded and not now.bonded:
+        if now.members:
+            steps.append(Step("members", unassigned=tuple(sorted(now.members))))
         steps.append(Step("bond"))
     if now.layer2 and not target.layer2:
         steps.append(Step("layer_3"))
@@ -175,8 +195,17 @@ def _vlans(port: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
+def _ports(device: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [port for port in device.get("network_ports") or [] if isinstance(port, Mapping)]
+
+
 def _is_bond(port: Mapping[str, Any]) -> bool:
     return port.get("type") == "NetworkBondPort"
+
+
+def _is_bonded(port: Mapping[str, Any]) -> bool:
+    data = port.get("data")
+    return bool(data.get("bonded")) if isinstance(data, Mapping) else False
 
 
 def _name(network: Any, given: frozenset[str]) -> str:
@@ -199,9 +228,10 @@ class Port:
     fixed: Mapping[str, str] = {}
     after_creation: frozenset[str] = frozenset()
 
-    def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
+    def __init__(self, client: MetalClient, params: Mapping[str, Any], waiter: Waiter) -> None:
         self._client = client
         self._params = params
+        self._waiter = waiter
         self._given = frozenset([*(params["vlan_ids"] or []), *([params["native_vlan_id"]] if params["native_vlan_id"] else [])])
 
     @property
@@ -224,17 +254,32 @@ class Port:
 
     def _id_by_name(self) -> str:
         identity, name = self._params["device_id"], self._params["name"]
-        device = self._client.read(f"devices/{identity}", doing=f"look for {self.title}")
-        ports = [port for port in device.get("network_ports") or [] if isinstance(port, Mapping)]
+        ports = _ports(self._client.read(f"devices/{identity}", doing=f"look for {self.title}"))
         for port in ports:
             found = reference(port)
             if port.get("name") == name and found:
                 return found
         names = ", ".join(sorted(str(port.get("name")) for port in ports)) or "none"
-        raise CollectionError(f"Device {identity} has no port {name}; it has {names}")
+        raise CollectionError(f"Could not look for {self.title}: device {identity} has no port {name}; it has {names}")
 
     def _read(self, identity: str) -> Found:
-        return self._client.read(f"ports/{identity}", params={"include": INCLUDED}, doing=f"look at {self.title}")
+        """The port, and when a bond that is apart is to be put together its ``members`` as well: their VLANs are in the way."""
+        found = self._client.read(f"ports/{identity}", params={"include": INCLUDED}, doing=f"look at {self.title}")
+        if self._params["bonded"] and _is_bond(found) and not _is_bonded(found):
+            return {**found, "members": self._members(identity)}
+        return found
+
+    def _members(self, identity: str) -> list[Mapping[str, Any]]:
+        """The ports of a bond, which only their device tells: nothing when that cannot be known."""
+        doing = f"look at the ports of {self.title}"
+        if self._params["device_id"]:
+            devices = [self._client.read(f"devices/{self._params['device_id']}", params=INCLUDED_OF_DEVICES, doing=doing)]
+        elif self._params["project_id"]:
+            path = f"projects/{self._params['project_id']}/devices"
+            devices = self._client.read_list(path, "devices", params=INCLUDED_OF_DEVICES, doing=doing)
+        else:
+            return []
+        return [port for device in devices for port in _ports(device) if reference(port.get("bond")) == identity]
 
     def wanted(self) -> dict[str, Any]:
         params = self._params
@@ -243,22 +288,32 @@ class Port:
             "layer2": params["layer2"],
             "vlan_ids": None if params["vlan_ids"] is None else sorted(set(params["vlan_ids"])),
             "native_vlan_id": _by_name(params["native_vlan_id"]),
+            # What it takes to put a bond together is shown as well: it is taken off ports that are not named.
+            "member_vlan_ids": {} if params["bonded"] else None,
         }
         return {name: value for name, value in wanted.items() if value is not None}
 
     def view(self, found: Found) -> dict[str, Any]:
         now = self._state(found)
-        return {"bonded": now.bonded, "layer2": now.layer2, "vlan_ids": sorted(now.vlans), "native_vlan_id": now.native}
+        view = {"bonded": now.bonded, "layer2": now.layer2, "vlan_ids": sorted(now.vlans), "native_vlan_id": now.native}
+        if not self._params["bonded"]:
+            return view
+        members = {str(port.get("name")): sorted(_name(each, self._given) for each in _vlans(port)) for port in self._in_the_way(found)}
+        return {**view, "member_vlan_ids": members}
+
+    @staticmethod
+    def _in_the_way(found: Found) -> list[Mapping[str, Any]]:
+        return [port for port in found.get("members") or [] if _vlans(port)]
 
     def _state(self, found: Found) -> PortState:
-        data = found.get("data")
         return PortState(
             bond=_is_bond(found),
-            bonded=bool(data.get("bonded")) if isinstance(data, Mapping) else False,
+            bonded=_is_bonded(found),
             # layer2-bonded and layer2-individual; only bonds tell a type.
             layer2=str(found.get("network_type") or "").startswith("layer2"),
             vlans=frozenset(_name(each, self._given) for each in _vlans(found)),
             native=_name(found.get("native_virtual_network"), self._given),
+            members=frozenset(str(port.get("name")) for port in self._in_the_way(found)),
         )
 
     def _target(self, found: Found, changes: Mapping[str, Any]) -> PortState:
@@ -270,6 +325,7 @@ class Port:
             layer2=changes.get("layer2", now.layer2),
             vlans=frozenset(changes.get("vlan_ids", now.vlans)),
             native=changes.get("native_vlan_id", now.native),
+            members=frozenset() if changes.get("bonded") else now.members,
         )
 
     def facts(self, found: Found) -> dict[str, Any]:
@@ -282,7 +338,7 @@ class Port:
         known = {_name(each, self._given): each for each in _vlans(found)}
         networks = [known.get(name, {"vxlan": int(name)} if name.isdecimal() else {"id": name}) for name in sorted(target.vlans)]
         return {
-            **found,
+            **{name: value for name, value in found.items() if name != "members"},
             "data": {**(found.get("data") or {}), "bonded": target.bonded},
             "network_type": found.get("network_type") if target == replace(target, layer2=self._state(found).layer2) else None,
             "virtual_networks": networks,
@@ -296,20 +352,61 @@ class Port:
         raise CollectionError(f"There is no {self.title}; a port comes and goes with its device")
 
     def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
-        return []
+        """Batches of this port that are under way, since the service takes one change at a time."""
+        return self._under_way(str(found["id"]))
+
+    def _under_way(self, identity: str) -> list[str]:
+        doing = f"see whether VLANs of {self.title} are being changed"
+        batches = self._client.read_list(f"ports/{identity}/vlan-assignments/batches", "batches", doing=doing)
+        if self._params["resume"] and batches:
+            # A call before this one waited for it.
+            _fail_if_failed(max(batches, key=lambda batch: str(batch.get("created_at"))), f"change VLANs of {self.title}")
+        return [_batch_text(batch, self.title) for batch in batches if batch.get("state") in UNDER_WAY]
 
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
         """Take the steps, one after the other. After a lost answer the way is planned again from where the port is then."""
         target = self._target(found, changes)
-        identity = str(found["id"])
-        plan(self._state(found), target)
+        steps = plan(self._state(found), target)
+        if not self._params["wait"] and any(_is_batch(step) for step in steps[:-1]):
+            told = "; ".join(map(str, steps))
+            raise CollectionError(f"{self.title} takes several steps, of which one is waited for before the next: {told}. Use wait=true")
+        way = Way()
+        try:
+            return self._go(str(found["id"]), found, target, way)
+        except CollectionError as error:
+            error.acted = error.acted or bool(way.done)
+            if not isinstance(error, StillWaiting):
+                self._tell_half_way(error, way, target)
+            raise
+
+    def _tell_half_way(self, error: CollectionError, way: Way, target: PortState) -> None:
+        error.details = {**error.details, "done": [str(step) for step in way.done], "not_done": [str(step) for step in way.left]}
+        if not way.done or not way.left:
+            return
+        error.message += f". Done by then: {'; '.join(map(str, way.done))}. Not done: {'; '.join(map(str, way.left))}"
+        error.message += ". Run it again when that is mended"
+        taken_off = {vlan for step in way.done if step.kind == "vlans" for vlan in step.unassigned}
+        if self._params["vlan_ids"] is None and taken_off & target.vlans:
+            # Only this run knows of them.
+            error.message += f", with vlan_ids={sorted(target.vlans)}, which were off for a moment only"
+
+    def _go(self, identity: str, found: Found, target: PortState, way: Way) -> Found:
         for attempt in range(1, TRIES + 1):
-            if self._settle(identity) or attempt > 1:
+            if attempt > 1:
+                what = f"The end of what is under way on {self.title}"
+                self._waiter.until_nothing_missing(lambda: self._under_way(identity), what, whole=True)
                 found = self._read(identity)
-            steps = plan(self._state(found), target)
             try:
-                self._walk(identity, steps)
-                return self._arrived(identity, target)
+                way.left = plan(self._state(found), target)
+                while way.left:
+                    step = way.left[0]
+                    self._take(found, step)
+                    way.done.append(way.left.pop(0))
+                    if step.kind == "bond":
+                        # Which layer it is in shows only now: a bond that was taken apart in layer 3 is in layer 3 again.
+                        found = self._read(identity)
+                        way.left = plan(self._state(found), target)
+                return self._arrived(identity, target) if self._params["wait"] else self._read(identity)
             except LostAnswerError:
                 if attempt == TRIES:
                     raise
@@ -325,24 +422,14 @@ class Port:
         left = "; ".join(map(str, plan(self._state(found), target)))
         raise LostAnswerError(f"Could not change {self.title}: the service accepted every step, but this is not done: {left}")
 
-    def _walk(self, identity: str, steps: Sequence[Step]) -> None:
-        for number, step in enumerate(steps):
-            try:
-                self._take(identity, step)
-            except LostAnswerError:
-                raise
-            except CollectionError as error:
-                if number:
-                    done = "; ".join(map(str, steps[:number]))
-                    left = "; ".join(map(str, steps[number:]))
-                    error.message = f"{error.message}. Done by then: {done}. Not done: {left}. Run it again when that is mended"
-                raise
-
-    def _take(self, identity: str, step: Step) -> None:
+    def _take(self, found: Found, step: Step) -> None:
         doing = f"{step} ({self.title})"
-        path = f"ports/{identity}"
+        path = f"ports/{found['id']}"
         if step.kind == "vlans":
-            self._change_vlans(identity, step, doing)
+            # What was not given comes back after it was off for a moment, which only this call knows.
+            self._change_vlans(path, step, doing, whole=self._params["vlan_ids"] is None)
+        elif step.kind == "members":
+            self._clear_members(found)
         elif step.kind == "clear_native":
             # Not as a thing that is deleted: 404 would be taken for its end then.
             self._client.write("DELETE", f"{path}/native-vlan", None, doing=doing)
@@ -357,41 +444,36 @@ class Port:
             # Of a bond port it means all the ports that it has.
             self._client.write_one("POST", f"{path}/{step.kind}", {}, doing=doing)
 
-    def _change_vlans(self, identity: str, step: Step, doing: str) -> None:
+    def _clear_members(self, found: Found) -> None:
+        for port in self._in_the_way(found):
+            path, name = f"ports/{reference(port)}", port.get("name")
+            if port.get("native_virtual_network"):
+                self._client.write("DELETE", f"{path}/native-vlan", None, doing=f"remove the native VLAN of {name} ({self.title})")
+            step = Step("vlans", unassigned=tuple(str(reference(each)) for each in _vlans(port)))
+            self._change_vlans(path, step, f"take all VLANs off {name} ({self.title})", whole=True)
+
+    def _change_vlans(self, path: str, step: Step, doing: str, *, whole: bool) -> None:
         """One VLAN is changed by itself, at once; several in one batch, which the service works off in its own time."""
-        path = f"ports/{identity}"
-        if len(step.assigned) + len(step.unassigned) == 1:
+        if not _is_batch(step):
             action, (vlan,) = ("assign", step.assigned) if step.assigned else ("unassign", step.unassigned)
             self._client.write_one("POST", f"{path}/{action}", {"vnid": vlan}, doing=doing)
             return
         entries = [{"vlan": vlan, "state": "unassigned"} for vlan in step.unassigned]
         entries += [{"vlan": vlan, "state": "assigned"} for vlan in step.assigned]
         answer = self._client.write_one("POST", f"{path}/vlan-assignments/batches", {"vlan_assignments": entries}, doing=doing)
-        batch = reference(answer)
-        state: Any = None
-        for _elapsed in clock(self._params["wait_timeout"], self._params["wait_interval"]):
-            found = self._client.read(f"{path}/vlan-assignments/batches/{batch}", doing=doing)
-            state = found.get("state")
-            if state == "failed":
-                texts = "; ".join(map(str, found.get("error_messages") or [])) or "nothing more"
-                raise CollectionError(f"Could not {doing}: the service says of the batch {batch}: {texts}", {"batch": batch})
-            if state not in UNDER_WAY:
-                return
-        raise WaitTimeout(f"Could not {doing} within wait_timeout: the batch {batch} is {state}", [f"batch {batch} is {state}"])
 
-    def _settle(self, identity: str) -> bool:
-        """Wait until no batch of this port is under way, since the service takes one change at a time. True when there was one."""
-        waited = False
-        busy: list[str] = []
-        doing = f"see whether VLANs of {self.title} are being changed"
-        for _elapsed in clock(self._params["wait_timeout"], self._params["wait_interval"]):
-            batches = self._client.read_list(f"ports/{identity}/vlan-assignments/batches", "batches", doing=doing)
-            busy = [f"batch {batch.get('id')} is {batch.get('state')}" for batch in batches if batch.get("state") in UNDER_WAY]
-            if not busy:
-                return waited
-            waited = True
-        text = f"VLANs of {self.title} are being changed by another batch, which did not end within wait_timeout"
-        raise WaitTimeout(f"{text}: {'; '.join(busy)}", busy)
+        def look() -> list[str]:
+            batch = self._client.read(f"{path}/vlan-assignments/batches/{reference(answer)}", doing=doing)
+            _fail_if_failed(batch, doing)
+            return [_batch_text(batch, self.title)] if batch.get("state") in UNDER_WAY else []
+
+        if not self._params["wait"]:
+            return
+        try:
+            self._waiter.until_nothing_missing(look, doing[0].upper() + doing[1:], whole=whole)
+        except (StillWaiting, WaitTimeout) as error:
+            error.acted = True
+            raise
 
     def refresh(self, found: Found) -> Found:
         return self._read(str(found["id"]))
@@ -412,23 +494,33 @@ class Port:
         return []
 
 
+def _is_batch(step: Step) -> bool:
+    return step.kind == "members" or (step.kind == "vlans" and len(step.assigned) + len(step.unassigned) > 1)
+
+
+def _batch_text(batch: Mapping[str, Any], title: str) -> str:
+    return f"VLANs of {title} are being changed: batch {batch.get('id')} is {batch.get('state')}"
+
+
+def _fail_if_failed(batch: Mapping[str, Any], doing: str) -> None:
+    if batch.get("state") == "failed":
+        texts = "; ".join(map(str, batch.get("error_messages") or [])) or "nothing more"
+        raise CollectionError(f"Could not {doing}: the service says of the batch {batch.get('id')}: {texts}", {"batch": batch.get("id")})
+
+
 def find_ports(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     """What ``metal_port_info`` returns: ports by id, of one device, or of all devices of the project."""
     if params["ids"] is not None:
         read = [client.read(f"ports/{each}", params={"include": INCLUDED}, doing=f"look at port {each}") for each in params["ids"]]
         return {"ports": [{**port_facts(port), "device_id": None} for port in read]}
-    included = {"include": ",".join(f"network_ports.{each}" for each in INCLUDED.split(","))}
     if params["device_id"]:
         identity = params["device_id"]
-        devices = [client.read(f"devices/{identity}", params=included, doing=f"list the ports of device {identity}")]
+        devices = [client.read(f"devices/{identity}", params=INCLUDED_OF_DEVICES, doing=f"list the ports of device {identity}")]
     else:
         devices = client.read_list(
-            f"projects/{params['project_id']}/devices", "devices", params=included, doing="list the ports of the project's devices"
+            f"projects/{params['project_id']}/devices",
+            "devices",
+            params=INCLUDED_OF_DEVICES,
+            doing="list the ports of the project's devices",
         )
-    ports = [
-        {**port_facts(port), "device_id": device.get("id")}
-        for device in devices
-        for port in device.get("network_ports") or []
-        if isinstance(port, Mapping)
-    ]
-    return {"ports": ports}
+    return {"ports": [{**port_facts(port), "device_id": device.get("id")} for device in devices for port in _ports(device)]}

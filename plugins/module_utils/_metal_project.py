@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import STATE_OPTIONS, Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import normal_data, normal_tags, reference
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -23,16 +24,25 @@ PROJECT_OPTIONS = Options(
     {
         "id": {"type": "str"},
         "name": {"type": "str"},
-        "organization_id": {"type": "str"},
+        "organization_id": {"type": "str", "aliases": ["org_id"]},
         "payment_method_id": {"type": "str"},
         "backend_transfer_enabled": {"type": "bool"},
-        "customdata": {"type": "dict"},
+        "customdata": {"type": "dict", "aliases": ["custom_data"]},
         "tags": {"type": "list", "elements": "str"},
     },
     required_one_of=[["id", "name"]],
 ).merge(STATE_OPTIONS)
 
-ORGANIZATION_OPTIONS = Options({name: {"type": "list", "elements": "str"} for name in ("ids", "names")})
+PROJECT_INFO_OPTIONS = Options(
+    {
+        "names": {"type": "list", "elements": "str", "aliases": ["name"]},
+        "organization_id": {"type": "str", "aliases": ["org_id"]},
+        "all_projects": {"type": "bool", "default": False},
+    }
+)
+ORGANIZATION_OPTIONS = Options(
+    {"ids": {"type": "list", "elements": "str"}, "names": {"type": "list", "elements": "str", "aliases": ["name"]}}
+)
 
 LONGEST_NAME = 80
 """Characters (vendor's OpenAPI text), each of at most three bytes of UTF-8."""
@@ -161,11 +171,34 @@ class Project:
             )
 
     def delete(self, found: Found) -> list[str]:
-        self._client.delete(f"projects/{found['id']}", doing=f"delete {self.title}")
+        delete_once(self._client, f"projects/{found['id']}", doing=f"delete {self.title}")
         return []
 
     def remaining(self, found: Found) -> list[str]:
         return []
+
+
+def find_projects(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``metal_project_info`` returns: the project of ``project_id``, which has to be there, or those the token may see that fit."""
+    if not (params["names"] is not None or params["organization_id"] or params["all_projects"]):
+        identity = params["project_id"]
+        if not identity:
+            raise CollectionError(
+                "No project is given: set project_id or the environment variable METAL_PROJECT_ID, or list projects with names, "
+                "organization_id or all_projects"
+            )
+        found = _listed_facts(client.read(f"projects/{identity}", doing=f"read the project {identity} (project_id)"))
+        return {"project": found, "projects": [found]}
+    facts = [_listed_facts(found) for found in client.read_list("projects", "projects", doing="list the projects")]
+    if params["names"] is not None:
+        facts = [found for found in facts if found["name"] in params["names"]]
+    if params["organization_id"]:
+        facts = [found for found in facts if found["organization_id"] == params["organization_id"]]
+    return {"project": None, "projects": sorted(facts, key=lambda found: (str(found["name"]), str(found["id"])))}
+
+
+def _listed_facts(found: Found) -> dict[str, Any]:
+    return {**project_facts(found), "max_devices": found.get("max_devices") or {}}
 
 
 def organizations(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import STATE_OPTIONS, Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import normal_tags
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -24,16 +25,21 @@ OWNER_OPTIONS = Options({"owner": {"type": "str", "choices": ["project", "user"]
 SSH_KEY_OPTIONS = Options(
     {
         "id": {"type": "str"},
-        "label": {"type": "str"},
+        "label": {"type": "str", "aliases": ["name"]},
         "key": {"type": "str", "no_log": False},
         "tags": {"type": "list", "elements": "str"},
     },
     required_one_of=[["id", "label", "key"]],
 ).merge(OWNER_OPTIONS, STATE_OPTIONS)
 
-SSH_KEY_INFO_OPTIONS = Options({name: {"type": "list", "elements": "str"} for name in ("labels", "fingerprints", "tags")}).merge(
-    OWNER_OPTIONS
-)
+SSH_KEY_INFO_OPTIONS = Options(
+    {
+        "labels": {"type": "list", "elements": "str", "aliases": ["label", "names"]},
+        "ids": {"type": "list", "elements": "str"},
+        "fingerprints": {"type": "list", "elements": "str"},
+        "tags": {"type": "list", "elements": "str"},
+    }
+).merge(OWNER_OPTIONS)
 
 
 def normal_key(key: Any) -> str:
@@ -168,7 +174,7 @@ class SshKey:
         """Devices keep what was installed on them: a key may always go."""
 
     def delete(self, found: Found) -> list[str]:
-        self._client.delete(f"ssh-keys/{found['id']}", doing=f"delete {self.title}")
+        delete_once(self._client, f"ssh-keys/{found['id']}", doing=f"delete {self.title}")
         return []
 
     def remaining(self, found: Found) -> list[str]:
@@ -176,10 +182,10 @@ class SshKey:
 
 
 def find_ssh_keys(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``metal_ssh_key_info`` returns: the owner's keys with one of these labels, fingerprints, and all these tags."""
+    """What ``metal_ssh_key_info`` returns: the owner's keys with one of these labels, ids, fingerprints, and all these tags."""
     listed = client.read_list(keys_path(params), "ssh_keys", doing=f"list the SSH keys of the {params['owner']}")
     facts = [ssh_key_facts(key) for key in listed]
-    for option, name in (("labels", "label"), ("fingerprints", "fingerprint")):
+    for option, name in (("labels", "label"), ("ids", "id"), ("fingerprints", "fingerprint")):
         if params[option] is not None:
             facts = [key for key in facts if key[name] in params[option]]
     facts = [key for key in facts if set(params["tags"] or []) <= set(key["tags"])]

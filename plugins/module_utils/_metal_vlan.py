@@ -20,7 +20,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     together,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import metro_code, normal_tags, reference
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import refuse_to_guess
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once, refuse_to_guess
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -57,9 +57,21 @@ def vlan_facts(network: Mapping[str, Any]) -> dict[str, Any]:
 def _users(network: Mapping[str, Any]) -> list[str]:
     """Who stands against the end of a network, as far as its names are told: devices, gateways, a virtual circuit."""
     devices = [device for device in network.get("instances") or [] if isinstance(device, Mapping)]
-    users = [f"device {' '.join(filter(None, (_text(device, 'hostname'), reference(device))))}" for device in devices]
+    users = [_device_text(device, reference(network)) for device in devices]
     users += [f"gateway {gateway}" for gateway in vlan_facts(network)["metal_gateways"]]
     return users + (["a virtual circuit"] if network.get("assigned_to_virtual_circuit") is True else [])
+
+
+def _device_text(device: Mapping[str, Any], network: str | None) -> str:
+    """A device with the ports by which it is in the network, as far as they are told: ``device worker-0 <id> (bond0)``."""
+    listed = device.get("network_ports")
+    ports = [
+        _text(port, "name")
+        for port in (listed if isinstance(listed, list) else [])
+        if isinstance(port, Mapping) and network in map(reference, port.get("virtual_networks") or [])
+    ]
+    name = " ".join(filter(None, (_text(device, "hostname"), reference(device))))
+    return f"device {name} ({', '.join(ports)})" if ports else f"device {name}"
 
 
 def _text(item: Mapping[str, Any], name: str) -> str:
@@ -201,7 +213,7 @@ class Vlan:
 
     def delete(self, found: Found) -> list[str]:
         try:
-            self._client.delete(f"virtual-networks/{found['id']}", doing=f"delete {self.title}")
+            delete_once(self._client, f"virtual-networks/{found['id']}", doing=f"delete {self.title}")
         except ValidationError:
             # "Cannot delete Virtual Network when port is assigned": say by whom, if that can be seen by now.
             self.check_removal(self.refresh(found))

@@ -20,6 +20,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     together,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import metro_code, normal_tags
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -40,7 +41,7 @@ VRF_OPTIONS = Options(
 
 VRF_INFO_OPTIONS = Options(
     {
-        "ids": {"type": "list", "elements": "str"},
+        "ids": {"type": "list", "elements": "str", "aliases": ["vrf_id"]},
         "names": {"type": "list", "elements": "str"},
         "metro": {"type": "str"},
         "tags": {"type": "list", "elements": "str"},
@@ -162,7 +163,7 @@ class Vrf:
 
     def delete(self, found: Found) -> list[str]:
         try:
-            self._client.delete(f"vrfs/{found['id']}", doing=f"delete {self.title}")
+            delete_once(self._client, f"vrfs/{found['id']}", doing=f"delete {self.title}")
         except ValidationError as error:
             users = self._users(found)
             if users:

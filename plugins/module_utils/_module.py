@@ -23,7 +23,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff impo
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotYetError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import Device
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_set import DeviceSet, Member, side_by_side
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_set import DeviceSet
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import (
     Found,
     Resource,
@@ -41,13 +41,14 @@ METAL_OPTIONS = Options(
         "metal_api_token": {
             "type": "str",
             "no_log": True,
-            "aliases": ["auth_token"],
-            "fallback": (env_fallback, ["METAL_AUTH_TOKEN", "METAL_API_TOKEN", "PACKET_API_TOKEN"]),
+            "aliases": ["api_token", "auth_token"],
+            "fallback": (env_fallback, ["METAL_AUTH_TOKEN", "METAL_API_TOKEN", "PACKET_API_TOKEN", "PACKET_AUTH_TOKEN", "PACKET_TOKEN"]),
         },
         "metal_api_timeout": {"type": "float", "default": 30},
         "metal_api_retries": {"type": "int", "default": 8},
         "metal_api_ca_path": {"type": "path", "fallback": (env_fallback, ["METAL_API_CA_PATH"])},
         "metal_api_proxy": {"type": "str", "no_log": True, "fallback": (env_fallback, ["METAL_API_PROXY"])},
+        "metal_ua_prefix": {"type": "str", "fallback": (env_fallback, ["METAL_UA_PREFIX"])},
         "project_id": {"type": "str", "fallback": (env_fallback, ["METAL_PROJECT_ID"])},
     }
 )
@@ -67,21 +68,49 @@ class _QuietModule(AnsibleModule):  # type: ignore[misc]  # ansible-core has no 
         super().log("Invoked" if log_args else msg)
 
 
+def metal_client(module: AnsibleModule, *, read_only: bool, needs_project: bool = True) -> MetalClient:
+    """The API by the options of METAL_OPTIONS. Raises CollectionError telling all of them that are missing."""
+    if _metal_client.LIBRARY_ERROR is not None:
+        module.fail_json(msg=missing_required_lib("packet-python"), exception=_metal_client.LIBRARY_ERROR)
+    params = module.params
+    problems = []
+    if not params["metal_api_url"]:
+        problems.append("the address of the API is not given: set metal_api_url or the environment variable METAL_API_URL")
+    if not params["metal_api_token"]:
+        problems.append("no token is given: set metal_api_token or the environment variable METAL_AUTH_TOKEN")
+    if needs_project and not params["project_id"]:
+        empty = " (project_id is there, but empty)" if params["project_id"] == "" else ""
+        problems.append(f"no project is given{empty}: set project_id or the environment variable METAL_PROJECT_ID")
+    if problems:
+        raise CollectionError(together("Cannot ask the Metal API", problems))
+    return MetalClient(
+        url=params["metal_api_url"],
+        token=params["metal_api_token"],
+        timeout=params["metal_api_timeout"],
+        retries=params["metal_api_retries"],
+        read_only=read_only,
+        ca_path=params["metal_api_ca_path"],
+        proxy=params["metal_api_proxy"],
+        user_agent_prefix=params["metal_ua_prefix"],
+    )
+
+
 class MetalModule:
     """A module that speaks the Metal API; used as ``with MetalModule(OPTIONS) as module``.
 
     Leaving the block ends the process: with the result, with an expected error (CollectionError) as a message and ``failure``,
-    or with the traceback of a mistake in the collection. ``reading``: the module never writes. ``in_project``: it needs a project unless
-    the option ``id`` is given.
+    or with the traceback of a mistake in the collection. ``reading``: the module never writes. ``in_project``: it needs a project, unless
+    one of the options ``unless`` is given, which name something that is found by its own id.
     """
 
-    def __init__(self, options: Options, *, reading: bool = False, in_project: bool = False) -> None:
+    def __init__(self, options: Options, *, reading: bool = False, in_project: bool = False, unless: Sequence[str] = ("id",)) -> None:
         self._ansible = _QuietModule(supports_check_mode=True, **METAL_OPTIONS.merge(options).arguments())
         self.params: dict[str, Any] = dict(self._ansible.params)
         self.check_mode = bool(self._ansible.check_mode)
         self.result: dict[str, Any] = {"changed": False}
         self._reading = reading
         self._in_project = in_project
+        self._unless = unless
         self._client: MetalClient | None = None
         self._waiter: Waiter | None = None
 
@@ -95,6 +124,8 @@ class MetalModule:
         if isinstance(error, StillWaiting):
             self._ansible.exit_json(waiting=error.waiting, **result)
         if isinstance(error, CollectionError):
+            if self._client is not None:
+                self._client.name_origin(error)
             self._ansible.fail_json(msg=error.message, failure={"type": type(error).__name__, **error.details}, **result)
         return False
 
@@ -102,26 +133,8 @@ class MetalModule:
     def client(self) -> MetalClient:
         """The API by this module's options, read-only in check mode. Raises CollectionError telling all options that are missing."""
         if self._client is None:
-            if _metal_client.LIBRARY_ERROR is not None:
-                self._ansible.fail_json(msg=missing_required_lib("packet-python"), exception=_metal_client.LIBRARY_ERROR)
-            problems = []
-            if not self.params["metal_api_url"]:
-                problems.append("the address of the API is not given: set metal_api_url or the environment variable METAL_API_URL")
-            if not self.params["metal_api_token"]:
-                problems.append("no token is given: set metal_api_token or the environment variable METAL_AUTH_TOKEN")
-            if self._in_project and not self.params["project_id"] and not self.params.get("id"):
-                problems.append("no project is given: set project_id or the environment variable METAL_PROJECT_ID")
-            if problems:
-                raise CollectionError(together("Cannot reach the Metal API", problems))
-            self._client = MetalClient(
-                url=self.params["metal_api_url"],
-                token=self.params["metal_api_token"],
-                timeout=self.params["metal_api_timeout"],
-                retries=self.params["metal_api_retries"],
-                read_only=self.check_mode or self._reading,
-                ca_path=self.params["metal_api_ca_path"],
-                proxy=self.params["metal_api_proxy"],
-            )
+            needs_project = self._in_project and not any(self.params.get(name) for name in self._unless)
+            self._client = metal_client(self._ansible, read_only=self.check_mode or self._reading, needs_project=needs_project)
         return self._client
 
     @property
@@ -268,9 +281,24 @@ class MetalModule:
             )
         if texts:
             found = self._look(resource, found, lambda current: resource.hindrances(current, changes), f"Changing {resource.title}")
-        found = update_once(resource, found, changes)
+        try:
+            found = update_once(resource, found, changes)
+        except CollectionError as error:
+            if error.acted:
+                self._report_half_way(resource, found, before)
+            raise
         self._report(resource, found, before, {**(self.result["diff"]["after"] or before), **changes})
         return found
+
+    def _report_half_way(self, resource: Resource, found: Found, before: Mapping[str, Any]) -> None:
+        """What really is after an update that came to an end on its way."""
+        self.result["changed"] = True
+        try:
+            found = resource.refresh(found)
+        except CollectionError as error:
+            self.warn(f"What {resource.title} is now could not be seen: {error.message}")
+        else:
+            self._report(resource, found, before, limited(resource.view(found), before))
 
     def _look(self, resource: Resource, found: Found, missing: Callable[[Found], list[str]], what: str) -> Found:
         """Wait until nothing is missing. The first look is at what is known, so that a quiet run makes no call for it."""
@@ -333,7 +361,7 @@ class MetalModule:
     # A call that goes on waiting (option progress_interval).
 
     def _remember(self, found: Found, *, before: Mapping[str, Any], pending: list[str]) -> None:
-        identity = {name: found.get(name) for name in ("id", "hostname", "state", "locked") if name in found}
+        identity = {name: found.get(name) for name in ("id", "hostname", "state", "locked", "devices") if name in found}
         self.result["resume"] = {
             "found": identity,
             "before": dict(before),
@@ -356,45 +384,33 @@ class MetalModule:
     def converge_set(self, devices: DeviceSet) -> None:
         """Bring all devices of the set to the state that is wanted: each as far as it gets, whatever becomes of the others."""
         devices.check()
-        absent = self.params["state"] == "absent"
-        resumed = self.params.get("resume")
-        if resumed:
+        listing: list[Found] | None = None
+        if self.params.get("resume"):
             listing = devices.look_at_ours()
-            devices.recall(resumed, listing)
+            devices.recall(self.params["resume"], listing)
         else:
-            listing = devices.look()
-            devices.gather(listing)
-            for member in devices.members:
-                member.guard(lambda member: member.plan_removal(listing) if absent else member.plan(listing))
-            if not absent:
-                devices.check_capacity()
+            devices.plan(devices.look())
         if self.check_mode:
-            for member in devices.members:
-                member.predict()
-            self._report_set(devices)
+            devices.predict()
         else:
             try:
-                self._act(devices, absent=absent, known=listing if resumed else None)
+                self._act(devices, listing)
             except StillWaiting:
                 self.result["resume"] = devices.memory()
                 raise
         failure = devices.failure()
+        self._report_set(devices)
         if failure is not None:
             raise failure
 
-    def _act(self, devices: DeviceSet, *, absent: bool, known: Sequence[Found] | None) -> None:
-        """Do what was decided, then wait, with one listing a look. ``known``: the listing of a call that only goes on waiting."""
-        listing = known
-        started = known is not None
+    def _act(self, devices: DeviceSet, listing: list[Found] | None) -> None:
+        """Do what was decided, then wait, with one listing a look. ``listing``: that of a call which only goes on waiting."""
+        first = True
 
         def look() -> list[str]:
-            nonlocal listing, started
-            if not started:
-                texts = side_by_side(devices.members, Member.remove if absent else Member.start)
-            else:
-                by_id = {str(device.get("id")): device for device in (devices.look_at_ours() if listing is None else listing)}
-                texts = side_by_side(devices.members, lambda member: (member.follow_removal if absent else member.follow)(by_id))
-            started, listing = True, None
+            nonlocal first
+            texts = devices.step(listing if first else devices.look_at_ours())
+            first = False
             self._report_set(devices)
             return texts
 
@@ -405,8 +421,7 @@ class MetalModule:
                 devices.give_up("this did not happen within wait_timeout")
         else:
             look()
-            devices.give_up("this has to pass before it can be changed or deleted; use wait=true", pending_only=True)
-        self._report_set(devices)
+            devices.give_up("this has to pass before it can be ordered, changed or deleted; use wait=true", pending_only=True)
 
     def _report_set(self, devices: DeviceSet) -> None:
         before, after = devices.diff()

@@ -196,7 +196,15 @@ def look_at(client: ClusterClient, params: Mapping[str, Any]) -> dict[str, Any]:
 
     An API that does not answer is something that is missing, not an error.
     """
-    result: dict[str, Any] = {"api_answers": False, "kube_version": None, "cluster_version": None, "operators": [], "console_url": None}
+    result: dict[str, Any] = {
+        "api_answers": False,
+        "kube_version": None,
+        "cluster_version": None,
+        "operators": [],
+        "console_url": None,
+        "ingress_ca": None,
+        "ready_nodes": [],
+    }
     condition = params["condition"]
     try:
         result["kube_version"] = client.version()
@@ -208,9 +216,11 @@ def look_at(client: ClusterClient, params: Mapping[str, Any]) -> dict[str, Any]:
             result["cluster_version"] = version_of(view.cluster_version)
             result["operators"] = operator_facts(view.cluster_operators)
             result["console_url"] = _console_url(client.console_route())
+            result["ingress_ca"] = _authorities(client.ingress_authority())
         else:
             states = [node_state(node) for node in client.nodes()]
             view = replace(view, nodes={state.name: state for state in states})
+            result["ready_nodes"] = sorted(state.name for state in states if state.ready)
     except ClusterUnreachableError as problem:
         # It may go away between two questions: then nothing of this look counts.
         return {**result, "reached": False, "waiting": [problem.message]}
@@ -222,3 +232,9 @@ def _console_url(route: Mapping[str, Any] | None) -> str | None:
     spec = (route or {}).get("spec")
     host = spec.get("host") if isinstance(spec, Mapping) else None
     return f"https://{host}" if isinstance(host, str) and host else None
+
+
+def _authorities(config_map: Mapping[str, Any] | None) -> str | None:
+    data = (config_map or {}).get("data")
+    bundle = data.get("ca-bundle.crt") if isinstance(data, Mapping) else None
+    return bundle if isinstance(bundle, str) and bundle else None

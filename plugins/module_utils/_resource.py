@@ -13,11 +13,16 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, LostAnswerError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    CollectionError,
+    LostAnswerError,
+    NotFoundError,
+    together,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import clock
 
 LOOKS_AFTER_LOST_CREATE = (6.0, 2.0)
-"""For so many seconds, so often: an object made a moment ago may be missing from the next list (service's known behaviour)."""
+"""For so many seconds, so often: what the service shows may be behind what was made or deleted a moment ago (its known behaviour)."""
 
 Found = Mapping[str, Any]
 """One object as the API gives it."""
@@ -119,6 +124,31 @@ def update_once(resource: Resource, found: Found, changes: Mapping[str, Any]) ->
         found = resource.refresh(found)
         left = differences(resource.view(found), changes)
         return resource.update(found, left) if left else found
+
+
+class Deleting(Protocol):
+    """What of a client it takes to delete something."""
+
+    def delete(self, path: str, *, doing: str, missing_ok: bool = True) -> bool: ...
+
+    def read(self, path: str, *, doing: str) -> Found: ...
+
+
+def delete_once(client: Deleting, path: str, *, doing: str) -> None:
+    """Delete what was found a moment ago. ``not found`` is believed when a look finds nothing either: it went meanwhile.
+
+    Raises NotFoundError when it is there all the same, so that a token which may not delete it is not told that it is gone.
+    """
+    try:
+        client.delete(path, doing=doing, missing_ok=False)
+    except NotFoundError as error:
+        for _elapsed in clock(*LOOKS_AFTER_LOST_CREATE):
+            try:
+                client.read(path.partition("?")[0], doing=f"see whether it is gone (to {doing})")
+            except NotFoundError:
+                return
+        error.message += ", and it is still there. May the token delete it?"
+        raise
 
 
 def refuse_fixed(resource: Resource, current: Mapping[str, Any], changes: Mapping[str, Any]) -> None:

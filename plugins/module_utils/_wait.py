@@ -76,15 +76,16 @@ class Waiter:
         self._now = now
         self._started: float | None = None
 
-    def until_nothing_missing(self, look: Callable[[], Sequence[str]], what: str) -> None:
+    def until_nothing_missing(self, look: Callable[[], Sequence[str]], what: str, *, whole: bool = False) -> None:
         """Call ``look`` until it returns no text; each text names one thing that is still missing and what was last seen of it.
 
         ``what`` begins the message of a time-out: ``What did not happen in time: ...``. Whatever ``look`` raises ends the wait at once.
+        ``whole``: not in slices, since a call that took it up again could not know what is left to do.
         """
         if self._started is None:
             self._started = self._now()
         gone = self._now() - self._started
-        sliced = 0 < self._progress_interval < self._timeout
+        sliced = 0 < self._progress_interval < self._timeout and not whole
         limit = self._progress_interval if sliced else self._timeout
         waiting: list[str] = []
         for _elapsed in clock(max(0.0, limit - gone), self._interval, sleep=self._sleep, now=self._now):

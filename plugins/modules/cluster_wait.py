@@ -15,12 +15,16 @@ description:
   - Looks at the cluster's API, as C(openshift-install wait-for) does, until a condition is reached, and names all the while what is
     missing, with what the cluster says about it and since when.
   - An API that does not answer, or not yet, is something to wait for.
-  - A refused login and an invalid cluster version end the wait at once, since these do not get better by waiting.
+  - A refused login and an invalid cluster version end the wait at once, since these do not get better by waiting. So does, with
+    O(machines), a machine that the service could not deliver, or whose Ignition ended with a failure.
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
+  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.project
 options:
   condition:
     description:
@@ -43,6 +47,20 @@ options:
       - How long each operator must have been at rest for V(install_complete), in seconds.
     type: float
     default: 30
+  machines:
+    description:
+      - Host names of the machines that are waited for. While something is missing the last event of each is told, unless it is seen to be
+        a Ready Node (O(condition=nodes_ready)), and the wait ends at once when one of them failed.
+      - Needs O(ownership_tags) and the access to the Metal API. Without names nothing is asked of the Metal API, or needed for it.
+    type: list
+    elements: str
+    default: []
+  ownership_tags:
+    description:
+      - Tags of the devices of O(machines), of which others have none.
+    type: list
+    elements: str
+    default: []
   wait:
     description:
       - Whether to wait. Otherwise the module looks once and never fails because something is missing, not even the API.
@@ -58,6 +76,8 @@ EXAMPLES = r"""
     kubeconfig: clusters/demo.metal.test/auth/kubeconfig
     api_addresses: [127.64.0.2, 127.64.0.3]
     condition: bootstrap_complete
+    machines: [bootstrap-0.demo.metal.test, master-0.demo.metal.test]
+    ownership_tags: [openshift-cluster=demo.metal.test]
     wait_timeout: 7200
     progress_interval: 15
 
@@ -127,6 +147,21 @@ operators:
       description: What it says about the worst of these, empty when all is well.
       type: str
       sample: ""
+ingress_ca:
+  description:
+    - Authorities of the routers' certificates (PEM), by which the console and other routes are trusted. V(null) unless
+      O(condition=install_complete), or when the cluster has not told yet.
+  returned: always
+  type: str
+  sample: |-
+    -----BEGIN CERTIFICATE-----
+    ...
+ready_nodes:
+  description: Names of the Nodes that are Ready. Empty unless O(condition=nodes_ready).
+  returned: always
+  type: list
+  elements: str
+  sample: [master-0.demo.metal.test]
 console_url:
   description: Address of the web console. V(null) unless O(condition=install_complete), or when there is none.
   returned: always
@@ -136,6 +171,8 @@ console_url:
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_module import ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._machine_watch import MACHINE_WATCH_OPTIONS, MachineWatch
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import METAL_OPTIONS, metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._operators import CONDITIONS, look_at
 
 OPTIONS = Options(
@@ -144,16 +181,21 @@ OPTIONS = Options(
         "nodes": {"type": "list", "elements": "str", "default": []},
         "stable_for": {"type": "float", "default": 30},
     }
-)
+).merge(MACHINE_WATCH_OPTIONS, METAL_OPTIONS)
 
 
 def main() -> None:
     with ClusterModule(OPTIONS) as module:
         client = module.client()
+        watched = module.params["machines"] and module.params["wait"]
+        machines = MachineWatch(metal_client(module.module, read_only=True), module.params) if watched else None
 
         def look(*, patient: bool) -> list[str]:
-            module.result.update(look_at(client, module.params))
-            waiting: list[str] = module.result["waiting"]
+            found = look_at(client, module.params)
+            module.result.update(found)
+            waiting: list[str] = found["waiting"]
+            if waiting and machines is not None:
+                waiting += machines.look(joined=found["ready_nodes"])
             return waiting
 
         module.wait_for(look, f"Condition {module.params['condition']} of the cluster")

@@ -20,12 +20,12 @@ description:
     one clean PEM block with a valid signature, its key is ECDSA P-256 or RSA with at least 2048 bits, and it has nothing in it that could
     be read in two ways.
   - A client request must have been filed by the node bootstrapper with exactly its groups, its subject must be exactly the node's,
-    without alternative names, for one of O(machines), within O(window) of the machine's creation, and no Node of that name may exist. Of
-    several requests of one machine only the newest is approved, since a kubelet that asks again has forgotten its older key. A second key
-    for a machine that has joined is refused.
+    without alternative names, for one of O(machines), within O(window) of the machine's creation, and no Node of that name may exist
+    (but see O(recover_nodes)). Of several requests of one machine only the newest is approved, since a kubelet that asks again has
+    forgotten its older key. A second key for a machine that has joined is refused.
   - A serving request must have been filed by the node itself, its Node must exist, its names must be the node's and each of its addresses
     must be one of the machine's or of O(additional_addresses).
-  - Refusing means leaving a request pending, nothing is ever denied. Renewals and requests of other signers are not touched.
+  - Refusing means leaving a request pending (but see O(deny_refused)). Renewals and requests of other signers are not touched.
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
@@ -81,6 +81,22 @@ options:
         That one is approved when the Node has not registered after so many seconds.
     type: float
     default: 60
+  recover_nodes:
+    description:
+      - Whether machines whose Node exists may be given another client certificate, as they need one when theirs ended while they were
+        switched off. Only for Nodes from which nothing is heard any more (their Ready condition is Unknown), O(window) does not apply to
+        them, and everything else does.
+      - Who holds the bootstrap token and files a request while a machine is off takes its place. So leave it off but for such a run, with
+        all machines on.
+    type: bool
+    default: false
+  deny_refused:
+    description:
+      - Whether requests a rule speaks against are denied instead of left pending. A denial is final for its request; a kubelet asks again
+        within seconds, and is denied again as long as the rule speaks against it.
+      - What is only too early is never denied. Do not use it in a cluster where somebody else approves other machines.
+    type: bool
+    default: false
   wait:
     description:
       - Whether to go on until every machine is joined. Otherwise what can be approved now is, and the module ends.
@@ -146,7 +162,7 @@ verdicts:
       type: str
       sample: worker-2.demo.metal.test
     verdict:
-      description: Whether it was (in check mode, would be) approved, stays pending, or is not this module's to decide.
+      description: Whether it was (in check mode, would be) approved or denied, stays pending, or is not this module's to decide.
       type: str
       sample: approved
     reason:
@@ -159,8 +175,14 @@ approved:
   type: list
   elements: str
   sample: [csr-7xk2p]
+denied:
+  description: Names of the requests that were (in check mode, would be) denied, see O(deny_refused).
+  returned: when the cluster's API has answered
+  type: list
+  elements: str
+  sample: []
 refused:
-  description: The requests left pending because a rule speaks against them. Somebody should look at these.
+  description: The requests left pending, or denied by choice, because a rule speaks against them. Somebody should look at these.
   returned: when the cluster's API has answered
   type: list
   elements: dict
@@ -221,6 +243,8 @@ OPTIONS = Options(
         "short_names": {"type": "bool", "default": False},
         "pending_limit": {"type": "int"},
         "second_key_after": {"type": "float", "default": 60, "no_log": False},
+        "recover_nodes": {"type": "bool", "default": False},
+        "deny_refused": {"type": "bool", "default": False},
     }
 )
 

@@ -76,7 +76,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 
 def main() -> None:
-    with MetalModule(AVAILABLE_ADDRESSES_INFO_OPTIONS, reading=True, in_project=True) as module:
+    with MetalModule(AVAILABLE_ADDRESSES_INFO_OPTIONS, reading=True, in_project=True, unless=("ip_reservation_id",)) as module:
         module.report(find_available_addresses(module.client, module.params))
 
 

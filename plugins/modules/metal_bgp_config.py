@@ -12,7 +12,7 @@ version_added: 0.1.0
 description:
   - Asks for BGP for a project, or asks for it anew with other settings. What is not given stays.
   - A local one is enabled at once. A global one waits for people at the service, so its status is returned and not waited for.
-  - The service has no call that takes BGP away from a project, so there is no O(ignore:state).
+  - The service has no call that takes BGP away from a project, so there is no V(absent) state.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
@@ -37,6 +37,13 @@ options:
     description:
       - A text for whoever approves a global deployment. Used when something is asked for only, since the service does not tell it.
     type: str
+  state:
+    description:
+      - What was enabled stays, so nothing else can be asked for.
+    type: str
+    choices:
+      - present
+    default: present
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing

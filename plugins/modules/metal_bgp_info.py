@@ -156,7 +156,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 
 def main() -> None:
-    with MetalModule(BGP_INFO_OPTIONS, reading=True, in_project=True) as module:
+    with MetalModule(BGP_INFO_OPTIONS, reading=True, in_project=True, unless=("device_id",)) as module:
         module.report(find_bgp(module.client, module.params))
 
 

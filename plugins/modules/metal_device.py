@@ -23,10 +23,14 @@ options:
       - The device's host name. One that no device has is created.
       - With O(id) the device is renamed to it.
     type: str
+    aliases:
+      - name
   id:
     description:
       - The device's id. One that does not exist is an error, not a reason to create.
     type: str
+    aliases:
+      - device_id
   ownership_tags:
     description:
       - Tags that say which devices are yours. They are put on a created device, and one without all of them is never changed or deleted,
@@ -47,13 +51,15 @@ options:
   operating_system:
     description:
       - Slug or id of the operating system, for example V(ubuntu_24_04) or V(custom_ipxe).
-      - Needed to create a device. An update cannot install another one, so that is refused.
+      - Needed to create a device. An update cannot install another one, so that is refused, but O(operation=reinstall) can.
     type: str
   userdata:
     description:
       - Text for the device's first boot, for example a cloud-config, an Ignition config, or a script.
       - Never shown. A diff shows its size and SHA-256.
     type: str
+    aliases:
+      - user_data
   ipxe_script_url:
     description:
       - Address of the iPXE script for the operating system V(custom_ipxe).
@@ -65,6 +71,7 @@ options:
   tags:
     description:
       - All tags of the device, beside the O(ownership_tags). Others are taken off. Order and repetition mean nothing.
+      - Tags that begin with C(ansible-operation) are left as they are. They say which operations were carried out.
     type: list
     elements: str
   customdata:
@@ -88,6 +95,8 @@ options:
     description:
       - Whether the service refuses to delete the device.
     type: bool
+    aliases:
+      - lock
   network_frozen:
     description:
       - Whether the service refuses to convert the device's network type.
@@ -95,7 +104,7 @@ options:
   project_ssh_keys:
     description:
       - Ids of the project's SSH keys for the device. Used at creation only.
-      - Without any of the three options about keys the device gets all keys of the project and its members.
+      - Without any of the options about keys the device gets all keys of the project and its members.
     type: list
     elements: str
   user_ssh_keys:
@@ -103,10 +112,55 @@ options:
       - Ids of users whose SSH keys the device gets. Used at creation only.
     type: list
     elements: str
+  ssh_keys:
+    description:
+      - SSH keys for the device beside those. One the project does not have becomes a key of the project. Used at creation only.
+    type: list
+    elements: dict
+    suboptions:
+      label:
+        description:
+          - Name of the key.
+        type: str
+        required: true
+      key:
+        description:
+          - The public key, as in an C(authorized_keys) file.
+        type: str
+        required: true
   no_ssh_keys:
     description:
       - Whether the device gets no SSH key at all. Used at creation only.
     type: bool
+  features:
+    description:
+      - What the server has to have, a list of names such as C(tpm).
+      - Or of each name whether it is V(required) or V(preferred).
+      - Used at creation only.
+    type: raw
+  storage:
+    description:
+      - How its disks are laid out, with C(disks), C(raid) and C(filesystems) as the API writes them. For reserved hardware.
+      - Used at creation only.
+    type: dict
+  spot_instance:
+    description:
+      - Whether it is a device of the spot market, which the service takes back when others bid more.
+      - V(false) makes an ordinary device of one. The other way round is refused.
+    type: bool
+  spot_price_max:
+    description:
+      - The most to be paid for an hour of a device of the spot market, in USD.
+      - Needed with O(spot_instance=true). Used at creation only, another one is refused.
+    type: float
+  public_ipv4_subnet_size:
+    description:
+      - Prefix length of the public IPv4 network, the older way to say it. Use O(ip_addresses). Used at creation only.
+    type: int
+  private_ipv4_subnet_size:
+    description:
+      - Prefix length of the private IPv4 network, the older way to say it. Use O(ip_addresses). Used at creation only.
+    type: int
   hardware_reservation_id:
     description:
       - Id of the reserved hardware to use, or V(next-available).
@@ -146,7 +200,8 @@ options:
   termination_time:
     description:
       - When the service deletes the device by itself, for example V(2027-01-31T18:00:00Z). Without a zone it is UTC.
-      - Used at creation only, another one is refused.
+      - It can be changed as long as it has not come. It is an error when the service does not take the change, which the vendor's text
+        does not list.
     type: str
   power_state:
     description:
@@ -155,6 +210,44 @@ options:
     choices:
       - "on"
       - "off"
+  operation:
+    description:
+      - Something to do once, after all other options of the task are as given. It needs an O(operation_id).
+      - V(reboot) switches the device off and on. V(rescue) boots a small system in its memory, its disks stay as they are, and a reboot
+        ends it. V(reinstall) installs O(operating_system) anew, by default the one it has, and keeps hardware and addresses.
+      - With O(wait=true) the module waits until the device is C(active) again.
+      - The same operation with the same O(operation_id) is asked for once, however often the task runs, and also when a run was killed or
+        the service's answer was lost. That it was accepted is a tag on the device, C(ansible-operation=<operation>:<operation_id>).
+        While it is being asked for there is another one, C(ansible-operation-requested=...), which names the newest event of the device.
+        A run that finds it looks whether newer events tell of the operation, and asks only if they do not. It fails if that event is
+        not told any more, since then nobody knows.
+      - Events do not tell a reboot from a rescue. If somebody else reboots the device between a run that was killed and the next one, this
+        is taken for what was asked for.
+      - A device that the same task creates is new, so V(reboot) and V(reinstall) count as carried out. V(rescue) is refused.
+    type: str
+    choices:
+      - reboot
+      - rescue
+      - reinstall
+  operation_id:
+    description:
+      - A word for this request, such as a date, a version, or the number of a ticket. Another word is another request.
+      - 1 to 100 characters, no blanks and no commas.
+    type: str
+  deprovision_fast:
+    description:
+      - With O(operation=reinstall), do not wipe all disks first.
+    type: bool
+  preserve_data:
+    description:
+      - With O(operation=reinstall), keep what is on all disks but that of the operating system.
+    type: bool
+  force_delete:
+    description:
+      - With O(state=absent), delete the device even if a storage volume is attached to it, which is detached then.
+      - It does not delete a locked device, nor one that is still being provisioned.
+    type: bool
+    default: false
   on_drift:
     description:
       - What to do when a device is there and differs in what cannot be changed, such as its plan, metro or operating system.
@@ -175,6 +268,9 @@ options:
       - present
       - absent
     default: present
+  wait_timeout:
+    aliases:
+      - provisioning_wait_seconds
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
@@ -189,6 +285,11 @@ seealso:
 notes:
   - With O(operating_system=custom_ipxe) a device is C(active) as soon as its boot script was handed out, long before anything runs on it.
   - Two devices of one host name are an error that names both ids.
+  - The states of older modules are said otherwise. C(active) is O(power_state=on), C(inactive) is O(power_state=off), and C(rebooted),
+    which rebooted at every run, is O(operation=reboot) with an O(operation_id).
+  - Several devices in one task (C(hostnames), C(device_ids), C(count)) are M(equinix_metal.openshift.metal_device_set).
+  - Where older modules take a C(facility), give the O(metro) that it is in.
+  - A lock keeps a device from being deleted, also with O(force_delete=true). Take it off first (O(locked=false)).
 """
 
 EXAMPLES = r"""
@@ -210,6 +311,26 @@ EXAMPLES = r"""
   equinix_metal.openshift.metal_device:
     hostname: jump.example.com
     power_state: "off"
+
+- name: Reboot it into its new kernel, once
+  equinix_metal.openshift.metal_device:
+    hostname: jump.example.com
+    operation: reboot
+    operation_id: kernel-6.12.9
+
+- name: Make another machine of it, in place
+  equinix_metal.openshift.metal_device:
+    id: "{{ jump.device.id }}"
+    hostname: build-0.example.com
+    ownership_tags:
+      - team=network
+    tags:
+      - role=build
+    userdata: "{{ lookup('ansible.builtin.file', 'build.cloud-config') }}"
+    operating_system: ubuntu_24_04
+    operation: reinstall
+    operation_id: becomes-build-0
+    deprovision_fast: true
 
 - name: Delete it by its id and wait until it is gone
   equinix_metal.openshift.metal_device:
@@ -370,17 +491,25 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec i
     Options,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import DEVICE_OPTIONS, Device
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import OPERATION_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
 
+WAITS = Options(
+    {
+        **WAIT_OPTIONS.argument_spec,
+        "wait_timeout": {**WAIT_OPTIONS.argument_spec["wait_timeout"], "aliases": ["provisioning_wait_seconds"]},
+    }
+)
 OPTIONS = Options(
     {
-        "hostname": {"type": "str"},
-        "id": {"type": "str"},
+        "hostname": {"type": "str", "aliases": ["name"]},
+        "id": {"type": "str", "aliases": ["device_id"]},
         "ownership_tags": {"type": "list", "elements": "str"},
         "on_drift": {"type": "str", "choices": ["fail", "ignore", "replace"], "default": "fail"},
+        "force_delete": {"type": "bool", "default": False},
     },
     required_one_of=[["hostname", "id"]],
-).merge(DEVICE_OPTIONS, STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
+).merge(DEVICE_OPTIONS, OPERATION_OPTIONS, STATE_OPTIONS, WAITS, RESUME_OPTIONS)
 
 
 def main() -> None:

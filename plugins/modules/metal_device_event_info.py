@@ -108,7 +108,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 
 def main() -> None:
-    with MetalModule(DEVICE_EVENT_OPTIONS, reading=True, in_project=True) as module:
+    with MetalModule(DEVICE_EVENT_OPTIONS, reading=True, in_project=True, unless=("device_id",)) as module:
         module.report(find_events(module.client, module.params))
 
 

@@ -21,14 +21,18 @@ options:
     elements: str
   hostnames:
     description:
-      - Only devices with one of these host names.
+      - Only devices with one of these host names, which are compared as a whole.
     type: list
     elements: str
+    aliases:
+      - hostname
   ids:
     description:
-      - Only devices with one of these ids.
+      - The devices with these ids, whatever project they are in. One that is not there is an error.
     type: list
     elements: str
+    aliases:
+      - device_ids
   states:
     description:
       - Only devices in one of these states, for example V(active).
@@ -195,7 +199,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 
 def main() -> None:
-    with MetalModule(DEVICE_INFO_OPTIONS, reading=True, in_project=True) as module:
+    with MetalModule(DEVICE_INFO_OPTIONS, reading=True, in_project=True, unless=("ids",)) as module:
         module.report(find_devices(module.client, module.params))
 
 

@@ -14,143 +14,287 @@ description:
   - Each device has a result of its own. One that goes wrong does not hold up the others, and the module fails at the end, naming every one
     that did.
   - Before the first order the service is asked once whether it has all the servers that are to be created. If not, nothing is ordered.
+  - A machine that fails is done with at once, and replaced if you choose. What is enough, where else machines may be, and what becomes of
+    those that are too many is yours to choose too.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
-  machines:
+  # What one device can be given: for all of the set, and below in the same words for each machine.
+  <<: &device
+    plan:
+      description:
+        - Slug or id of the server plan, for example V(c3.small.x86).
+        - Needed to create a device. A device keeps its plan, so another one is refused.
+      type: str
+    metro:
+      description:
+        - Code of the metro, for example V(da), or V(any).
+        - Needed to create a device, unless O(hardware_reservation_id) is an id.
+        - A device stays in its metro, so another one is refused.
+      type: str
+    operating_system:
+      description:
+        - Slug or id of the operating system, for example V(ubuntu_24_04) or V(custom_ipxe).
+        - Needed to create a device. An update cannot install another one, so that is refused.
+      type: str
+    userdata:
+      description:
+        - Text for the device's first boot, for example a cloud-config, an Ignition config, or a script.
+        - Never shown. A diff shows its size and SHA-256.
+      type: str
+      aliases:
+        - user_data
+    ipxe_script_url:
+      description:
+        - Address of the iPXE script for the operating system V(custom_ipxe).
+      type: str
+    always_pxe:
+      description:
+        - Whether the device boots over the network each time, and not just the first.
+      type: bool
+    tags:
+      description:
+        - All tags of the device, beside the O(ownership_tags). Others are taken off. Order and repetition mean nothing.
+        - Tags that begin with C(ansible-operation) are left as they are. They say which operations were carried out.
+      type: list
+      elements: str
+    customdata:
+      description:
+        - Data for the device's metadata. Not for secrets, since everyone in the project can read it. A diff shows its size and SHA-256.
+      type: dict
     description:
-      - The devices, each by its host name.
-      - Needed with O(state=present), and with O(state=absent) unless O(all_owned=true).
+      description:
+        - A text for people.
+      type: str
+    billing_cycle:
+      description:
+        - How the device is billed.
+      type: str
+      choices:
+        - hourly
+        - daily
+        - monthly
+        - yearly
+    locked:
+      description:
+        - Whether the service refuses to delete the device.
+      type: bool
+      aliases:
+        - lock
+    network_frozen:
+      description:
+        - Whether the service refuses to convert the device's network type.
+      type: bool
+    project_ssh_keys:
+      description:
+        - Ids of the project's SSH keys for the device. Used at creation only.
+        - Without any of the options about keys the device gets all keys of the project and its members.
+      type: list
+      elements: str
+    user_ssh_keys:
+      description:
+        - Ids of users whose SSH keys the device gets. Used at creation only.
+      type: list
+      elements: str
+    ssh_keys:
+      description:
+        - SSH keys for the device beside those. One the project does not have becomes a key of the project. Used at creation only.
+      type: list
+      elements: dict
+      suboptions:
+        label:
+          description:
+            - Name of the key.
+          type: str
+          required: true
+        key:
+          description:
+            - The public key, as in an C(authorized_keys) file.
+          type: str
+          required: true
+    no_ssh_keys:
+      description:
+        - Whether the device gets no SSH key at all. Used at creation only.
+      type: bool
+    features:
+      description:
+        - What the server has to have, a list of names such as C(tpm).
+        - Or of each name whether it is V(required) or V(preferred).
+        - Used at creation only.
+      type: raw
+    storage:
+      description:
+        - How its disks are laid out, with C(disks), C(raid) and C(filesystems) as the API writes them. For reserved hardware.
+        - Used at creation only.
+      type: dict
+    spot_instance:
+      description:
+        - Whether it is a device of the spot market, which the service takes back when others bid more.
+        - V(false) makes an ordinary device of one. The other way round is refused.
+      type: bool
+    spot_price_max:
+      description:
+        - The most to be paid for an hour of a device of the spot market, in USD.
+        - Needed with O(spot_instance=true). Used at creation only, another one is refused.
+      type: float
+    public_ipv4_subnet_size:
+      description:
+        - Prefix length of the public IPv4 network, the older way to say it. Use O(ip_addresses). Used at creation only.
+      type: int
+    private_ipv4_subnet_size:
+      description:
+        - Prefix length of the private IPv4 network, the older way to say it. Use O(ip_addresses). Used at creation only.
+      type: int
+    hardware_reservation_id:
+      description:
+        - Id of the reserved hardware to use, or V(next-available).
+        - Hardware whose last device is going, or that is being wiped, is waited for (with O(wait=true), up to O(wait_timeout)).
+          When none that fits is being freed, the service's refusal is an error at once.
+      type: str
+    ip_addresses:
+      description:
+        - Addresses the device gets. Used at creation only.
+        - Without it the device gets a public IPv4, a public IPv6 and a private IPv4 address.
+        - One private IPv4 address has to be among them.
+      type: list
+      elements: dict
+      suboptions:
+        address_family:
+          description:
+            - V(4) for IPv4, V(6) for IPv6.
+          type: int
+          choices:
+            - 4
+            - 6
+          required: true
+        public:
+          description:
+            - Whether it is a public address.
+          type: bool
+          required: true
+        cidr:
+          description:
+            - Prefix length of the block, V(28) to V(32) for IPv4, V(124) to V(127) for IPv6.
+          type: int
+        ip_reservations:
+          description:
+            - Ids of the IP reservations to take it from.
+          type: list
+          elements: str
+    termination_time:
+      description:
+        - When the service deletes the device by itself, for example V(2027-01-31T18:00:00Z). Without a zone it is UTC.
+        - It can be changed as long as it has not come. It is an error when the service does not take the change, which the vendor's text
+          does not list.
+      type: str
+    power_state:
+      description:
+        - Whether the device is on or off. Without it, either is fine.
+      type: str
+      choices:
+        - "on"
+        - "off"
+  placement: &placement
+    description:
+      - Where machines may be ordered, in order of preference. An entry gives a metro, a plan or both, and what it leaves out is O(metro) or
+        O(plan). The list is all there is, so name what you would like best first.
+      - Before anything is ordered the service is asked once for all alternatives and all machines. Machines with the same list go to the
+        first alternative that has room for all of them. When none has, nothing is ordered.
+      - When a place has nothing left by the time of the order, what is still missing goes to the next alternative. RV(happened) tells it.
+      - A device that is there may be in any of these places.
     type: list
     elements: dict
     suboptions:
+      metro:
+        description:
+          - Code of the metro.
+        type: str
+      plan:
+        description:
+          - Slug or id of the plan.
+        type: str
+  hostnames:
+    description:
+      - Host names of the devices, all alike but for the name. Or one name with a place for a number, and O(count).
+      - The number's place is V({index}), V({index:02}) for at least two digits, or as in C(equinix.metal) V(%d) or V(%02d).
+      - This or O(machines) is needed, unless O(all_owned=true).
+    type: list
+    elements: str
+    aliases:
+      - hostname
+      - name
+  count:
+    description:
+      - How many devices there are to be. Their names are O(hostnames) with numbers from O(count_offset) on.
+      - With fewer than before, those beyond stay as they are, unless O(shrink) says otherwise.
+    type: int
+  count_offset:
+    description:
+      - The first number.
+    type: int
+    default: 1
+  machines:
+    description:
+      - The devices, each by its host name, for those that are not alike. What a machine leaves open is as the options of the task say.
+    type: list
+    elements: dict
+    suboptions:
+      <<: *device
       hostname:
         description:
           - The device's host name. One that no device has is created.
         type: str
         required: true
-      plan:
-        description:
-          - Slug or id of the server plan, for example V(c3.small.x86).
-          - Needed to create a device. A device keeps its plan, so another one is refused.
-        type: str
-      metro:
-        description:
-          - Code of the metro, for example V(da), or V(any).
-          - Needed to create a device, unless O(machines[].hardware_reservation_id) is an id.
-          - A device stays in its metro, so another one is refused.
-        type: str
-      operating_system:
-        description:
-          - Slug or id of the operating system, for example V(ubuntu_24_04) or V(custom_ipxe).
-          - Needed to create a device. An update cannot install another one, so that is refused.
-        type: str
-      userdata:
-        description:
-          - Text for the device's first boot, for example a cloud-config, an Ignition config, or a script.
-          - Never shown. A diff shows its size and SHA-256.
-        type: str
-      ipxe_script_url:
-        description:
-          - Address of the iPXE script for the operating system V(custom_ipxe).
-        type: str
-      always_pxe:
-        description:
-          - Whether the device boots over the network each time, and not just the first.
-        type: bool
-      tags:
-        description:
-          - All tags of the device, beside the O(ownership_tags). Others are taken off. Order and repetition mean nothing.
-        type: list
-        elements: str
-      customdata:
-        description:
-          - Data for the device's metadata. Not for secrets, since everyone in the project can read it. A diff shows its size and SHA-256.
-        type: dict
-      description:
-        description:
-          - A text for people.
-        type: str
-      billing_cycle:
-        description:
-          - How the device is billed.
-        type: str
-        choices:
-          - hourly
-          - daily
-          - monthly
-          - yearly
-      locked:
-        description:
-          - Whether the service refuses to delete the device.
-        type: bool
-      network_frozen:
-        description:
-          - Whether the service refuses to convert the device's network type.
-        type: bool
-      project_ssh_keys:
-        description:
-          - Ids of the project's SSH keys for the device. Used at creation only.
-          - Without any of the three options about keys the device gets all keys of the project and its members.
-        type: list
-        elements: str
-      user_ssh_keys:
-        description:
-          - Ids of users whose SSH keys the device gets. Used at creation only.
-        type: list
-        elements: str
-      no_ssh_keys:
-        description:
-          - Whether the device gets no SSH key at all. Used at creation only.
-        type: bool
-      hardware_reservation_id:
-        description:
-          - Id of the reserved hardware to use, or V(next-available).
-          - Hardware whose last device is going, or that is being wiped, is waited for (with O(wait=true), up to O(wait_timeout)).
-            When none that fits is being freed, the service's refusal is an error at once.
-        type: str
-      ip_addresses:
-        description:
-          - Addresses the device gets. Used at creation only.
-          - Without it the device gets a public IPv4, a public IPv6 and a private IPv4 address.
-          - One private IPv4 address has to be among them.
-        type: list
-        elements: dict
-        suboptions:
-          address_family:
-            description:
-              - V(4) for IPv4, V(6) for IPv6.
-            type: int
-            choices:
-              - 4
-              - 6
-            required: true
-          public:
-            description:
-              - Whether it is a public address.
-            type: bool
-            required: true
-          cidr:
-            description:
-              - Prefix length of the block, V(28) to V(32) for IPv4, V(124) to V(127) for IPv6.
-            type: int
-          ip_reservations:
-            description:
-              - Ids of the IP reservations to take it from.
-            type: list
-            elements: str
-      termination_time:
-        description:
-          - When the service deletes the device by itself, for example V(2027-01-31T18:00:00Z). Without a zone it is UTC.
-          - Used at creation only, another one is refused.
-        type: str
-      power_state:
-        description:
-          - Whether the device is on or off. Without it, either is fine.
-        type: str
-        choices:
-          - "on"
-          - "off"
+      placement: *placement
+  spread:
+    description:
+      - Spread the machines evenly over the metros of their O(placement), instead of taking one place for all.
+      - Those that are to be ordered are dealt one by one, each to the metro that has the fewest of them and has room. The devices that are
+        there count. Of several such metros the one named first is taken, and in it the first alternative that has room.
+    type: bool
+    default: false
+  replace_failed:
+    description:
+      - How often a device that has failed is replaced by another of the same name, for the whole set. The failed one is deleted.
+      - This is for those that fail now, and for those found failed. Each replacement is told by RV(happened) and while it is waited for.
+    type: int
+    default: 0
+  quorum:
+    description:
+      - How many machines are enough. With as many as wanted the module succeeds, warns of the others, and names them in RV(failed_machines)
+        and RV(missing_machines). The next run has them again.
+      - Without it all are needed.
+    type: int
+  quorum_wait:
+    description:
+      - How long the others are still waited for once O(quorum) is reached, in seconds.
+    type: float
+    default: 120
+  fail_fast:
+    description:
+      - Whether to stop waiting as soon as so many have failed that not enough can be had any more. By default the others are waited for.
+      - What was ordered stays.
+    type: bool
+    default: false
+  shrink:
+    description:
+      - Which devices to delete when there are more than wanted. Only devices with all O(ownership_tags) are ever deleted, last of all, and
+        only when the others are as wanted.
+      - With O(count) these are devices whose name is O(hostnames) with a number from O(count_offset) on. Without it B(every) device with
+        the O(ownership_tags) whose name is not given is too many, so the tags have to be those of this set alone.
+      - V(never) deletes nothing. RV(surplus_machines) is empty then.
+      - V(named) deletes those whose name is not one of the set.
+      - V(newest), V(oldest) and V(failed_first) need O(count). As many as that stay, whatever their numbers, and of those too many the ones
+        created last go, the ones created first, or those in the state C(failed) and then the ones created last. When there are too few,
+        the lowest numbers that are free are taken.
+    type: str
+    choices:
+      - never
+      - named
+      - newest
+      - oldest
+      - failed_first
+    default: never
   ownership_tags:
     description:
       - Tags that say which devices are yours, at least one. They are put on created devices, and a device without all of them is never
@@ -167,11 +311,19 @@ options:
     description:
       - What to do when a device is there and differs in what cannot be changed, such as its plan, metro or operating system.
       - V(fail) tells all differences as an error. V(ignore) tells them as a warning and leaves them.
+      - V(replace) deletes it and orders another of the same name, O(replace_at_once) at a time. It B(destroys) what is on its disks.
+        Nothing is deleted unless others can be had, and after one that goes wrong the rest stay as they are.
     type: str
     choices:
       - fail
       - ignore
+      - replace
     default: fail
+  replace_at_once:
+    description:
+      - With O(on_drift=replace), how many are gone at a time. The next one goes when one that was ordered is there.
+    type: int
+    default: 1
   state:
     description:
       - Whether it is to be there.
@@ -192,19 +344,21 @@ seealso:
   - module: equinix_metal.openshift.metal_device
   - module: equinix_metal.openshift.metal_capacity_info
 notes:
-  - With O(machines[].operating_system=custom_ipxe) a device is C(active) as soon as its boot script was handed out, long before anything
+  - With O(operating_system=custom_ipxe) a device is C(active) as soon as its boot script was handed out, long before anything
     runs on it.
 """
 
 EXAMPLES = r"""
-- name: Order three servers and wait until all of them run
+- name: Have three servers and wait until all of them run
   equinix_metal.openshift.metal_device_set:
     ownership_tags:
       - pool=build
-    machines:
-      - {hostname: build-0.example.com, plan: c3.small.x86, metro: da, operating_system: ubuntu_24_04}
-      - {hostname: build-1.example.com, plan: c3.small.x86, metro: da, operating_system: ubuntu_24_04}
-      - {hostname: build-2.example.com, plan: c3.medium.x86, metro: am, operating_system: ubuntu_24_04}
+    hostnames: build-{index}.example.com
+    count: 3
+    count_offset: 0
+    plan: c3.small.x86
+    metro: da
+    operating_system: ubuntu_24_04
     progress_interval: 30
   register: build
 
@@ -212,12 +366,77 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ build.devices | map(attribute='addresses.public_ipv4') }}"
 
+- name: Have machines that are not alike
+  equinix_metal.openshift.metal_device_set:
+    ownership_tags:
+      - pool=mixed
+    operating_system: ubuntu_24_04
+    metro: da
+    machines:
+      - {hostname: small.example.com, plan: c3.small.x86}
+      - {hostname: large.example.com, plan: m3.large.x86}
+      - {hostname: far.example.com, plan: c3.small.x86, metro: am}
+
+- name: Take them where there is room for all, replace up to two that fail, and go on with nine of ten
+  equinix_metal.openshift.metal_device_set:
+    ownership_tags:
+      - pool=render
+    hostnames: render-%02d.example.com
+    count: 10
+    operating_system: ubuntu_24_04
+    placement:
+      - {metro: da, plan: c3.small.x86}
+      - {metro: da, plan: m3.small.x86}
+      - {metro: ny, plan: c3.small.x86}
+    replace_failed: 2
+    quorum: 9
+
+- name: Spread them evenly over three metros
+  equinix_metal.openshift.metal_device_set:
+    ownership_tags:
+      - pool=edge
+    hostnames: edge-{index}.example.com
+    count: 9
+    plan: c3.small.x86
+    operating_system: ubuntu_24_04
+    placement:
+      - metro: da
+      - metro: am
+      - metro: sg
+    spread: true
+
+- name: Have fewer of them, and let the youngest go
+  equinix_metal.openshift.metal_device_set:
+    ownership_tags:
+      - pool=render
+    hostnames: render-%02d.example.com
+    count: 6
+    operating_system: ubuntu_24_04
+    placement:
+      - {metro: da, plan: c3.small.x86}
+      - {metro: da, plan: m3.small.x86}
+      - {metro: ny, plan: c3.small.x86}
+    shrink: newest
+
+- name: Move all to another operating system, two at a time
+  equinix_metal.openshift.metal_device_set:
+    ownership_tags:
+      - pool=build
+    hostnames: build-{index}.example.com
+    count: 3
+    count_offset: 0
+    plan: c3.small.x86
+    metro: da
+    operating_system: debian_12
+    on_drift: replace
+    replace_at_once: 2
+
 - name: Delete one of them
   equinix_metal.openshift.metal_device_set:
     ownership_tags:
       - pool=build
-    machines:
-      - hostname: build-2.example.com
+    hostnames:
+      - build-2.example.com
     state: absent
 
 - name: Delete all that are left
@@ -231,8 +450,9 @@ EXAMPLES = r"""
 RETURN = r"""
 devices:
   description:
-    - What is public of the devices, in the order of O(machines). With O(state=absent) of those that were deleted, as last seen.
-    - A machine that could not be ordered is missing.
+    - What is public of the devices, in the order of O(machines) or O(hostnames). With O(state=absent) of those that were deleted, as last
+      seen.
+    - A machine that could not be ordered is missing, and so is one that was too many (O(shrink)).
   returned: always
   type: list
   elements: dict
@@ -349,7 +569,14 @@ devices:
       type: float
       sample: 100.0
 outcomes:
-  description: What became of each machine, by its host name.
+  description:
+    - What became of each machine, by its host name. Also of those that were too many.
+    - C(action) is V(created), V(updated), V(replaced), V(deleted) or V(none), in check mode what would be.
+    - C(status) is V(ready); V(failed) when the device's provisioning has failed; V(differs) when it is there, but not as wanted; V(missing)
+      when it was not ordered or is not there yet; V(under_way) when it was not waited for; V(removed) when it is gone; V(surplus) when it
+      is too many and still there. C(error) tells why.
+    - C(metro) and C(plan) say which of the alternatives it is.
+    - C(replacements) has C(id) and C(reason) for each failed device that another was ordered for.
   returned: always
   type: dict
   sample:
@@ -357,12 +584,47 @@ outcomes:
       id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
       changed: true
       action: created
+      status: ready
+      metro: da
+      plan: c3.small.x86
+      replacements:
+        - id: 0d1f3c7a-52a6-4f0e-9a3f-7f4a9c8e2b11
+          reason: Device build-0.example.com (0d1f3c7a-52a6-4f0e-9a3f-7f4a9c8e2b11) has failed
       error: null
     build-1.example.com:
       id: null
       changed: false
       action: none
+      status: missing
+      metro: null
+      plan: null
+      replacements: []
       error: "Could not create device build-1.example.com: the service answered 422: There aren't available servers in that metro"
+failed_machines:
+  description: Host names of the machines whose C(status) is V(failed).
+  returned: always
+  type: list
+  elements: str
+  sample: []
+missing_machines:
+  description: Host names of the machines whose C(status) is V(missing).
+  returned: always
+  type: list
+  elements: str
+  sample: [build-1.example.com]
+surplus_machines:
+  description: Host names of the devices that are too many by O(shrink), in the order in which they go.
+  returned: always
+  type: list
+  elements: str
+  sample: []
+happened:
+  description: What was not as first preferred and what was done about it, in the order it happened, a text each.
+  returned: always
+  type: list
+  elements: str
+  sample:
+    - "c3.small.x86 in da has no room for all that are to be ordered: 3 ordered as m3.small.x86 in da"
 diff:
   description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
   returned: always

@@ -48,6 +48,9 @@ options:
       - present
       - absent
     default: present
+  wait_timeout:
+    aliases:
+      - timeout
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing

@@ -11,7 +11,9 @@ short_description: Assign an address of a block to a device
 version_added: 0.1.0
 description:
   - Assigns an address, or a subnet, of a reserved block of the project to a device, moves it to another device, or takes it off.
-  - It is found by its address on any device of the project, so that assigning it to another device moves it.
+  - An O(address) is found on any device of the project.
+  - Instead of an address its block can be given. Then it is any address of the block that is free, and at the next run the one that the
+    device has already.
   - The address is not configured on the machine itself. The service only routes it there.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
@@ -19,18 +21,50 @@ options:
   id:
     description:
       - The assignment's id. One that does not exist is an error with O(state=present).
-      - Either this or O(address) is needed.
+      - One of this, O(address), O(ip_reservation_id), O(ip_reservation_tags) and O(ip_reservation_details) is needed.
     type: str
   address:
     description:
       - The address with its prefix, for example V(198.51.100.4/32). Without a prefix it is one address.
       - A block of it has to be reserved, see M(equinix_metal.openshift.metal_ip_reservation), in the metro of the device or globally.
     type: str
+  ip_reservation_id:
+    description:
+      - Id of the block to take any free address of.
+      - A block that waits for approval is waited for, with O(wait=true). When another takes the address first, the next free one is tried.
+    type: str
+  ip_reservation_tags:
+    description:
+      - All these tags has the block to take any free address of. It has to be the only one.
+    type: list
+    elements: str
+  ip_reservation_details:
+    description:
+      - The text for people of the block to take any free address of. With O(ip_reservation_tags) both have to fit.
+    type: str
+  cidr:
+    description:
+      - Length of the prefix, to take a free subnet of the block. Without it it is one address.
+    type: int
   device_id:
     description:
-      - Id of the device it is to be on. Needed with O(state=present).
+      - Id of the device it is to be on. Needed with O(state=present), and with a block.
       - With O(state=absent) the address is only taken off this device, and stays when it is on another.
     type: str
+  customdata:
+    description:
+      - Data of your own. Not for secrets, since everyone in the project can read it. A diff shows its size and SHA-256.
+      - An address that has some is moved only with this option given, since the service forgets it on the way; V({}) is for none.
+    type: dict
+  manageable:
+    description:
+      - Whether the assignment may be changed. The service decides that, so another value than it tells is refused.
+    type: bool
+  move:
+    description:
+      - Whether an address that is on another device is taken off it. Otherwise that is an error.
+    type: bool
+    default: false
   state:
     description:
       - Whether it is to be there.
@@ -45,18 +79,34 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
+  - equinix_metal.openshift._wait
+  - equinix_metal.openshift._wait.resume
 seealso:
   - module: equinix_metal.openshift.metal_ip_reservation
   - module: equinix_metal.openshift.metal_available_addresses_info
 notes:
-  - A move takes the address off one device before it puts it on the other, since the API has no call that does both.
+  - A move takes the address off one device before it puts it on the other, since the API has no call that does both. When it ends between
+    the two, the error says so, and the same task run again puts it on the other.
 """
 
 EXAMPLES = r"""
-- name: Put an address on a device, or move it there
+- name: Put an address on a device, from wherever it is now
   equinix_metal.openshift.metal_ip_assignment:
     address: 198.51.100.4/32
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    move: true
+
+- name: Give a device any address of a block, and the same one at the next run
+  equinix_metal.openshift.metal_ip_assignment:
+    ip_reservation_tags:
+      - openshift-cluster=demo.metal.test
+      - openshift-role=load-balancer
+    device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+  register: given
+
+- name: Show it
+  ansible.builtin.debug:
+    var: given.ip_assignment.address
 
 - name: Take it off whatever device it is on
   equinix_metal.openshift.metal_ip_assignment:
@@ -106,6 +156,10 @@ ip_assignment:
       description: Whether it is the device's own.
       type: bool
       sample: false
+    manageable:
+      description: Whether it may be changed.
+      type: bool
+      sample: true
     global_ip:
       description: Whether it is global.
       type: bool
@@ -142,6 +196,12 @@ failure:
     status: 422
     errors: [There aren't available servers in that metro]
     request_id: 1f4c1e6a0b6d4c0b
+waiting:
+  description: What is still missing, when O(progress_interval) was over. The action plugin takes it away, so a playbook never sees it.
+  returned: never in a playbook
+  type: list
+  elements: str
+  sample: []
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_ip_assignment import IP_ASSIGNMENT_OPTIONS, IpAssignment
@@ -149,7 +209,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 
 def main() -> None:
-    with MetalModule(IP_ASSIGNMENT_OPTIONS, in_project=True) as module:
+    with MetalModule(IP_ASSIGNMENT_OPTIONS, in_project=True, unless=("id", "device_id")) as module:
         module.converge(IpAssignment(module.client, module.params))
 
 

@@ -40,11 +40,17 @@ options:
     type: str
   cidr:
     description:
-      - Prefix length of a block of a VRF, V(22) to V(29), or V(64) for IPv6. Needed with O(type=vrf) to reserve a block.
+      - Prefix length of the block, which says its size as O(quantity) does.
+      - Of a block of a VRF it is V(22) to V(29), or V(64) for IPv6, and needed to reserve one.
     type: int
+  netmask:
+    description:
+      - Network mask of the block, for example V(255.255.255.252), which says its size as O(quantity) does.
+    type: str
   quantity:
     description:
-      - How many addresses, a power of two up to 256, or up to 4 with O(type=global_ipv4). Needed to reserve a block.
+      - How many addresses, a power of two up to 256, or up to 4 with O(type=global_ipv4). Needed to reserve a block,
+        unless O(cidr) or O(netmask) says its size.
       - A block keeps its size, so another one is refused.
     type: int
   metro:
@@ -91,7 +97,7 @@ extends_documentation_fragment:
   - equinix_metal.openshift._wait
   - equinix_metal.openshift._wait.resume
 notes:
-  - A block with addresses that are assigned is not deleted. The error says which.
+  - A block with addresses that are assigned, or with a gateway, is not deleted. The error says to which devices they are assigned.
 """
 
 EXAMPLES = r"""

@@ -24,6 +24,8 @@ options:
       - Only blocks of one of these types.
     type: list
     elements: str
+    aliases:
+      - type
     choices:
       - public_ipv4
       - global_ipv4

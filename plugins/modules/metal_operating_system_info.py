@@ -19,6 +19,8 @@ options:
       - Only operating systems with one of these slugs.
     type: list
     elements: str
+    aliases:
+      - slug
   plan:
     description:
       - Only operating systems that can be installed on this plan.

@@ -24,6 +24,8 @@ options:
       - Only organizations with one of these names.
     type: list
     elements: str
+    aliases:
+      - name
   project_id:
     description:
       - Not used here; taken so that C(module_defaults) can be the same for all modules.

@@ -19,9 +19,20 @@ options:
       - Only plans with one of these slugs.
     type: list
     elements: str
+    aliases:
+      - slug
   metro:
     description:
       - Only plans that are offered in this metro.
+    type: str
+  categories:
+    description:
+      - Only plans of one of these categories, for example V(compute), V(storage), V(current_gen) or V(legacy_gen).
+    type: list
+    elements: str
+  type:
+    description:
+      - Only plans of this type, for example V(standard) or V(workload_optimized).
     type: str
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes

@@ -12,7 +12,8 @@ version_added: 0.1.0
 description:
   - Brings a port of a device to the bond, the layer, the VLANs and the native VLAN that are given, by whatever steps that takes, in the
     order that the service allows.
-  - What is not given stays. VLANs that have to be taken off for a moment, while a bond goes back to layer 3, are put on again.
+  - What is not given stays, the native VLAN as well. VLANs that have to be taken off for a moment, while a bond goes back to layer 3, are
+    put on again.
   - A state that no order of steps leads to is an error before the first step.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
@@ -33,8 +34,10 @@ options:
     type: str
   bonded:
     description:
-      - Whether the port is in its bond. With a bond port it means all ports of the bond.
-      - A bond is taken apart in layer 2 only.
+      - Whether the port is in its bond.
+      - Of a bond port, whether there is a bond. V(false) takes all its ports out, which is possible in layer 2 only.
+      - V(true) puts a bond that was taken apart together again. VLANs of its ports are taken off then, since a port in a bond has none of
+        its own. A single port that was taken out of a bond which goes on without it (hybrid) stays out, and is put back by its own name.
     type: bool
   layer2:
     description:
@@ -71,27 +74,30 @@ options:
           - Whether the address is public.
         type: bool
         default: true
-  wait_timeout:
+  state:
     description:
-      - How long to wait for one change of VLANs, in seconds.
-    type: float
-    default: 1800
-  wait_interval:
-    description:
-      - How long to pause between two looks, in seconds.
-    type: float
-    default: 5
+      - A port comes and goes with its device, so nothing else can be asked for.
+    type: str
+    choices:
+      - present
+    default: present
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
+  - equinix_metal.openshift._wait
+  - equinix_metal.openshift._wait.resume
 seealso:
   - module: equinix_metal.openshift.metal_port_info
   - module: equinix_metal.openshift.metal_vlan
 notes:
   - Several VLANs are changed in one batch, which is waited for. A batch that is under way already is waited for as well.
+  - With O(wait=false) a batch is not waited for. A change that has to wait for a batch before its next step is refused then.
+  - When it ends on its way, RV(failure) has the steps that were C(done) and those that were C(not_done), and C(changed) says whether
+    anything was changed by then. The same task run again goes on from there.
+  - The native VLAN of a bond in layer 3, and with a single VLAN, is refused before the first step.
 """
 
 EXAMPLES = r"""
@@ -114,12 +120,39 @@ EXAMPLES = r"""
       - "1101"
     native_vlan_id: "1100"
 
-- name: Back to how the device was delivered
+- name: Each port by itself, in layer 2 (layer 2 individual)
+  equinix_metal.openshift.metal_port:
+    device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    name: bond0
+    bonded: false
+    layer2: true
+    vlan_ids: []
+    native_vlan_id: ""
+
+- name: One port in VLANs, the bond goes on without it (hybrid)
+  equinix_metal.openshift.metal_port:
+    device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    name: eth1
+    bonded: false
+    vlan_ids:
+      - "1100"
+      - "1101"
+    native_vlan_id: "1100"
+
+- name: Back to how the device was delivered, first the bond
   equinix_metal.openshift.metal_port:
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     name: bond0
     bonded: true
     layer2: false
+    vlan_ids: []
+    native_vlan_id: ""
+
+- name: Back to how the device was delivered, then a port that was taken out
+  equinix_metal.openshift.metal_port:
+    device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    name: eth1
+    bonded: true
     vlan_ids: []
     native_vlan_id: ""
 """
@@ -187,6 +220,12 @@ failure:
     status: 422
     errors: [There aren't available servers in that metro]
     request_id: 1f4c1e6a0b6d4c0b
+waiting:
+  description: What is still missing, when O(progress_interval) was over. The action plugin takes it away, so a playbook never sees it.
+  returned: never in a playbook
+  type: list
+  elements: str
+  sample: []
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_port import PORT_OPTIONS, Port
@@ -195,7 +234,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 def main() -> None:
     with MetalModule(PORT_OPTIONS) as module:
-        module.converge(Port(module.client, module.params))
+        module.converge(Port(module.client, module.params, module.waiter))
 
 
 if __name__ == "__main__":

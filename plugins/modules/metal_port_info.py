@@ -110,7 +110,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 
 def main() -> None:
-    with MetalModule(PORT_INFO_OPTIONS, reading=True, in_project=True) as module:
+    with MetalModule(PORT_INFO_OPTIONS, reading=True, in_project=True, unless=("ids", "device_id")) as module:
         module.report(find_ports(module.client, module.params))
 
 

@@ -28,6 +28,8 @@ options:
       - The organization it belongs to. Without it the service takes the user's default one.
       - A project stays in its organization, so another one is refused.
     type: str
+    aliases:
+      - org_id
   payment_method_id:
     description:
       - What pays for it. Without it the service takes the organization's.
@@ -40,6 +42,8 @@ options:
     description:
       - Data of your own, of any shape. Never returned, and shown by size and SHA-256 only.
     type: dict
+    aliases:
+      - custom_data
   tags:
     description:
       - All tags of the project. Order and repetition mean nothing.

@@ -7,14 +7,33 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_project_info
-short_description: Read a project of the Metal API
+short_description: Read projects of the Metal API
 version_added: 0.1.0
 description:
-  - Reads one project, and so tells whether the address, the token and the project fit together.
-  - A project that is unknown, or that the token may not see, is an error.
+  - Reads the project O(project_id), and so tells whether the address, the token and the project fit together.
+    A project that is unknown, or that the token may not see, is an error.
+  - With O(names), O(organization_id) or O(all_projects) lists projects instead, whatever O(project_id) is.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
-options: {}
+options:
+  names:
+    description:
+      - List the projects with one of these names.
+    type: list
+    elements: str
+    aliases:
+      - name
+  organization_id:
+    description:
+      - List the projects of this organization.
+    type: str
+    aliases:
+      - org_id
+  all_projects:
+    description:
+      - List all projects the token may see.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
@@ -31,11 +50,20 @@ EXAMPLES = r"""
 - name: Show the project's name
   ansible.builtin.debug:
     var: account.project.name
+
+- name: Which projects are there?
+  equinix_metal.openshift.metal_project_info:
+    all_projects: true
+  register: known
+
+- name: Show their names
+  ansible.builtin.debug:
+    msg: "{{ known.projects | map(attribute='name') }}"
 """
 
 RETURN = r"""
 project:
-  description: The project.
+  description: The project O(project_id). Null when projects were listed.
   returned: success
   type: dict
   contains:
@@ -47,15 +75,66 @@ project:
       description: The project's name.
       type: str
       sample: demo
+    organization_id:
+      description: Id of its organization.
+      type: str
+      sample: 7f7ac2a8-9a7e-4c50-8c6c-4a5a1f7d7f50
+    payment_method_id:
+      description: Id of its payment method, or null.
+      type: str
+      sample: null
+    backend_transfer_enabled:
+      description: Whether its private networks reach over metros.
+      type: bool
+      sample: false
+    tags:
+      description: Tags, sorted.
+      type: list
+      elements: str
+      sample: []
     created_at:
       description: When it was created, UTC.
       type: str
       sample: "2026-11-21T07:10:00Z"
+    max_devices:
+      description: How many devices of which plan it may have, as far as the service tells.
+      type: dict
+      sample: {}
+projects:
+  description: The projects, by their names. Empty when none fits.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    id:
+      description: The project's id.
+      type: str
+      sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd
+    name:
+      description: The project's name.
+      type: str
+      sample: demo
+    organization_id:
+      description: Id of its organization.
+      type: str
+      sample: 7f7ac2a8-9a7e-4c50-8c6c-4a5a1f7d7f50
+    payment_method_id:
+      description: Id of its payment method, or null.
+      type: str
+      sample: null
+    backend_transfer_enabled:
+      description: Whether its private networks reach over metros.
+      type: bool
+      sample: false
     tags:
-      description: Tags.
+      description: Tags, sorted.
       type: list
       elements: str
       sample: []
+    created_at:
+      description: When it was created, UTC.
+      type: str
+      sample: "2026-11-21T07:10:00Z"
     max_devices:
       description: How many devices of which plan it may have, as far as the service tells.
       type: dict
@@ -73,14 +152,13 @@ failure:
     request_id: 1f4c1e6a0b6d4c0b
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import project
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_project import PROJECT_INFO_OPTIONS, find_projects
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
 
 
 def main() -> None:
-    with MetalModule(Options(), reading=True, in_project=True) as module:
-        module.report(project(module.client, module.params))
+    with MetalModule(PROJECT_INFO_OPTIONS, reading=True) as module:
+        module.report(find_projects(module.client, module.params))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ options:
     description:
       - A name for it. Needed to create it.
     type: str
+    aliases:
+      - name
   key:
     description:
       - The public key, as in a file ending in C(.pub). Needed to create it. A private key is refused and not sent.

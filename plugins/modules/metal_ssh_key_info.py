@@ -19,6 +19,14 @@ options:
       - Only keys with one of these labels.
     type: list
     elements: str
+    aliases:
+      - label
+      - names
+  ids:
+    description:
+      - Only keys with one of these ids.
+    type: list
+    elements: str
   fingerprints:
     description:
       - Only keys with one of these fingerprints, MD5 with colons.

@@ -19,6 +19,8 @@ options:
       - Only VRFs with one of these ids.
     type: list
     elements: str
+    aliases:
+      - vrf_id
   names:
     description:
       - Only VRFs with one of these names.

@@ -12,6 +12,7 @@ Note that this plugin util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,6 +23,8 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 DEFAULT_TIMEOUT = 1800.0
+# Names that modules also take for wait_timeout, from the collections before this one.
+WAIT_TIMEOUT_ALIASES = ("provisioning_wait_seconds", "timeout")
 # Of a pool of hundreds nobody reads every line.
 SHOWN = 8
 
@@ -38,14 +41,16 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
 
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         super().run(tmp, task_vars)
-        arguments = dict(self._task.args)
+        arguments = _by_their_names(self._task.args)
         interval = self._seconds(arguments, "progress_interval", 0.0)
         timeout = self._seconds(arguments, "wait_timeout", DEFAULT_TIMEOUT)
         watched = interval > 0 and boolean(arguments.get("wait", True), strict=False)
         if self._task.async_val or self._task.check_mode or not watched:
             # As a background task nothing can be shown, and without waiting there is nothing to show.
             return self._once({**arguments, "progress_interval": 0} if "progress_interval" in arguments else arguments, task_vars)
-        started = time.monotonic()
+        # Tasks run in a process of their own, with a session of its own: it does not notice the end of the play, and would go on to order
+        # and to wait beside the next run.
+        play, started = os.getppid(), time.monotonic()
         answer: dict[str, Any] | None = None
         last: list[str] = []
         resume: dict[str, Any] = {}
@@ -61,10 +66,15 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
             if texts != last:
                 self.show(texts, time.monotonic() - started)
             last = texts
+            if os.getppid() != play:
+                raise AnsibleActionFail("the play has been killed: nobody waits for this any more")
 
     def merge(self, earlier: Mapping[str, Any], latest: Mapping[str, Any]) -> dict[str, Any]:
-        """One result of two calls: the latest, changed when any call has changed something."""
-        return {**latest, "changed": bool(earlier.get("changed")) or bool(latest.get("changed"))}
+        """One result of two calls: the latest, changed when any call has changed something, with the warnings of both."""
+        merged = {**latest, "changed": bool(earlier.get("changed")) or bool(latest.get("changed"))}
+        if warnings := list(earlier.get("warnings") or []):
+            merged["warnings"] = [*warnings, *(text for text in latest.get("warnings") or [] if text not in warnings)]
+        return merged
 
     def announce(self, answer: Mapping[str, Any]) -> None:
         """Show something of an answer; nothing by default."""
@@ -88,6 +98,15 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
             return default if value is None else float(value)
         except (TypeError, ValueError) as problem:
             raise AnsibleActionFail(f"{name} has to be a number of seconds, it is {value!r}") from problem
+
+
+def _by_their_names(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with the time to wait under its own name: beside an alias the module would not heed what a slice has left of it."""
+    arguments = dict(given)
+    for alias in WAIT_TIMEOUT_ALIASES:
+        if alias in arguments:
+            arguments.setdefault("wait_timeout", arguments.pop(alias))
+    return arguments
 
 
 def _duration(seconds: float) -> str:

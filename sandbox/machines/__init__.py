@@ -118,6 +118,10 @@ class Machine(Protocol):
     @property
     def http(self) -> MachineHTTP: ...
 
+    @property
+    def name_server(self) -> tuple[str, int]:
+        """Address and port of the only name server, for programs that ask by themselves."""
+
     async def report(self, state: str, message: str) -> None:
         """POST ``{"state", "message"}`` to the events address of the boot service; failures are only logged.
 

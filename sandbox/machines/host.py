@@ -61,6 +61,7 @@ class Host:
         self._clock = clock
         self.boot_url = boot_url.rstrip("/")
         self.metadata_url = metadata_url.rstrip("/")
+        self._name_server = dns_server
         self._names = NameService(dns_server, hardware.address)
         self._http = BoundHTTP(hardware.address, self._names)
         # Text, not hash(): the same on every run with the same seed.
@@ -91,6 +92,10 @@ class Host:
     @property
     def http(self) -> BoundHTTP:
         return self._http
+
+    @property
+    def name_server(self) -> tuple[str, int]:
+        return self._name_server
 
     async def report(self, state: str, message: str) -> None:
         LOG.info("%s: %s: %s", self.hardware.hostname, state, message)

@@ -9,6 +9,7 @@ import ipaddress
 import itertools
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -17,6 +18,26 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 def network(text: str) -> Network:
     """Parsed once: a list of a thousand devices shows some thousand networks, mostly the same again and again."""
     return ipaddress.ip_network(text)
+
+
+class Written(NamedTuple):
+    """A network in the words of the API. ``full``: IPv6 addresses with all their zeros, IPv4 as ever."""
+
+    version: int
+    prefix: int
+    address: str
+    netmask: str
+    full_address: str
+    full_netmask: str
+
+
+@lru_cache(maxsize=1 << 16)
+def written(text: str) -> Written:
+    """Written once, as it is parsed once: making the text of an IPv6 address costs more than all else a device shows."""
+    block = network(text)
+    address, netmask = block.network_address, block.netmask
+    full = (address.exploded, netmask.exploded)
+    return Written(block.version, block.prefixlen, str(address), str(netmask), *full)
 
 
 class ExhaustedError(Exception):

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import re
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
@@ -18,7 +20,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route, Router
+from starlette.routing import Route, Router, compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox.metal import (
@@ -48,7 +50,7 @@ from sandbox.metal import (
 )
 from sandbox.metal.authentication import authenticate, who
 from sandbox.metal.calls import Call, Handler, Reply
-from sandbox.metal.errors import ApiError, not_imitated, unprocessable
+from sandbox.metal.errors import ApiError, not_found, not_imitated, unknown, unprocessable
 from sandbox.metal.faults import Fault
 from sandbox.metal.rate_limit import RateLimit
 from sandbox.metal.records import Device
@@ -80,13 +82,14 @@ ROUTES = [
     *ports.ROUTES,
 ]
 
+_PATTERNS = [compile_path(path)[0] for path in dict.fromkeys(each.path for each in ROUTES)]
+
 PREFIX = "/metal/v1"
 
 # The real service's words for any fault of its own (public issue threads).
 _OH_SNAP = (
     "Oh snap, something went wrong! We've logged the error and will take a look - please reach out to us if you continue having trouble."
 )
-_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
 class JSONAnswer(Response):
@@ -110,7 +113,7 @@ class MetalApp:
         self._routes = Router(
             [
                 *[Route(each.path, self._endpoint(each.handler), methods=[each.method]) for each in ROUTES],
-                Route("/{rest:path}", self._endpoint(_unknown), methods=_METHODS),
+                Route("/{rest:path}", self._endpoint(self._unknown)),
             ],
             redirect_slashes=False,
         )
@@ -142,6 +145,8 @@ class MetalApp:
         name = who(world.store, token)
         fault = world.faults.for_request(method, path, f"{path}?{query}" if query else path)
         if fault is not None and fault.delay:
+            # Taken in first: a caller that gives up meanwhile has asked for it all the same.
+            await request.body()
             await asyncio.sleep(fault.delay)
         if fault is not None and fault.cut == "before":
             answer, status = None, 0
@@ -154,6 +159,8 @@ class MetalApp:
                 await asyncio.sleep(latency)
             answer = await self._answer(scope, request)
             status = answer.status_code
+            if fault is None and status < 300:
+                fault = self._spoil(answer, method, path, query)
         world.journal.write(
             service="metal",
             method=method,
@@ -171,8 +178,20 @@ class MetalApp:
         elif fault is not None and fault.cut == "body":
             await _send_half(answer, send)
             await _cut(receive, send)
+        elif fault is not None and fault.drip:
+            await _send_slowly(answer, fault.drip, send)
         else:
             await answer(scope, receive, send)
+
+    def _spoil(self, answer: Response, method: str, path: str, query: str) -> Fault | None:
+        """Change the answer as a fault wants it, and tell which."""
+        if not any(each.rewrites for each in self.world.faults.all()) or not answer.body:
+            return None
+        fault, changed = self.world.faults.for_answer(method, path, f"{path}?{query}" if query else path, orjson.loads(answer.body))
+        if fault is not None:
+            answer.body = orjson.dumps(changed)
+            answer.headers["content-length"] = str(len(answer.body))
+        return fault
 
     async def _answer(self, scope: Scope, request: Request) -> Response:
         """The answer of the route, held back: only its caller knows whether it is to be sent."""
@@ -206,15 +225,34 @@ class MetalApp:
                 body=scope["metal.body"],
                 bare=scope["metal.bare"],
             )
-            if world.read_lag and call.method in {"GET", "HEAD"}:
-                with world.store.as_of(world.read_lag):
-                    reply = handler(call)
-            else:
-                with world.store.transaction():
-                    reply = handler(call)
-            scope["metal.answer"] = JSONAnswer(reply.body, reply.status, headers=reply.headers)
+            with _uncollected():
+                scope["metal.answer"] = _answered(handler, call)
 
         return _AsgiEndpoint(endpoint)
+
+    @staticmethod
+    def _unknown(call: Call) -> Reply:
+        """A call that no route answers. A path that is known has no other calls than those imitated and those known to be missing."""
+        raise not_imitated(call.method, call.path) or (not_found() if _known_path(call.path) else unknown(call.method, call.path))
+
+
+def _answered(handler: Handler, call: Call) -> Response:
+    store, lag = call.world.store, call.world.read_lag
+    with store.as_of(lag) if lag and call.method in {"GET", "HEAD"} else store.transaction():
+        reply = handler(call)
+    return JSONAnswer(reply.body, reply.status, headers=reply.headers)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's search for reference cycles: it would go through all that exists, several times for each page of a thousand devices,
+    and an answer that is being put together is never one. When its text is there the answer itself is gone.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 class _AsgiEndpoint:
@@ -240,8 +278,8 @@ def normal_path(path: str) -> tuple[str, str]:
     return base, path.rstrip("/") or "/"
 
 
-def _unknown(call: Call) -> Reply:
-    raise not_imitated(call.method, call.path)
+def _known_path(path: str) -> bool:
+    return any(pattern.match(path) for pattern in _PATTERNS)
 
 
 async def _unknown_control(scope: Scope, receive: Receive, send: Send) -> None:
@@ -285,9 +323,26 @@ async def _send_half(answer: Response, send: Send) -> None:
     await send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
 
 
+async def _send_slowly(answer: Response, pause: float, send: Send) -> None:
+    """Byte by byte, never silent for longer than ``pause``, until the caller has enough of it."""
+    transport = _transport(send)
+    await send({"type": "http.response.start", "status": answer.status_code, "headers": answer.raw_headers})
+    for byte in bytes(answer.body):
+        if transport is not None and transport.is_closing():
+            return
+        await send({"type": "http.response.body", "body": bytes([byte]), "more_body": True})
+        await asyncio.sleep(pause)
+    await send({"type": "http.response.body"})
+
+
+def _transport(send: Send) -> asyncio.Transport | None:
+    """The connection itself. ASGI has no word for it: it is taken from uvicorn's own request cycle, whose method ``send`` is."""
+    return getattr(getattr(send, "__self__", None), "transport", None)
+
+
 async def _cut(receive: Receive, send: Send) -> None:
-    """Drop the connection. ASGI has no word for it: the transport is taken from uvicorn's own request cycle, whose method ``send`` is."""
-    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    """Drop the connection."""
+    transport = _transport(send)
     if transport is None:
         raise ConnectionResetError("cut by a fault")
     # What was sent before leaves, then the connection ends without the rest.

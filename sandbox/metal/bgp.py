@@ -37,7 +37,7 @@ def request_config(call: Call) -> Reply:
     project, world = call.project(), call.world
     problems = []
     kind, asn, md5 = call.field("deployment_type"), call.field("asn"), call.field("md5")
-    if kind not in {"local", "global"}:
+    if kind not in ("local", "global"):
         problems.append(f"{kind} is not a valid deployment type" if kind else "Deployment type can't be blank")
     if asn is None:
         problems.append("Asn can't be blank")
@@ -83,7 +83,7 @@ def create_session(call: Call) -> Reply:
     if config is None or config.status != "enabled":
         raise unprocessable("BGP is not enabled for this project")
     family = call.field("address_family")
-    if family not in FAMILIES:
+    if not isinstance(family, str) or family not in FAMILIES:
         raise unprocessable(f"{family} is not a valid address family" if family else "Address family can't be blank")
     if any(each.address_family == family for each in world.store.bgp_sessions.by("device", device.id)):
         raise unprocessable(f"Device already has session for {family}")  # known: " already has session "

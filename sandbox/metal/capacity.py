@@ -31,6 +31,12 @@ def by_facility(call: Call) -> Reply:
     return Reply({"capacity": {each.facility: _plans(call, each.code) for each in call.world.catalogue.metros.values()}})
 
 
+def by_facility_of_organization(call: Call) -> Reply:
+    """Gone from the vendor's text like all of the facilities."""
+    call.organization()
+    return by_facility(call)
+
+
 def _plans(call: Call, metro: str) -> dict[str, Any]:
     wanted = call.values("plan")
     return {
@@ -64,10 +70,7 @@ def _check(call: Call, place: str) -> Reply:
             problems.append(f"{server.get(place)} is not a valid {place}")
         if plan is None:
             problems.append(f"{server.get('plan')} is not a valid plan")
-        try:
-            quantity = int(server.get("quantity") or 0)
-        except (TypeError, ValueError):
-            quantity = 0
+        quantity = _quantity(server.get("quantity"))
         if quantity < 1:
             problems.append("Quantity must be greater than 0")
         if metro is not None and plan is not None:
@@ -82,10 +85,18 @@ def _check(call: Call, place: str) -> Reply:
     return Reply({"servers": answers})
 
 
+def _quantity(asked: object) -> int:
+    """A number or its text; 0 for anything else."""
+    if isinstance(asked, str) and asked.isascii() and asked.isdecimal():
+        return int(asked[:9])
+    return asked if isinstance(asked, int) and not isinstance(asked, bool) else 0
+
+
 ROUTES: list[Route] = [
     *paths("GET", by_metro, "/capacity/metros"),
     *paths("GET", by_organization, "/organizations/{id}/capacity/metros"),
     *paths("GET", by_facility, "/capacity"),
+    *paths("GET", by_facility_of_organization, "/organizations/{id}/capacity"),
     *paths("POST", check_metros, "/capacity/metros"),
     *paths("POST", check_facilities, "/capacity"),
 ]

@@ -210,6 +210,7 @@ def show_metro(call: Call) -> Reply:
 
 def list_facilities(call: Call) -> Reply:
     """Gone from the vendor's text in 2026; older clients still ask, and were told so by these headers."""
+    _of_owner(call)
     facilities = [call.rendering.facility(each, call.wanted) for each in call.world.catalogue.metros.values()]
     return Reply({"facilities": facilities}, headers={"Deprecation": "true", "Sunset": "Thu, 30 Nov 2023 00:00:00 GMT"})
 
@@ -233,6 +234,6 @@ ROUTES: list[Route] = [
     *paths("GET", list_plans, "/plans", "/projects/{id}/plans", "/organizations/{id}/plans"),
     *paths("GET", list_metros, "/locations/metros", "/metros"),
     *paths("GET", show_metro, "/locations/metros/{id}"),
-    *paths("GET", list_facilities, "/facilities", "/projects/{id}/facilities"),
+    *paths("GET", list_facilities, "/facilities", "/projects/{id}/facilities", "/organizations/{id}/facilities"),
     *paths("GET", list_operating_systems, "/operating-systems", "/operating-system-versions", "/organizations/{id}/operating-systems"),
 ]

@@ -9,6 +9,7 @@ Texts seen in public issue threads are marked "real"; those that are not marked 
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -232,16 +233,16 @@ class DeviceInput:
 
     def spot_price(self, plan: Plan | None, metro: Metro | None) -> float | None:
         """What is bid for a spot instance: it has to reach today's price of its plan and metro."""
-        bid = self._body.get("spot_price_max")
+        bid = amount(self._body.get("spot_price_max"))
         if not self._body.get("spot_instance") or plan is None or metro is None:
-            return float(bid) if isinstance(bid, int | float) else None
+            return bid
         price = spot_prices.price(self._world, metro.code, plan.slug)
-        if not isinstance(bid, int | float) or isinstance(bid, bool) or bid <= 0:
+        if bid is None or bid <= 0:
             self.problems.append("Spot price max must be greater than 0")
             return None
         if bid < price:
             self.problems.append(f"Spot price max is below the current market price of {price:g}")
-        return float(bid)
+        return bid
 
     def ssh_keys(self, project: Project) -> tuple[str, ...]:
         """Ids of the keys for the device. All lists empty: every key of the project and of its members (vendor's OpenAPI text)."""
@@ -249,23 +250,46 @@ class DeviceInput:
         if self._flag("no_ssh_keys", self._body.get("no_ssh_keys")):
             return ()
         chosen: list[str] = []
-        for id_ in self._body.get("project_ssh_keys") or ():
-            key = store.ssh_keys.get(str(id_))
+        for id_ in self._ids("project_ssh_keys", self._body):
+            key = store.ssh_keys.get(id_)
             if key is None or key.project_id != project.id:
                 self.problems.append(f"Project ssh keys: {id_} is not a key of this project")
             else:
                 chosen.append(key.id)
-        for id_ in self._body.get("user_ssh_keys") or ():
-            if str(id_) not in {each.id for each in self._world.members(project)}:
+        for id_ in self._ids("user_ssh_keys", self._body):
+            if id_ not in {each.id for each in self._world.members(project)}:
                 self.problems.append(f"User ssh keys: {id_} is not a user of this project")
             else:
-                chosen += [key.id for key in store.ssh_keys.by("user", str(id_))]
+                chosen += [key.id for key in store.ssh_keys.by("user", id_)]
+        # In addition to those; an unknown one becomes a key of the project (vendor's OpenAPI text: "new or existing").
+        for each in self._keys_sent():
+            try:
+                chosen.append(self._world.project_key(project, each["label"], each["key"]).id)
+            except ValueError:
+                self.problems.append("Ssh keys: key is invalid")
         if not (self._body.get("project_ssh_keys") or self._body.get("user_ssh_keys") or self._body.get("ssh_keys")):
             chosen = [key.id for key in store.ssh_keys.by("project", project.id)]
             chosen += [key.id for user in self._world.members(project) for key in store.ssh_keys.by("user", user.id)]
             if not chosen:
                 self.problems.append(_NO_SSH_KEYS)
         return tuple(dict.fromkeys(chosen))
+
+    def _keys_sent(self) -> list[dict[str, str]]:
+        sent = self._body.get("ssh_keys") or []
+        names = ("label", "key")
+        if isinstance(sent, list) and all(
+            isinstance(each, dict) and all(isinstance(each.get(name), str) for name in names) for each in sent
+        ):
+            return sent
+        self.problems.append("Ssh keys must be a list of labels and keys")
+        return []
+
+    def _ids(self, name: str, holder: dict[str, Any]) -> list[str]:
+        asked = holder.get(name) or []
+        if isinstance(asked, list) and all(isinstance(each, str) for each in asked):
+            return asked
+        self.problems.append(f"{_field(name)} must be a list of ids")
+        return []
 
     def addresses(self, project: Project, system: OperatingSystem | None, metro: Metro | None) -> tuple[dict[str, Any], ...]:
         """What ``ip_addresses`` asks for; by default public IPv4 and IPv6 and private IPv4 (vendor's OpenAPI text)."""
@@ -296,7 +320,7 @@ class DeviceInput:
     def _address(self, asked: dict[str, Any], project: Project, smallest: int, metro: Metro | None) -> dict[str, Any]:
         family = asked.get("address_family")
         public = asked.get("public", True) is not False
-        if family not in {4, 6}:
+        if family not in (4, 6):
             self.problems.append("Address family must be 4 or 6")
             family = 4
         if family == 6 and not public:
@@ -306,7 +330,7 @@ class DeviceInput:
         if not isinstance(prefix, int) or not low <= prefix <= high:
             self.problems.append(f"Cidr must be between {low} and {high}")
             prefix = high
-        blocks = [str(each) for each in asked.get("ip_reservations") or ()]
+        blocks = self._ids("ip_reservations", asked)
         for id_ in blocks:
             block = self._world.store.reservations.get(id_)
             if block is None or block.project_id != project.id or (metro is not None and block.metro != metro.code):
@@ -314,6 +338,17 @@ class DeviceInput:
         if family == 4 and public and prefix < min(30, smallest) and not blocks:
             self.problems.append(_NO_SPACE)
         return {"address_family": family, "public": public, "cidr": prefix, "ip_reservations": blocks}
+
+
+def amount(value: Any) -> float | None:
+    """A sum of money: a number, or its text, as packngo sends it. None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
 
 
 def _field(name: str) -> str:

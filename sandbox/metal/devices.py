@@ -97,7 +97,8 @@ def order(world: MetalWorld, body: dict[str, Any], project: Project, *, user_id:
     )
     if reservation is not None:
         hardware_reservations.take(world, reservation, device.id)
-    world.lifecycle.look_at_endings()
+    if device.termination_time:
+        world.lifecycle.look_at_endings()
     return world.lifecycle.begin(device, "provision")
 
 
@@ -231,7 +232,8 @@ def update_device(call: Call) -> Reply:
         changes["spot_instance"] = False
     read.fail()
     device = call.world.store.put(replace(device, updated_at=call.world.now(), **changes))
-    call.world.lifecycle.look_at_endings()
+    if "termination_time" in changes:
+        call.world.lifecycle.look_at_endings()
     return Reply(call.rendering.device(device, call.wanted))
 
 
@@ -255,7 +257,7 @@ def give_up(world: MetalWorld, device: Device) -> None:
 def act(call: Call) -> Reply:
     device = _present(call)
     kind = call.field("type")
-    if kind not in ACTIONS:
+    if not isinstance(kind, str) or kind not in ACTIONS:
         raise unprocessable("invalid action")  # about this (public issue threads)
     if kind not in allowed_actions(device):
         raise unprocessable(f"Cannot {ACTIONS[kind].lower()} a device that is {device.state}")

@@ -183,10 +183,14 @@ def delete(call: Call) -> Reply:
         call.world.addresses.free(record)
         call.world.store.drop(record)
         return Reply(status=204)
-    if call.world.store.assignments.count("reservation", record.id):
+    assigned = call.world.store.assignments.by("reservation", record.id)
+    # Those of devices that have been given back do not count: clients release a block right after the device that was made with it.
+    if any(call.world.store.devices[each.device_id].state != "deprovisioning" for each in assigned):
         raise unprocessable("Cannot delete an IP reservation with addresses that are assigned")
     if call.world.store.metal_gateways.count("reservation", record.id):
         raise unprocessable("Cannot delete an IP reservation that is used by a metal gateway")
+    for each in assigned:
+        call.world.store.drop(each)
     call.world.addresses.close(record)
     call.world.store.drop(record)
     return Reply(status=204)
@@ -200,7 +204,10 @@ def available(call: Call) -> Reply:
     prefix = _quantity(call.query.get("cidr"))
     if prefix is None or not 20 <= prefix <= 128:
         raise unprocessable("Cidr must be between 20 and 128")
-    return Reply({"available": call.world.addresses.available(record, prefix)})
+    block = parsed(record.network) if record.network else None
+    # A prefix longer than an IPv4 address can have is there for IPv6 only.
+    fits = block is not None and prefix <= block.max_prefixlen
+    return Reply({"available": call.world.addresses.available(record, prefix) if fits else []})
 
 
 def show_customdata(call: Call) -> Reply:

@@ -306,11 +306,21 @@ class Lifecycle:
         self._done(device, machine="on")
 
     async def _deprovision(self, device: Device) -> None:
-        if device.machine != "none" or device.pending_options.get("interrupted"):
+        if self._has_machine(device):
             await self._world.machines.remove(device.id)
         await self._sleep("deprovision")
         with self._store.transaction():
             self.erase(self._now(device))
+
+    def abandon(self, device: Device) -> None:
+        """Its project goes before the device is gone: only its machine is left to be taken away; in a transaction."""
+        self.erase(device)
+        if self._has_machine(device):
+            self.spawn(device.id, self._world.machines.remove(device.id))
+
+    @staticmethod
+    def _has_machine(device: Device) -> bool:
+        return device.machine != "none" or bool(device.pending_options.get("interrupted"))
 
     def erase(self, device: Device) -> None:
         """The device is gone and all of its own with it; in a transaction."""

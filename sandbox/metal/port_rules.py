@@ -89,17 +89,24 @@ class Ports:
         return self._store.ports[port.id]
 
     def disbond(self, port: Port, *, all_of_it: bool) -> Port:
-        """In layer 3 the last port stays, for the addresses are on the bond; in layer 2 the bond may be taken apart."""
+        """A bond may be taken apart as a whole in either layer: terraform-provider-equinix and equinix.cloud do it in layer 3 and convert
+        it afterwards, packngo the other way round, and both were tested against the real service. It keeps its addresses until then.
+
+        Of a bond in layer 3 that has addresses the last port does not leave by itself (ours).
+        """
         self._changeable()
         bond, members = self._family(port)
-        leaving = [each for each in (members if all_of_it or port.is_bond else [port]) if each.bonded]
+        whole = all_of_it or port.is_bond
+        leaving = [each for each in (members if whole else [port]) if each.bonded]
         staying = [each for each in members if each.bonded and each not in leaving]
-        if leaving and not staying and bond.layer == 3:
-            raise unprocessable(f"{bond.name} is in Layer 3: it cannot be disbonded before it is converted to Layer 2")
+        addressed = any(each.port_id == bond.id for each in self._store.assignments.by("device", self._device.id))
+        if leaving and not staying and not whole and addressed:
+            raise unprocessable(f"{bond.name} is in Layer 3: its last port cannot be disbonded before it is converted to Layer 2")
         self._without_vlans([bond] if leaving else [])
         for each in leaving:
             self._store.put(replace(each, bonded=False))
-        if not staying:
+        # The bond itself is only taken apart as a whole: while its ports left one by one, it stays bonded (clients' code).
+        if not staying and whole:
             self._store.put(replace(bond, bonded=False))
         return self._store.ports[port.id]
 
@@ -141,7 +148,7 @@ class Ports:
         asked = []
         for each in request_ips:
             family, public = each.get("address_family", 4), each.get("public", True) is not False
-            if family not in {4, 6} or (family == 6 and not public):
+            if family not in (4, 6) or (family == 6 and not public):
                 raise unprocessable("Request ips: address_family must be 4 or 6, and 6 is public")
             same = [one for one in ordered if (one["address_family"], one["public"]) == (family, public)]
             fresh = {"address_family": family, "public": public, "cidr": 127 if family == 6 else 31, "ip_reservations": []}

@@ -20,7 +20,7 @@ from sandbox.metal.rendering import membership_id
 
 
 def show_user(call: Call) -> Reply:
-    return Reply(call.rendering.user(call.world.store.users[call.caller.user_id]))
+    return Reply(call.rendering.user(call.world.store.users[call.caller.user_id], call.wanted))
 
 
 def update_user(call: Call) -> Reply:
@@ -40,11 +40,11 @@ def list_users(call: Call) -> Reply:
     for project in store.projects:
         if call.caller.sees(project.id):
             seen |= {each.id: each for each in call.world.members(project)}
-    return call.page("users", list(seen.values()), call.rendering.user)
+    return call.page("users", list(seen.values()), lambda each: call.rendering.user(each, call.wanted))
 
 
 def show_user_by_id(call: Call) -> Reply:
-    return Reply(call.rendering.user(_user(call)))
+    return Reply(call.rendering.user(_user(call), call.wanted))
 
 
 def show_user_customdata(call: Call) -> Reply:
@@ -194,21 +194,23 @@ def update_project(call: Call) -> Reply:
 
 
 def delete_project(call: Call) -> Reply:
-    """What blocks a delete is in no public copy: here devices, requested addresses and VLANs do (ours)."""
+    """What blocks a delete is in no public copy: here devices, VLANs, VRFs and reserved machines do (ours).
+
+    Not devices that have been given back, though they take a while to go, and not addresses: clients delete a project right after its
+    last device, with blocks that they never released.
+    """
     project, store = call.project(), call.world.store
     reservations = store.reservations.by("project", project.id)
+    devices = store.devices.by("project", project.id)
+    leaving = [each for each in devices if each.state == "deprovisioning"]
     in_use = {
-        "devices": store.devices.count("project", project.id),
-        "IP reservations": sum(each.requested for each in reservations),
+        "devices": len(devices) - len(leaving),
         "virtual networks": store.virtual_networks.count("project", project.id),
         "VRFs": store.vrfs.count("project", project.id),
         "hardware reservations": store.hardware_reservations.count("project", project.id),
     }
     if any(in_use.values()):
         raise unprocessable("Cannot delete a project that has " + ", ".join(f"{count} {what}" for what, count in in_use.items() if count))
-    for reservation in reservations:
-        call.world.addresses.close(reservation)
-        store.drop(reservation)
     for table in (
         store.ssh_keys,
         store.api_keys,
@@ -219,6 +221,11 @@ def delete_project(call: Call) -> Reply:
     ):
         for owned in table.by("project", project.id):
             store.drop(owned)
+    for device in leaving:
+        call.world.lifecycle.abandon(device)
+    for reservation in reservations:
+        call.world.addresses.close(reservation)
+        store.drop(reservation)
     store.drop(project)
     return Reply(status=204)
 

@@ -166,6 +166,8 @@ class VirtualNetwork:
     vxlan: int
     metro: str
     created_at: str
+    # Asked for by its building, as older clients do: shown with that and without a metro.
+    by_facility: bool = False
     description: str | None = None
     tags: tuple[str, ...] = ()
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from sandbox.metal import provisioning
 from sandbox.metal.address_space import gateway_and_address
 from sandbox.metal.addressing import network as parsed
+from sandbox.metal.addressing import written
 from sandbox.metal.include import PLAIN, Wanted
 from sandbox.metal.records import (
     ApiKey,
@@ -60,7 +61,8 @@ class Rendering:
 
     # Accounts
 
-    def user(self, user: User) -> JSON:
+    def user(self, user: User, wanted: Wanted = PLAIN) -> JSON:
+        email = {"id": str(uuid.uuid5(uuid.UUID(user.id), "email")), "address": user.email, "default": True, "verified": True}
         return {
             "id": user.id,
             "short_id": user.id[:8],
@@ -68,7 +70,7 @@ class Rendering:
             "last_name": user.last_name,
             "full_name": f"{user.first_name} {user.last_name}",
             "email": user.email,
-            "emails": [{"href": f"#{user.id}"}],
+            "emails": [wanted.part("emails", f"#{email['id']}", lambda _: {**email, "href": f"#{email['id']}"})],
             "phone_number": user.phone_number,
             "timezone": user.timezone,
             "two_factor_auth": "",
@@ -141,8 +143,7 @@ class Rendering:
             "payment_method": {"href": f"#{project.payment_method_id or organization.id}"},
             "invitations": [],
             "members": [
-                wanted.part("members", f"{self.base}/users/{each.id}", self._of(lambda user, _: self.user(user), each))
-                for each in self.world.members(project)
+                wanted.part("members", f"{self.base}/users/{each.id}", self._of(self.user, each)) for each in self.world.members(project)
             ],
             "memberships": [
                 wanted.part(
@@ -182,7 +183,8 @@ class Rendering:
             "fingerprint": key.fingerprint,
             "tags": list(key.tags),
             "entity": {"href": owner},
-            "owner": owner,
+            # An object: clients break on a bare path (clients' code).
+            "owner": {"href": owner},
             "user": {"href": owner} if key.user_id else None,
             "created_at": key.created_at,
             "updated_at": key.updated_at,
@@ -293,19 +295,20 @@ class Rendering:
             "spot_instance": device.spot_instance,
             "spot_price_max": device.spot_price_max,
             "termination_time": device.termination_time,
-            "provisioning_events": [self._provisioning_event(device, type_) for type_ in provisioning.types(device)],
+            "provisioning_events": [self._provisioning_event(device, type_, wanted) for type_ in provisioning.types(device)],
             # Shown while there is something to wait for (vendor's OpenAPI text).
             "provisioning_percentage": provisioning.percentage(device) if device.state in provisioning.STATES else None,
             "actions": [{"type": each, "name": ACTIONS[each]} for each in allowed_actions(device)],
             "href": self._href("devices", device.id),
         }
 
-    def _provisioning_event(self, device: Device, type_: str) -> JSON:
+    def _provisioning_event(self, device: Device, type_: str, wanted: Wanted) -> Any:
         event = self.store.events.get(device.progress.get(type_))
         if event is not None:
-            return self.event(event)
+            return wanted.part("provisioning_events", self._href("events", event.id), lambda _: self.event(event), whole=True)
+        # Still to come.
         body = provisioning.EVENTS[type_]
-        return {
+        waiting: JSON = {
             "id": None,
             "type": type_,
             "body": body,
@@ -317,6 +320,7 @@ class Rendering:
             "interpolated": body,
             "href": "#",
         }
+        return wanted.part("provisioning_events", "#", lambda _: waiting, whole=True)
 
     def event(self, event: Event) -> JSON:
         related = self._href("devices", event.device_id) if event.device_id else self._href("projects", event.project_id)
@@ -367,10 +371,12 @@ class Rendering:
             "id": vlan.id,
             "description": vlan.description,
             "vxlan": vlan.vxlan,
-            "metro_code": vlan.metro,
-            "metro": wanted.part("metro", f"{self.base}/metros/{metro.id}", lambda _: self.metro(metro)),
-            "facility": None,
-            "facility_code": None,
+            "metro_code": None if vlan.by_facility else vlan.metro,
+            "metro": None if vlan.by_facility else wanted.part("metro", f"{self.base}/metros/{metro.id}", lambda _: self.metro(metro)),
+            "facility": wanted.part("facility", f"{self.base}/facilities/{metro.facility_id}", lambda _: self.facility(metro))
+            if vlan.by_facility
+            else None,
+            "facility_code": metro.facility if vlan.by_facility else None,
             "assigned_to": wanted.part(
                 "assigned_to",
                 self._href("projects", vlan.project_id),
@@ -425,16 +431,16 @@ class Rendering:
 
     def assignment(self, assignment: Assignment, wanted: Wanted = PLAIN) -> JSON:
         metro = self.world.catalogue.metros[assignment.metro]
-        network = parsed(assignment.network)
+        network = written(assignment.network)
         parent = self.store.reservations.get(assignment.reservation_id)
-        block = parsed(parent.network) if parent is not None and parent.network else network
+        block = written(parent.network) if parent is not None and parent.network else network
         return {
             "id": assignment.id,
             "address_family": network.version,
-            "netmask": str(network.netmask),
+            "netmask": network.netmask,
             "created_at": assignment.created_at,
             "public": assignment.public,
-            "cidr": network.prefixlen,
+            "cidr": network.prefix,
             "management": assignment.management,
             "manageable": True,
             "enabled": True,
@@ -442,14 +448,14 @@ class Rendering:
             "customdata": assignment.customdata,
             "project": {},
             "project_lite": {},
-            "network": str(network.network_address),
+            "network": network.address,
             "address": assignment.address,
             "gateway": assignment.gateway,
             "parent_block": {
                 # Written out in full for IPv6 (recorded answers of the metadata service).
-                "network": block.network_address.exploded if block.version == 6 else str(block.network_address),
-                "netmask": block.netmask.exploded if block.version == 6 else str(block.netmask),
-                "cidr": block.prefixlen,
+                "network": block.full_address,
+                "netmask": block.full_netmask,
+                "cidr": block.prefix,
                 "href": self._href("ips", assignment.reservation_id or assignment.id),
             },
             "assigned_to": wanted.part(
@@ -476,7 +482,7 @@ class Rendering:
             "type": reservation.type,
             "state": reservation.state,
             "address_family": network.version if network else 4,
-            "quantity": reservation.quantity,
+            # No quantity: the Go SDK takes no field for public blocks that its text does not have.
             "network": str(network.network_address) if network else None,
             "netmask": str(network.netmask) if network else None,
             "cidr": network.prefixlen if network else 32 - (reservation.quantity.bit_length() - 1),
@@ -494,7 +500,7 @@ class Rendering:
             "customdata": reservation.customdata,
             "project": wanted.part("project", self._href("projects", project.id), self._of(self.project, project)),
             "project_lite": {"href": self._href("projects", project.id)},
-            "requested_by": wanted.part("requested_by", f"{self.base}/users/{reservation.requested_by}", lambda _: self.user(user))
+            "requested_by": wanted.part("requested_by", f"{self.base}/users/{reservation.requested_by}", self._of(self.user, user))
             if user is not None
             else None,
             "assignments": [
@@ -570,7 +576,7 @@ class Rendering:
             "project": wanted.part(
                 "project", self._href("projects", vrf.project_id), self._of(self.project, self.store.projects[vrf.project_id])
             ),
-            "created_by": wanted.part("created_by", f"{self.base}/users/{user.id}", lambda _: self.user(user)),
+            "created_by": wanted.part("created_by", f"{self.base}/users/{user.id}", self._of(self.user, user)),
             "created_at": vrf.created_at,
             "updated_at": vrf.updated_at,
             "href": self._href("vrfs", vrf.id),
@@ -717,7 +723,7 @@ def allowed_actions(device: Device) -> list[str]:
 def network_type(bond: Port, members: list[Port]) -> str:
     """The composite type of a bond (vendor's OpenAPI text names them; which is which: clients' code)."""
     all_bonded = bond.bonded and all(each.bonded for each in members)
-    if bond.layer == 3:
+    if bond.layer == 3 and bond.bonded:
         if not all_bonded:
             return "hybrid"
         return "hybrid-bonded" if bond.vlan_ids else "layer3"

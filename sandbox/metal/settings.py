@@ -16,9 +16,10 @@ DEFAULTS: dict[str, Any] = {
     # Servers of each plan in each metro, used ones counted in. `metros`: {code: {slug: number}} goes before `default`.
     # `taken_after_check`: so many are ordered by somebody else right after a check that found enough.
     "capacity": {"default": 12_000, "metros": {}, "taken_after_check": 0},
-    # Requests for addresses over the quota, or (a figure of 2020 was 16) for more than so many at once, wait for a decision: `seconds`
-    # (simulated) until one is made, null: the control path makes it; `granted`: which.
-    "approval": {"addresses_at_once": None, "seconds": None, "granted": True},
+    # Requests for addresses over the quota, or for more than so many at once (the docs' figure of 2020; clients' tests have 16 granted and
+    # 256 not, in a fresh project), wait for a decision: `seconds` (simulated) until one is made, null: the control path makes it;
+    # `granted`: which.
+    "approval": {"addresses_at_once": 16, "seconds": None, "granted": True},
     # Spot prices: `share_of_price` of the price per hour; `metros`: {code: {slug: USD per hour}} goes before it.
     "spot": {"share_of_price": 0.3, "metros": {}},
     "bgp": {"sessions_come_up": True},

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sandbox.metal import spot_prices
 from sandbox.metal.calls import Call, Reply, Route, paths
 from sandbox.metal.catalogue import Metro
-from sandbox.metal.device_input import DeviceInput, Order
+from sandbox.metal.device_input import DeviceInput, Order, amount
 from sandbox.metal.devices import order
 from sandbox.metal.errors import ApiError, unprocessable
 from sandbox.metal.hostnames import hostnames
@@ -38,10 +38,9 @@ def create_request(call: Call) -> Reply:
         read.problems.append("Devices min must be greater than 0")
     if largest is None or (smallest is not None and largest < smallest):
         read.problems.append("Devices max must be greater than or equal to devices min")
-    bid = call.field("max_bid_price")
-    if not isinstance(bid, int | float) or isinstance(bid, bool) or bid <= 0:
+    bid = amount(call.field("max_bid_price"))
+    if bid is None or bid <= 0:
         read.problems.append("Max bid price must be greater than 0")
-        bid = 0
     metros = _metros(call, read)
     end_at = read.moment("End at", call.field("end_at")) if call.field("end_at") else None
     read.fail()
@@ -52,7 +51,7 @@ def create_request(call: Call) -> Reply:
             project_id=project.id,
             devices_min=smallest or 0,
             devices_max=largest or 0,
-            max_bid_price=float(bid),
+            max_bid_price=bid or 0.0,
             plan=plan.slug,
             metros=tuple(each.code for each in metros),
             by_facility=not call.field("metro"),

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
-from typing import Any
 
 from sandbox.metal.calls import Call, Reply, Route, paths, updates
+from sandbox.metal.device_input import DeviceInput
 from sandbox.metal.errors import forbidden, not_found, unprocessable
 from sandbox.metal.records import SshKey
 from sandbox.metal.world import fingerprint
@@ -42,22 +42,23 @@ def create_project_key(call: Call) -> Reply:
 
 
 def _create(call: Call, present: list[SshKey], **owner: str) -> Reply:
-    problems: list[str] = []
-    label, key = str(call.field("label") or ""), str(call.field("key") or "").strip()
+    """The key is kept as it was sent, with the newline at its end if it has one (clients' code)."""
+    read = DeviceInput(call)
+    attributes, problems = read.attributes("tags"), read.problems
+    label, key = str(call.field("label") or ""), str(call.field("key") or "")
     if not label:
         problems.append("Label can't be blank")
     try:
         mark = fingerprint(key)
     except ValueError:
         mark = ""
-        problems.append("Key can't be blank" if not key else "Key is invalid")
+        problems.append("Key is invalid" if key.strip() else "Key can't be blank")
     if mark and any(each.fingerprint == mark for each in present):
         problems.append("Fingerprint has already been taken")
-    if problems:
-        raise unprocessable(*problems)
+    read.fail()
     now = call.world.now()
-    tags = tuple(map(str, call.body.get("tags") or ()))
-    record = SshKey(id=str(uuid.uuid4()), label=label, key=key, fingerprint=mark, tags=tags, created_at=now, updated_at=now, **owner)
+    fields = {**owner, **attributes}
+    record = SshKey(id=str(uuid.uuid4()), label=label, key=key, fingerprint=mark, created_at=now, updated_at=now, **fields)
     return Reply(call.rendering.ssh_key(call.world.store.put(record), call.wanted), 201)
 
 
@@ -74,18 +75,18 @@ def show_key(call: Call) -> Reply:
 
 def update_key(call: Call) -> Reply:
     key = _key(call)
-    changes: dict[str, Any] = {}
+    read = DeviceInput(call)
+    changes = read.attributes("tags")
+    read.fail()
     if call.field("label") is not None:
         changes["label"] = str(call.field("label"))
         if not changes["label"]:
             raise unprocessable("Label can't be blank")
     if call.field("key") is not None:
         try:
-            changes |= {"key": str(call.field("key")).strip(), "fingerprint": fingerprint(str(call.field("key")))}
+            changes |= {"key": str(call.field("key")), "fingerprint": fingerprint(str(call.field("key")))}
         except ValueError:
             raise unprocessable("Key is invalid") from None
-    if "tags" in call.body:
-        changes["tags"] = tuple(map(str, call.body["tags"] or ()))
     key = call.world.store.put(replace(key, updated_at=call.world.now(), **changes))
     return Reply(call.rendering.ssh_key(key, call.wanted))
 

@@ -67,8 +67,9 @@ class Table(Generic[R]):
     def __iter__(self) -> Iterator[R]:
         return iter(self._rows.values())
 
-    def get(self, id_: str | None) -> R | None:
-        return self._rows.get(id_) if id_ is not None else None
+    def get(self, id_: object) -> R | None:
+        """None also for what is no id at all: bodies may say anything."""
+        return self._rows.get(id_) if isinstance(id_, str) else None
 
     def __getitem__(self, id_: str) -> R:
         return self._rows[id_]

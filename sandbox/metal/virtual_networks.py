@@ -39,7 +39,9 @@ def create_virtual_network(call: Call) -> Reply:
     metro = world.catalogue.metro(name) if call.field("metro") else world.catalogue.metro_of_facility(name)
     if metro is None:
         read.problems.append(f"{name} is not a valid metro" if name else "Metro can't be blank")
-    asked = call.field("vxlan")
+    by_facility = not call.field("metro")
+    # Those of a building could not choose their number (clients' code).
+    asked = None if by_facility else call.field("vxlan")
     vxlan = None
     if asked is not None:
         try:
@@ -61,7 +63,15 @@ def create_virtual_network(call: Call) -> Reply:
         if vxlan is None:
             raise unprocessable("There is no free VLAN number left in this metro")
     vlan = world.store.put(
-        VirtualNetwork(id=str(uuid.uuid4()), project_id=project.id, vxlan=vxlan, metro=metro.code, created_at=world.now(), **attributes)
+        VirtualNetwork(
+            id=str(uuid.uuid4()),
+            project_id=project.id,
+            vxlan=vxlan,
+            metro=metro.code,
+            by_facility=by_facility,
+            created_at=world.now(),
+            **attributes,
+        )
     )
     return Reply(call.rendering.virtual_network(vlan, call.wanted), 201)
 

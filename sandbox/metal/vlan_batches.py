@@ -33,7 +33,7 @@ def create_batch(call: Call) -> Reply:
     for each in asked:
         # Older texts and clients leave the state out for "assigned".
         state = each.get("state") or "assigned"
-        if state not in {"assigned", "unassigned"}:
+        if state not in ("assigned", "unassigned"):
             raise unprocessable(f"{state} is not a valid state")
         vlan = found.vlan(each.get("vlan"))
         assignments.append({"vlan_id": vlan.id, "vlan": vlan.vxlan, "state": state, "native": bool(each.get("native"))})
@@ -81,7 +81,8 @@ def _apply(world: MetalWorld, batch: VlanBatch) -> None:
         return rules.vlan(each["vlan_id"])
 
     for each in batch.assignments:
-        if each["state"] == "unassigned":
+        # What is not there need not be taken off (clients' code); the call for a single VLAN refuses it.
+        if each["state"] == "unassigned" and each["vlan_id"] in port().vlan_ids:
             if port().native_vlan_id == each["vlan_id"]:
                 rules.clear_native(port())
             rules.unassign(port(), vlan(each))

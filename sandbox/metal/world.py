@@ -160,7 +160,7 @@ class MetalWorld:
     @staticmethod
     def shown_password(device: Device) -> str | None:
         """Gone 24 hours after provisioning (vendor's OpenAPI text)."""
-        created = datetime.strptime(device.created_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+        created = datetime.fromisoformat(device.created_at)
         return device.root_password if datetime.now(UTC) - created < PASSWORD_SHOWN else None
 
     @staticmethod
@@ -227,6 +227,15 @@ class MetalWorld:
                     updated_at=now,
                 )
             )
+
+    def project_key(self, project: Project, label: str, key: str) -> SshKey:
+        """The project's key with this text; made, if it has none yet. Raises ValueError for what is no key."""
+        mark, now = fingerprint(key), self.now()
+        found = [each for each in self.store.ssh_keys.by("project", project.id) if each.fingerprint == mark]
+        if found:
+            return found[0]
+        id_ = str(uuid.uuid4())
+        return self.store.put(SshKey(id=id_, label=label, key=key, fingerprint=mark, project_id=project.id, created_at=now, updated_at=now))
 
 
 def fingerprint(key: str) -> str:

@@ -5,8 +5,20 @@
 
 from __future__ import annotations
 
-from sandbox.openshift.binaries import Binaries, BinariesError, ensure_binaries
+from sandbox.openshift.binaries import Binaries, BinariesError, ensure_binaries, ensure_kubelet
 from sandbox.openshift.cluster import Cluster, Clusters
+from sandbox.openshift.real_kubelet import NamespacesError, RealKubelets, require_namespaces
 from sandbox.openshift.systems import system_factory
 
-__all__ = ["Binaries", "BinariesError", "Cluster", "Clusters", "ensure_binaries", "system_factory"]
+__all__ = [
+    "Binaries",
+    "BinariesError",
+    "Cluster",
+    "Clusters",
+    "NamespacesError",
+    "RealKubelets",
+    "ensure_binaries",
+    "ensure_kubelet",
+    "require_namespaces",
+    "system_factory",
+]

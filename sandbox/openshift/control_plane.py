@@ -53,6 +53,7 @@ _CONTROLLERS: Final = (
     "garbage-collector-controller",
     "namespace-controller",
     "serviceaccount-controller",
+    "root-ca-certificate-publisher-controller",
 )
 
 
@@ -180,6 +181,8 @@ class ControlPlane:
             if pki.KeyPair.read(self._pki / name) is None:
                 pki.client(own, user, organizations, _INTERNAL_LIFETIME).write(self._pki / name)
         pki.write_file(self._pki / "service-account.key", self._assets.files["tls/service-account.key"])
+        # What pods are given to trust the API by.
+        pki.write_file(self._pki / "root-ca.crt", self._assets.kubelet_authorities)
         groups = ",".join(BOOTSTRAPPER_GROUPS)
         line = f'{self._assets.token},{BOOTSTRAPPER},node-bootstrapper,"{groups}"\n'
         pki.write_file(self._pki / "tokens.csv", line.encode())
@@ -196,7 +199,7 @@ class ControlPlane:
             _logger.info("making a new serving certificate for the API of %s", self._assets.domain)
             serving = pki.successor(self._pair("kube-apiserver-lb-signer"), serving.certificate, _ROTATED_LIFETIME)
         serving.write(self._pki / "serving")
-        signer = pki.KeyPair.read(self._pki / "csr-signer") or self._pair("kube-csr-signer")
+        signer = self.node_certificate_signer
         signers = self._pki / "csr-signers.crt"
         trusted = signers.read_bytes() if signers.exists() else signer.certificate
         if signer.remaining < _ROTATE_BEFORE:
@@ -216,6 +219,11 @@ class ControlPlane:
     def node_certificate_authorities(self) -> bytes:
         """PEM of all signers whose node certificates are in use (ConfigMap csr-controller-ca)."""
         return (self._pki / "csr-signers.crt").read_bytes()
+
+    @property
+    def node_certificate_signer(self) -> pki.KeyPair:
+        """The present signer of node certificates."""
+        return pki.KeyPair.read(self._pki / "csr-signer") or self._pair("kube-csr-signer")
 
     async def _rotate(self) -> None:
         while True:
@@ -322,6 +330,7 @@ class ControlPlane:
             "--cluster-signing-cert-file=pki/csr-signer.crt",
             "--cluster-signing-key-file=pki/csr-signer.key",
             "--cluster-signing-duration=720h",
+            "--root-ca-file=pki/root-ca.crt",
             "--profiling=false",
         ]
 

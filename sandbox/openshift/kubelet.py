@@ -23,7 +23,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import httpx
 import yaml
@@ -37,7 +37,7 @@ from sandbox.openshift import pki
 from sandbox.openshift.api import CSRS, NODES, APIError, Object
 from sandbox.openshift.assets import AssetError, files_of, units_of
 from sandbox.openshift.https import Listener, server_context
-from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_UNIT, NODE_ANNOTATIONS
+from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_AUTHORITIES, KUBELET_CONFIGURATION, KUBELET_UNIT, NODE_ANNOTATIONS
 from sandbox.openshift.pki import KeyPair
 from sandbox.openshift.resources import ROLE_LABEL, condition_of
 
@@ -47,14 +47,19 @@ CLIENT_SIGNER: Final = "kubernetes.io/kube-apiserver-client-kubelet"
 SERVING_SIGNER: Final = "kubernetes.io/kubelet-serving"
 PORT: Final = 10250
 
+CONTAINER_RUNTIME: Final = "cri-o://1.33.9-2.rhaos4.20"
+"""What pretended kubelets say they have; their pods are played by the sandbox's workloads."""
+
 SHORTEST_WAIT = 15.0
 """Real seconds a request waits at least, however fast the clock runs: filing, approving and signing hundreds takes real time, and
 kubelets that ask anew faster than they can be answered would never join."""
 
+CONFIG_DAEMON: Final = 45
+"""Simulated seconds from a Node that is Ready to the machine config daemon's word that its configuration is done."""
+
 # Simulated seconds (a machine's own work) and, below, real ones (Kubernetes' own timers).
 _UNANSWERED: Final = 15 * 60
 _NETWORK_READY: Final = 75
-_CONFIG_DAEMON: Final = 45
 
 _AFTER_DENIAL: Final = 4.0
 _LEASE_SECONDS: Final = 40
@@ -66,6 +71,8 @@ _LOOK: Final = (0.3, 3.0)
 _FAILURES: Final = (APIError, httpx.HTTPError, OSError)
 
 _T = TypeVar("_T")
+
+OnReady = Callable[[], Awaitable[None]]
 
 
 class _DeniedError(Exception):
@@ -90,6 +97,8 @@ class KubeletConfig:
     labels: Mapping[str, str]
     taints: tuple[Mapping[str, str], ...]
     annotations: Mapping[str, str]
+    files: Mapping[str, bytes]
+    """kubeconfig, kubelet.conf and kubelet-ca.crt as they are on the machine, by path."""
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> KubeletConfig:
@@ -106,6 +115,7 @@ class KubeletConfig:
                 labels=_labels(_flag(flags, "node-labels")),
                 taints=tuple(_taint(text) for text in _flag(flags, "register-with-taints").split(",") if text),
                 annotations=json.loads(files.get(NODE_ANNOTATIONS, b"{}")),
+                files={path: files[path] for path in (KUBECONFIG, KUBELET_CONFIGURATION, KUBELET_AUTHORITIES)},
             )
         except (KeyError, IndexError, TypeError, ValueError, yaml.YAMLError) as error:
             raise AssetError(f"the config has no usable kubelet in it: {error!r}") from error
@@ -134,10 +144,23 @@ def _taint(text: str) -> dict[str, str]:
     return {"key": key, "effect": effect, **({"value": value} if value else {})}
 
 
+class RunsKubelet(Protocol):
+    """A kubelet of either kind."""
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+
+
+class MakeKubelet(Protocol):
+    """Makes the kubelet of a machine; ``on_ready`` is awaited once when its node is Ready for the first time in this boot."""
+
+    def __call__(self, machine: Machine, config: KubeletConfig, on_ready: OnReady | None = None) -> RunsKubelet: ...
+
+
 class Kubelet:
     """The kubelet of ``machine``; ``on_ready`` is awaited once when the node is Ready for the first time in this boot."""
 
-    def __init__(self, machine: Machine, config: KubeletConfig, on_ready: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(self, machine: Machine, config: KubeletConfig, on_ready: OnReady | None = None) -> None:
         self._machine = machine
         self._config = config
         self._on_ready = on_ready
@@ -311,7 +334,7 @@ class Kubelet:
         self._say("kubelet: node is ready")
         if self._on_ready is not None:
             await self._on_ready()
-        await self._machine.clock.sleep(_CONFIG_DAEMON)
+        await self._machine.clock.sleep(CONFIG_DAEMON)
         state = {key: value for key, value in self._config.annotations.items() if key.endswith("/state")}
         await self._persist("annotate node", lambda: self._call("PATCH", f"{NODES}/{self.node}", {"metadata": {"annotations": state}}))
 
@@ -355,7 +378,7 @@ class Kubelet:
             "nodeInfo": {
                 "architecture": {"x86_64": "amd64", "aarch64": "arm64"}.get(hardware.architecture, hardware.architecture),
                 "bootID": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{hardware.device_id} {self._started}")),
-                "containerRuntimeVersion": "cri-o://1.33.9-2.rhaos4.20",
+                "containerRuntimeVersion": CONTAINER_RUNTIME,
                 "kernelVersion": f"5.14.0-570.72.1.el9_6.{hardware.architecture}",
                 "kubeProxyVersion": "",
                 "kubeletVersion": "v1.33.11",

@@ -35,6 +35,8 @@ PORT: Final = 22623
 KUBECONFIG: Final = "/etc/kubernetes/kubeconfig"
 NODE_ANNOTATIONS: Final = "/etc/machine-config-daemon/node-annotations.json"
 KUBELET_UNIT: Final = "kubelet.service"
+KUBELET_CONFIGURATION: Final = "/etc/kubernetes/kubelet.conf"
+KUBELET_AUTHORITIES: Final = "/etc/kubernetes/kubelet-ca.crt"
 
 _SPEC_2: Final[Version] = (2, 2, 0)
 _SPECS_3: Final[tuple[Version, ...]] = ((3, 5, 0), (3, 4, 0), (3, 3, 0), (3, 2, 0), (3, 1, 0))
@@ -185,7 +187,7 @@ def template(pool: str, *, schedulable: bool) -> Config:
     if control_plane and schedulable:
         labels.append("worker")
     flags = [
-        "--config=/etc/kubernetes/kubelet.conf",
+        f"--config={KUBELET_CONFIGURATION}",
         "--bootstrap-kubeconfig=/etc/kubernetes/kubeconfig",
         "--kubeconfig=/var/lib/kubelet/kubeconfig",
         "--container-runtime-endpoint=/var/run/crio/crio.sock",
@@ -206,7 +208,7 @@ def template(pool: str, *, schedulable: bool) -> Config:
     kubelet = {
         "kind": "KubeletConfiguration",
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
-        "authentication": {"x509": {"clientCAFile": "/etc/kubernetes/kubelet-ca.crt"}, "anonymous": {"enabled": False}},
+        "authentication": {"x509": {"clientCAFile": KUBELET_AUTHORITIES}, "anonymous": {"enabled": False}},
         "cgroupDriver": "systemd",
         "clusterDNS": ["172.30.0.10"],
         "clusterDomain": "cluster.local",
@@ -224,7 +226,7 @@ def template(pool: str, *, schedulable: bool) -> Config:
         "spec": {
             "config": {
                 "ignition": {"version": "3.5.0"},
-                "storage": {"files": [_file("/etc/kubernetes/kubelet.conf", yaml.safe_dump(kubelet))]},
+                "storage": {"files": [_file(KUBELET_CONFIGURATION, yaml.safe_dump(kubelet))]},
                 "systemd": {"units": [{"name": KUBELET_UNIT, "enabled": True, "contents": unit}]},
             }
         },
@@ -248,7 +250,7 @@ def with_appended(config: Config, *, rendered: str, assets: Assets, node_authori
         _file(KUBECONFIG, _bootstrap_kubeconfig(assets), mode=0o600),
         _file("/var/lib/kubelet/config.json", assets.pull_secret, mode=0o600),
         _file("/etc/kubernetes/ca.crt", assets.kubelet_authorities.decode()),
-        _file("/etc/kubernetes/kubelet-ca.crt", node_authorities.decode()),
+        _file(KUBELET_AUTHORITIES, node_authorities.decode()),
         _file(NODE_ANNOTATIONS, json.dumps(annotations)),
         _file("/etc/ignition-machine-config-encapsulated.json", json.dumps(encapsulated), mode=0o600),
     ]

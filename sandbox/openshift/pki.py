@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import CertificateIssuerPrivateKeyTypes
@@ -105,6 +106,36 @@ def successor(signer: KeyPair, old: bytes, lifetime: timedelta) -> KeyPair:
     builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
     builder = builder.add_extension(names, critical=False)
     return _pair(builder.sign(signer_key, hashes.SHA256()), key)
+
+
+def is_signed_by(certificate: bytes, authorities: bytes) -> bool:
+    """Whether one of the PEM ``authorities`` has signed a PEM certificate."""
+    child = x509.load_pem_x509_certificate(certificate)
+    for parent in x509.load_pem_x509_certificates(authorities):
+        try:
+            child.verify_directly_issued_by(parent)
+        except (ValueError, TypeError, InvalidSignature):
+            continue
+        return True
+    return False
+
+
+def aged(signer: KeyPair, certificate: bytes, time: timedelta) -> bytes:
+    """Return a PEM certificate with everything it had, signed again with dates earlier by ``time``."""
+    before = x509.load_pem_x509_certificate(certificate)
+    authority_certificate, signer_key = _loaded(signer)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(before.subject)
+        .issuer_name(authority_certificate.subject)
+        .public_key(before.public_key())
+        .serial_number(before.serial_number)
+        .not_valid_before(before.not_valid_before_utc - time)
+        .not_valid_after(before.not_valid_after_utc - time)
+    )
+    for extension in before.extensions:
+        builder = builder.add_extension(extension.value, critical=extension.critical)
+    return builder.sign(signer_key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
 def request(common_name: str, organizations: Iterable[str], names: Iterable[str] = ()) -> tuple[bytes, bytes]:

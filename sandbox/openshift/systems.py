@@ -18,7 +18,7 @@ from sandbox.openshift.assets import INSTALL_FOLDER, AssetError, Assets, files_o
 from sandbox.openshift.cluster import BOOTKUBE_DONE, MANIFESTS_APPLIED, PASSING_FAILURES, Cluster, Clusters
 from sandbox.openshift.forward import Forward
 from sandbox.openshift.https import Listener, server_context
-from sandbox.openshift.kubelet import Kubelet, KubeletConfig
+from sandbox.openshift.kubelet import Kubelet, KubeletConfig, MakeKubelet
 from sandbox.openshift.machine_config_server import KUBECONFIG
 from sandbox.openshift.pki import KeyPair
 
@@ -40,8 +40,11 @@ _RESTARTED_PODS: Final = 60
 _RETRY: Final = 1.0
 
 
-def system_factory(clusters: Clusters) -> SystemFactory:
-    """Return the maker of systems for the clusters' machines: decides by what the machine's config carries."""
+def system_factory(clusters: Clusters, kubelet: MakeKubelet = Kubelet) -> SystemFactory:
+    """Return the maker of systems for the clusters' machines: decides by what the machine's config carries.
+
+    ``kubelet`` makes the kubelets of nodes: pretended ones unless told otherwise.
+    """
 
     def make(machine: Machine, config: dict[str, Any]) -> System:
         try:
@@ -49,7 +52,7 @@ def system_factory(clusters: Clusters) -> SystemFactory:
             if any(path.startswith(f"{INSTALL_FOLDER}/") for path in files):
                 return BootstrapSystem(machine, clusters, Assets.from_ignition(config))
             if KUBECONFIG in files:
-                return NodeSystem(machine, clusters, KubeletConfig.read(config))
+                return NodeSystem(machine, clusters, KubeletConfig.read(config), kubelet)
         except AssetError as error:
             return IdleSystem(machine, f"the Ignition config cannot be used: {error}", failed=True)
         return IdleSystem(machine, f"nothing of OpenShift in the Ignition config; files: {', '.join(sorted(files)) or 'none'}")
@@ -123,10 +126,11 @@ class BootstrapSystem:
 class NodeSystem:
     """A control plane node or a worker: pivot to the cluster's OS image, two reboots, kubelet, and for masters static pods."""
 
-    def __init__(self, machine: Machine, clusters: Clusters, config: KubeletConfig) -> None:
+    def __init__(self, machine: Machine, clusters: Clusters, config: KubeletConfig, kubelet: MakeKubelet) -> None:
         self._machine = machine
         self._clusters = clusters
         self._config = config
+        self._kubelet = kubelet
         self._pivoted = machine.directory / "machine-config-daemon-firstboot.done"
         self._static_pods = machine.directory / "static-pods.done"
 
@@ -141,7 +145,7 @@ class NodeSystem:
             await machine.clock.sleep(_REBOOT / 2)
         machine.console("Starting kubelet.service")
         if not self._config.is_control_plane:
-            await Kubelet(machine, self._config).run()
+            await self._kubelet(machine, self._config).run()
             return
         ready = asyncio.Event()
 
@@ -149,7 +153,7 @@ class NodeSystem:
             ready.set()
 
         async with asyncio.TaskGroup() as group:
-            group.create_task(Kubelet(machine, self._config, on_ready).run())
+            group.create_task(self._kubelet(machine, self._config, on_ready).run())
             group.create_task(self._control_plane(ready))
 
     async def _control_plane(self, ready: asyncio.Event) -> None:

@@ -4,7 +4,7 @@
 """Pods without containers: placed on nodes that take them, running at once, gone after their grace period.
 
 Enough for what is asked of a node that is to leave: cordon, eviction, disruption budgets (the real controllers look after
-these) and pods that come up elsewhere. It stands for the scheduler and for the part of the kubelets that runs pods.
+these) and pods that come up elsewhere. It stands for the scheduler and for the part of pretended kubelets that runs pods.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import httpx
 
 from sandbox.openshift.api import APIError, Object
 from sandbox.openshift.control_plane import ControlPlaneError
+from sandbox.openshift.kubelet import CONTAINER_RUNTIME
 from sandbox.openshift.resources import is_ready, labels_of
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ class Workloads:
 
     async def _attend(self, uid: str, pod: Object) -> None:
         node = self._nodes().get(pod["spec"].get("nodeName", ""))
+        if node is not None and not _is_played(node):
+            return
         if pod["metadata"].get("deletionTimestamp"):
             # A node that is not ready does not tell of the end of its pods: they stay, terminating.
             if node is not None and is_ready(node) and uid not in self._endings:
@@ -157,6 +160,11 @@ class Workloads:
 
 def _path(pod: Object) -> str:
     return f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
+
+
+def _is_played(node: Object) -> bool:
+    """Whether nobody else runs the node's pods: a real kubelet does it by itself."""
+    return bool(node["status"]["nodeInfo"]["containerRuntimeVersion"] == CONTAINER_RUNTIME)
 
 
 def _fits(pod: Object, node: Object) -> bool:

@@ -1,94 +1,56 @@
-"""`make bench`: what things cost, in calls to the API and in seconds, for 10, 100 and 1,000 devices."""
+"""``make bench``: what things cost, in calls to the API and in seconds, and how that grows; paired with how the predecessors work.
+
+Ends with 1 when a figure misses its target. Times are of the computer this runs on: what is judged are calls, growth and shares.
+"""
 
 from __future__ import annotations
 
-import os
-import subprocess
+import argparse
+import signal
+import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-import httpx
 from rich.console import Console
-from rich.table import Table
 
-from sandbox.running import REPOSITORY, RunningSandbox
-from tests.e2e.harness import User
+from tests.bench import device_set, inventory, joining, playbooks, sandbox
+from tests.bench.figures import Report
 
-SIZES = (10, 100, 1000)
-
-INVENTORY = """\
-plugin: equinix_metal.openshift.metal
-"""
-
-
-def list_inventory(sandbox: RunningSandbox, folder: Path) -> tuple[float, int]:
-    """Seconds and calls of one ``ansible-inventory --list`` of all devices."""
-    source = folder / "bench.metal.yml"
-    source.write_text(INVENTORY, encoding="utf-8")
-    environment = {**os.environ, **sandbox.environment, "ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg")}
-    sandbox.forget()
-    started = time.monotonic()
-    subprocess.run(
-        ["ansible-inventory", "-i", str(source), "--list", "--output", str(folder / "hosts.json")],
-        cwd=folder,
-        env=environment,
-        check=True,
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-    )
-    return time.monotonic() - started, len(sandbox.journal())
+BENCHES: dict[str, Callable[[Report, Path], None]] = {
+    "inventory": inventory.bench,
+    "device_set": device_set.bench,
+    "sandbox": sandbox.bench,
+    "joining": joining.bench,
+    "playbooks": playbooks.bench,
+}
 
 
-def list_devices(sandbox: RunningSandbox) -> tuple[float, int]:
-    """Seconds and calls to read every page of the project's devices, with nothing of Ansible in between."""
-    environment = sandbox.environment
-    path: str | None = f"/projects/{environment['METAL_PROJECT_ID']}/devices?per_page=250"
-    calls = 0
-    started = time.monotonic()
-    with httpx.Client(headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]}, timeout=60) as client:
-        while path:
-            answer = client.get(environment["METAL_API_URL"] + path)
-            answer.raise_for_status()
-            calls += 1
-            following = answer.json()["meta"]["next"]
-            path = following["href"].removeprefix("/metal/v1") if following else None
-    return time.monotonic() - started, calls
-
-
-def bench_inventory(console: Console) -> None:
-    table = Table(title="Devices that exist", title_justify="left")
-    for name in ("devices", "ansible-inventory --list", "calls", "all pages of the API", "calls"):
-        table.add_column(name, justify="right")
-    with tempfile.TemporaryDirectory() as name, RunningSandbox(Path(name) / "state", log=Path(name) / "log", speed=60) as sandbox:
-        there = 0
-        for size in SIZES:
-            sandbox.call("POST", "devices", json={"count": size - there, "plan": "c3.small.x86", "metro": "da", "tags": ["bench"]})
-            there = size
-            whole, calls = list_inventory(sandbox, Path(name))
-            pages, page_calls = list_devices(sandbox)
-            table.add_row(f"{size:,}", f"{whole:.2f} s", str(calls), f"{pages:.3f} s", str(page_calls))
-    console.print(table)
-
-
-def bench_playbooks(console: Console) -> None:
-    table = Table(title="The example cluster, machines at 240 times life", title_justify="left")
-    for name in ("playbook", "seconds", "reads", "writes", "changed"):
-        table.add_column(name, justify="left" if name == "playbook" else "right")
-    with tempfile.TemporaryDirectory() as name, User(Path(name), speed=240).at_work() as user:
-        for title, playbook in (
-            ("install", "install.yml"),
-            ("install again", "install.yml"),
-            ("scale, nothing to do", "scale.yml"),
-            ("destroy", "destroy.yml"),
-        ):
-            run = user.destroy() if playbook == "destroy.yml" else user.play(playbook).ended_well()
-            reads = len(run.requests) - len(run.writes)
-            table.add_row(title, f"{run.seconds:.1f}", str(reads), str(len(run.writes)), str(run.changed))
-    console.print(table)
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("benches", nargs="*", metavar="BENCH", help=f"some of them only: {', '.join(BENCHES)}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures and targets to FILE as well")
+    arguments = parser.parse_args()
+    unknown = sorted(set(arguments.benches) - set(BENCHES))
+    if unknown:
+        parser.error(f"no such bench: {', '.join(unknown)}")
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    # Ended from outside, it ends its sandboxes too.
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    report, started = Report(console), time.monotonic()
+    for name, bench in BENCHES.items():
+        if not arguments.benches or name in arguments.benches:
+            with tempfile.TemporaryDirectory(prefix=f"bench-{name}-") as folder:
+                bench(report, Path(folder))
+    report.show_targets()
+    console.print(f"measured in {time.monotonic() - started:.0f} s")
+    if arguments.json:
+        report.write(arguments.json)
+    for missed in report.missed:
+        print(f"missed: {missed.name}: {missed.figure}, wanted {missed.wanted}", file=sys.stderr)
+    return 1 if report.missed else 0
 
 
 if __name__ == "__main__":
-    shown = Console()
-    bench_inventory(shown)
-    bench_playbooks(shown)
+    sys.exit(main())

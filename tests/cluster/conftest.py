@@ -29,7 +29,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
             binaries = Binaries.in_folder(cache_folder())
         except BinariesError as problem:
             pytest.skip(f"the control plane's programs are not built yet (start the sandbox once): {problem}")
-    with ControlPlane(tmp_path_factory.mktemp("cluster"), binaries).running() as cluster:
+    with ControlPlane(tmp_path_factory.mktemp("cluster"), binaries, audited=True).running() as cluster:
         yield cluster
 
 

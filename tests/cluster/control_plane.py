@@ -11,13 +11,14 @@ import contextlib
 import ctypes
 import datetime
 import ipaddress
+import json
 import os
 import signal
 import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-boo
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 NODES = "/api/v1/nodes"
 START_LIMIT = 60.0
+AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}
 
 
 class Authority:
@@ -78,12 +80,16 @@ def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 class ControlPlane:
-    """The running cluster: `call` it as administrator, as the node bootstrapper (`TOKEN`) or as a node."""
+    """The running cluster: `call` it as administrator, as the node bootstrapper (`TOKEN`) or as a node.
+
+    `audited`: it writes down every call (audit.k8s.io/v1, level Metadata), see `audit`.
+    """
 
     TOKEN = "bootstrap-token"
 
-    def __init__(self, directory: Path, binaries: Binaries) -> None:
+    def __init__(self, directory: Path, binaries: Binaries, *, audited: bool = False) -> None:
         self.directory = directory
+        self._audited = audited
         self._binaries = binaries
         self._clients: dict[str, httpx.Client] = {}
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -106,6 +112,7 @@ class ControlPlane:
             "serving.crt": serving[0],
             "serving.key": serving[1],
             "sa.key": service_account,
+            "audit.yml": yaml.safe_dump(AUDIT).encode(),
             "sa.pub": public.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo),
             "tokens.csv": (
                 f"{self.TOKEN},{BOOTSTRAPPER},bootstrapper,"
@@ -180,6 +187,7 @@ class ControlPlane:
                 "--service-account-key-file=sa.pub",
                 "--service-account-signing-key-file=sa.key",
                 "--shutdown-delay-duration=0s",
+                *(("--audit-policy-file=audit.yml", "--audit-log-path=audit.log") if self._audited else ()),
             )
             self._until_ready()
             self._bind()
@@ -222,9 +230,12 @@ class ControlPlane:
         raise TimeoutError((self.directory / "kube-apiserver.log").read_text(encoding="utf-8")[-2000:])
 
     def _bind(self) -> None:
-        """The role bindings OpenShift has: the bootstrapper may file requests, nodes renew by themselves."""
+        """The role bindings OpenShift has: the bootstrapper may file requests, nodes renew by themselves. And one it has not: whoever has
+        logged in may file requests, so that it is the approver who has to see who did.
+        """
         for name, role, kind, subject in (
             ("bootstrapper", "system:node-bootstrapper", "User", BOOTSTRAPPER),
+            ("anybody", "system:node-bootstrapper", "Group", "system:authenticated"),
             ("renewal", "system:certificates.k8s.io:certificatesigningrequests:selfnodeclient", "Group", "system:nodes"),
         ):
             binding = {
@@ -236,7 +247,16 @@ class ControlPlane:
 
     # Calls
 
-    def call(self, method: str, path: str, body: Any = None, *, token: str | None = None, node: str | None = None) -> httpx.Response:
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        token: str | None = None,
+        node: str | None = None,
+        headers: Sequence[tuple[str, str]] = (),
+    ) -> httpx.Response:
         """One call: as administrator, with a token, or as a node."""
         identity = "" if token else f"system:node:{node}" if node else "admin"
         if identity not in self._clients:
@@ -245,8 +265,8 @@ class ControlPlane:
                 pair = self._identity(f"node-{len(self._clients)}", identity, ("system:nodes",)) if node else self.admin
                 trust.load_cert_chain(*pair)
             self._clients[identity] = httpx.Client(base_url=self.url, verify=trust, timeout=30)
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return self._clients[identity].request(method, path, json=body, headers=headers)
+        authorization = [("Authorization", f"Bearer {token}")] if token else []
+        return self._clients[identity].request(method, path, json=body, headers=[*authorization, *headers])
 
     def file(self, name: str, spec: dict[str, Any], *, node: str | None = None) -> httpx.Response:
         """File a certificate request as the node bootstrapper, or as a node."""
@@ -254,15 +274,50 @@ class ControlPlane:
         body = {"metadata": {"name": name}, "spec": kept}
         return self.call("POST", REQUESTS, body, node=node) if node else self.call("POST", REQUESTS, body, token=self.TOKEN)
 
-    def register(self, name: str, *, ready: bool = True) -> None:
-        """Make a Node object, Ready or not."""
+    def file_as(self, name: str, spec: dict[str, Any]) -> httpx.Response:
+        """File a certificate request as the user and the groups that ``spec`` tells, which is impersonation by the administrator."""
+        headers = [("Impersonate-User", spec["username"]), *(("Impersonate-Group", group) for group in spec["groups"])]
+        kept = {key: spec[key] for key in ("request", "signerName", "usages") if key in spec}
+        return self.call("POST", REQUESTS, {"metadata": {"name": name}, "spec": kept}, headers=headers)
+
+    def register(self, name: str, *, ready: bool | None = True) -> None:
+        """Make a Node object, Ready or not or, with None, silent."""
         self.call("POST", NODES, {"metadata": {"name": name}}).raise_for_status()
         self.report(name, ready=ready)
 
-    def report(self, name: str, *, ready: bool) -> None:
-        condition = {"type": "Ready", "status": "True" if ready else "False", "reason": "test", "message": "as the test wants it"}
+    def report(self, name: str, *, ready: bool | None) -> None:
+        """``ready`` None: nobody has heard from it for long."""
+        status = "Unknown" if ready is None else str(ready)
+        condition = {"type": "Ready", "status": status, "reason": "test", "message": "as the test wants it"}
         node = self.call("GET", f"{NODES}/{name}").json()
         self.call("PUT", f"{NODES}/{name}/status", {**node, "status": {"conditions": [condition]}}).raise_for_status()
+
+    def watch(self, path: str) -> Iterator[dict[str, Any]]:
+        """Objects of a list as they come and change, from now on."""
+        version = self.call("GET", path).json()["metadata"]["resourceVersion"]
+        query = {"watch": "true", "resourceVersion": version}
+        with self._clients["admin"].stream("GET", path, params=query, timeout=None) as answer:
+            for line in answer.iter_lines():
+                yield json.loads(line)["object"]
+
+    def audit(self, since: int = 0) -> list[dict[str, Any]]:
+        """Every call on an object up to now, from the byte `since` of the log on."""
+        with (self.directory / "audit.log").open("rb") as log:
+            log.seek(since)
+            events = [json.loads(line) for line in log.read().splitlines(keepends=True) if line.endswith(b"\n")]
+        return [event for event in events if "objectRef" in event]
+
+    def audited_until(self) -> int:
+        """How long the log is."""
+        return (self.directory / "audit.log").stat().st_size
+
+    def until_watched(self, agent: str, since: int) -> None:
+        """Until somebody with this user agent watches."""
+        deadline = time.monotonic() + START_LIMIT
+        while not any(event["verb"] == "watch" and event["userAgent"] == agent for event in self.audit(since)):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{agent} watches nothing")
+            time.sleep(0.1)
 
     def requests(self) -> dict[str, dict[str, Any]]:
         return {item["metadata"]["name"]: item for item in self.call("GET", REQUESTS).json()["items"]}
@@ -280,6 +335,21 @@ class ControlPlane:
         for path in (REQUESTS, NODES):
             self.call("DELETE", path).raise_for_status()
         self.call("DELETE", "/api/v1/namespaces/kube-system/configmaps/bootstrap")
+
+
+def delays(log: list[dict[str, Any]], agent: str) -> dict[str, float]:
+    """For each request that this user agent approved: seconds from when it was there, by the server's clock."""
+    filed, approved = {}, {}
+    for event in log:
+        if event["objectRef"]["resource"] != "certificatesigningrequests" or event["responseStatus"]["code"] >= 300:
+            continue
+        at = datetime.datetime.fromisoformat(event["stageTimestamp"])
+        if event["verb"] == "create":
+            filed[event["objectRef"]["name"]] = at
+        elif event["verb"] == "patch" and event["userAgent"] == agent:
+            approved[event["objectRef"]["name"]] = at
+    # The watch may tell of a request before the server has told who filed it.
+    return {name: max(0.0, (at - filed[name]).total_seconds()) for name, at in approved.items()}
 
 
 def _die_with_the_tests() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import yaml
 
@@ -21,52 +23,71 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     CollectionError,
 )
 from tests.cluster.conftest import ROOT, Play
-from tests.cluster.control_plane import ADDRESS, REQUESTS, SERVER_NAME, ControlPlane, environment
+from tests.cluster.control_plane import ADDRESS, REQUESTS, SERVER_NAME, ControlPlane, delays, environment
 from tests.unit.plugins.module_utils import csr_cases as cases
 from tests.unit.plugins.module_utils.csr_cases import CASES, OTHER, WORKER, client, dns, ips, key, made, serving
 
 
-def options(cluster: ControlPlane, **changes: Any) -> dict[str, Any]:
-    created = (datetime.now(UTC) - timedelta(minutes=20)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    machines = [
-        {"name": WORKER, "addresses": [cases.ADDRESS, cases.PRIVATE, cases.SIX], "created_at": created},
-        {"name": OTHER, "addresses": [cases.OTHER_ADDRESS], "created_at": created},
-    ]
+def options(cluster: ControlPlane, age: timedelta = timedelta(minutes=20), /, *, of: int = 2, **changes: Any) -> dict[str, Any]:
+    """Options for machines made so long ago, the first ``of`` of those the table knows."""
+    created = (datetime.now(UTC) - age).strftime("%Y-%m-%dT%H:%M:%SZ")
+    machines = [{"name": name, "addresses": given, "created_at": created} for name, given in list(cases.MACHINES.items())[:of]]
     given = {"kubeconfig": str(cluster.kubeconfig), "api_addresses": [ADDRESS], "machines": machines, "wait": False, "pending_limit": 1000}
     return {**given, **changes}
 
 
-def fits(case: cases.Case, kind: str) -> bool:
-    """Whether the case is one that somebody could file: the server itself writes user, groups and time."""
-    obj = case.obj()
-    if not isinstance(obj, dict) or not isinstance(obj.get("spec"), dict) or not isinstance(obj.get("metadata"), dict):
-        return False
-    spec, usual = obj["spec"], (client() if kind == cases.CLIENT else serving())["spec"]
-    same = all(spec.get(field) == usual[field] for field in ("username", "groups", "signerName"))
-    return same and obj["metadata"]["creationTimestamp"] == cases.FILED and case.title != "the node exists"
+Scene = tuple[bool, str]
 
 
-@pytest.mark.parametrize("kind", [cases.CLIENT, cases.SERVING])
-def test_nothing_odd_or_hostile_is_approved(cluster: ControlPlane, run: Play, kind: str) -> None:
-    if kind == cases.SERVING:
-        for name in (WORKER, OTHER):
-            cluster.register(name)
-    filed, refused_by_server = {}, []
-    for number, case in enumerate(case for case in CASES if fits(case, kind)):
-        answer = cluster.file(f"case-{number}", case.obj()["spec"], node=WORKER if kind == cases.SERVING else None)
+def scenes() -> dict[Scene, list[cases.Case]]:
+    """The cases of the table that somebody could file, by whether Nodes are there and by when the request is filed."""
+    found: dict[Scene, list[cases.Case]] = {}
+    for case in CASES:
+        if case.possible:
+            found.setdefault((bool(case.nodes), case.obj()["metadata"]["creationTimestamp"]), []).append(case)
+    return found
+
+
+def file_as_told(cluster: ControlPlane, name: str, spec: dict[str, Any]) -> httpx.Response:
+    """As the bootstrapper or the node with its own credentials; whoever else the case has thought of is impersonated."""
+    if (spec["username"], spec["groups"]) == (cases.BOOTSTRAPPER, cases.GROUPS):
+        return cluster.file(name, spec)
+    if spec["username"].startswith("system:node:") and spec["groups"] == cases.NODE_GROUPS:
+        return cluster.file(name, spec, node=spec["username"].removeprefix("system:node:"))
+    return cluster.file_as(name, spec)
+
+
+@pytest.mark.parametrize("scene", scenes(), ids=lambda scene: f"{'registered' if scene[0] else 'new'}, filed at {scene[1]}")
+def test_nothing_odd_or_hostile_is_approved(cluster: ControlPlane, run: Play, scene: Scene) -> None:
+    for name in sorted({name for case in scenes()[scene] for name in case.nodes}):
+        cluster.register(name)
+    filed: dict[str, cases.Case] = {}
+    not_taken = []
+    for number, case in enumerate(scenes()[scene]):
+        answer = file_as_told(cluster, f"case-{number}", case.obj()["spec"])
         if answer.status_code == 201:
             filed[f"case-{number}"] = case
         else:
-            refused_by_server.append(case.title)
-    assert len(filed) >= 15, refused_by_server
-    result = run("csr_approval", **options(cluster))
+            not_taken.append((case.title, answer.status_code))
+    assert sorted(title for title, _status in not_taken) == sorted(case.title for case in scenes()[scene] if case.server)
+    assert all(400 <= status < 500 for _title, status in not_taken), not_taken
+    # The server writes the time of filing, so the machines are as old as the case has them.
+    age = datetime.fromisoformat(scene[1]) - datetime.fromisoformat(cases.CREATED)
+    result = run("csr_approval", **options(cluster, age, of=3))
     assert not result["failed"], result["msg"]
     assert result["approved"] == []
     assert not result["changed"]
     assert not cluster.approved()
-    reasons = {entry["name"]: entry["reason"] for entry in result["refused"]}
-    assert set(reasons) == set(filed), "every one is named"
     assert {entry["name"]: entry["verdict"] for entry in result["verdicts"]} == dict.fromkeys(filed, "pending")
+    told = {entry["name"]: (entry["requestor"], entry["reason"]) for entry in result["refused"]}
+    assert set(told) == set(filed), "every one is named"
+    for name, case in filed.items():
+        assert told[name][0] == case.obj()["spec"]["username"]
+        assert re.search(case.word, told[name][1]), (case.title, told[name])
+
+
+def test_as_many_are_filed_as_are_meant_to_be() -> None:
+    assert sum(not case.server for case in CASES if case.possible) >= 100
 
 
 def test_a_good_one_among_them_is_approved_signed_and_not_twice(cluster: ControlPlane, run: Play) -> None:
@@ -97,9 +118,9 @@ def test_a_good_one_among_them_is_approved_signed_and_not_twice(cluster: Control
 def test_a_machine_joins_while_the_module_follows(cluster: ControlPlane, start: Callable[..., Callable[[], dict[str, Any]]]) -> None:
     only = options(cluster, wait=True, wait_timeout=60, wait_interval=5)
     only["machines"] = only["machines"][:1]
+    seen = cluster.audited_until()
     ended = start("csr_approval", **only)
-    time.sleep(3)  # the module is started and follows; there is nothing to be seen of it from outside
-    delays = []
+    cluster.until_watched("equinix_metal.openshift", seen)
     cluster.file("stranger", client(made("system:node:stranger"))["spec"]).raise_for_status()
     for name, spec, node in (("client", client()["spec"], None), ("serving", serving()["spec"], WORKER)):
         if node:
@@ -109,7 +130,6 @@ def test_a_machine_joins_while_the_module_follows(cluster: ControlPlane, start: 
         while name not in cluster.approved():
             assert time.monotonic() - filed < 10
             time.sleep(0.02)
-        delays.append(time.monotonic() - filed)
     cluster.report(WORKER, ready=True)
     result = ended()
     assert not result["failed"], result["msg"]
@@ -118,7 +138,9 @@ def test_a_machine_joins_while_the_module_follows(cluster: ControlPlane, start: 
     assert sorted(result["approved"]) == ["client", "serving"]
     assert cluster.approved() == {"client", "serving"}
     assert cluster.requests()["serving"]["status"]["certificate"]
-    assert max(delays) < 1, delays
+    took = delays(cluster.audit(seen), "equinix_metal.openshift")
+    assert set(took) == {"client", "serving"}
+    assert max(took.values()) < 1, took
 
 
 def test_a_second_key_for_a_joined_machine_is_refused(cluster: ControlPlane, run: Play) -> None:
@@ -129,12 +151,73 @@ def test_a_second_key_for_a_joined_machine_is_refused(cluster: ControlPlane, run
     assert "has joined already" in result["refused"][0]["reason"]
 
 
+def test_a_silent_node_is_recovered_by_choice(cluster: ControlPlane, run: Play) -> None:
+    """Its certificates ended while it was off: it asks as a new machine does, under the name of a Node that is there."""
+    cluster.register(WORKER, ready=None)
+    cluster.file("back", client()["spec"]).raise_for_status()
+    left = run("csr_approval", **options(cluster))
+    assert left["approved"] == []
+    assert "recover_nodes" in left["refused"][0]["reason"]
+    assert "back stays pending" in left["waiting"][0]
+    cluster.report(WORKER, ready=True)
+    assert run("csr_approval", **options(cluster, recover_nodes=True))["approved"] == []
+    cluster.report(WORKER, ready=None)
+    assert run("csr_approval", **options(cluster, recover_nodes=True))["approved"] == ["back"]
+    assert run("csr_approval", **options(cluster, recover_nodes=True))["changed"] is False
+
+
 def test_only_the_newest_key_of_a_restarted_kubelet(cluster: ControlPlane, run: Play) -> None:
     for name in ("first", "second", "third"):
         cluster.file(name, client(made(signed_with=key(name)))["spec"]).raise_for_status()
     result = run("csr_approval", **options(cluster))
     assert result["approved"] == ["third"]
     assert result["refused"] == []
+
+
+def test_another_key_right_after_an_approval_waits_and_is_not_locked_out(cluster: ControlPlane, run: Play) -> None:
+    cluster.file("first", client(made(signed_with=key("first")))["spec"]).raise_for_status()
+    assert run("csr_approval", **options(cluster))["approved"] == ["first"]
+    cluster.file("second", client(made(signed_with=key("second")))["spec"]).raise_for_status()
+    early = run("csr_approval", **options(cluster, second_key_after=3600))
+    assert early["approved"] == early["refused"] == []
+    assert "another key" in {entry["name"]: entry["reason"] for entry in early["verdicts"]}["second"]
+    # Its node never registered: the machine was started again before it fetched the first.
+    assert run("csr_approval", **options(cluster, second_key_after=0))["approved"] == ["second"]
+
+
+def test_not_yet_is_not_no(cluster: ControlPlane, run: Play) -> None:
+    cluster.file("early", serving()["spec"], node=WORKER).raise_for_status()
+    result = run("csr_approval", **options(cluster, deny_refused=True))
+    assert result["approved"] == result["refused"] == result["denied"] == []
+    assert "not registered yet" in result["verdicts"][0]["reason"]
+    cluster.register(WORKER)
+    assert run("csr_approval", **options(cluster))["approved"] == ["early"]
+
+
+def test_denying_is_a_choice(cluster: ControlPlane, run: Play) -> None:
+    cluster.file("stranger", client(made("system:node:stranger.demo.metal.test"))["spec"]).raise_for_status()
+    cluster.file("good", client()["spec"]).raise_for_status()
+    assert run("csr_approval", "--check", **options(cluster, deny_refused=True))["denied"] == ["stranger"]
+    assert "conditions" not in cluster.requests()["stranger"]["status"]
+    result = run("csr_approval", **options(cluster, deny_refused=True))
+    assert (result["approved"], result["denied"]) == (["good"], ["stranger"])
+    assert [entry["name"] for entry in result["refused"]] == ["stranger"]
+    condition = cluster.requests()["stranger"]["status"]["conditions"][0]
+    assert (condition["type"], condition["status"]) == ("Denied", "True")
+    assert "no expected machine" in condition["message"]
+    assert not run("csr_approval", **options(cluster, deny_refused=True))["changed"]
+
+
+def test_renewals_and_other_signers_are_not_touched(cluster: ControlPlane, run: Play) -> None:
+    cluster.register(WORKER)
+    cluster.file("renewal", client(username=f"system:node:{WORKER}")["spec"], node=WORKER).raise_for_status()
+    for name, signer in (("other", "kubernetes.io/kube-apiserver-client"), ("own", "metal.test/own")):
+        cluster.file(name, client(signerName=signer)["spec"], node=WORKER).raise_for_status()
+    result = run("csr_approval", **options(cluster, deny_refused=True))
+    assert not result["changed"]
+    assert {entry["name"]: entry["verdict"] for entry in result["verdicts"]} == dict.fromkeys(("renewal", "other", "own"), "ignored")
+    # The cluster's own controller has approved the renewal; nobody has touched the others.
+    assert cluster.approved() <= {"renewal"}
 
 
 def test_time_runs_out_with_what_is_missing(cluster: ControlPlane, run: Play) -> None:

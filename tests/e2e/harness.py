@@ -14,17 +14,25 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+import dns.query
+import dns.rdatatype
+import dns.tsig
+import dns.tsigkeyring
+import dns.zone
 import httpx
 
 from sandbox.demo import HEADING, processes_of
-from sandbox.onlooker import Names, cluster_api
+from sandbox.onlooker import REQUESTS, Names, cluster_api
 from sandbox.running import REPOSITORY, RunningSandbox, is_write
 from sandbox.stranger import Stranger
 
 NAME = "demo.metal.test"
+# In the environment of all that a user starts, and of what that starts.
+MARK = "USER_AT_WORK_IN"
 RECAP = re.compile(r"^\S+ +: ok=\d+ +changed=(\d+) +unreachable=\d+ +failed=\d+", re.MULTILINE)
 
 
@@ -36,12 +44,25 @@ class Run:
     output: str
     seconds: float
     requests: list[dict[str, Any]]
+    # When each task was first heard of, in seconds from the start: at its first result, since those that are skipped are not shown.
+    begun: tuple[float, ...] = ()
 
     @property
     def changed(self) -> int:
         rows = RECAP.findall(self.output)
         assert rows, f"no recap in:\n{self.tail}"
         return sum(map(int, rows))
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks were heard of: not those that were skipped."""
+        return len(self.begun)
+
+    @property
+    def last_task(self) -> str:
+        """The task that was heard of last, with its role."""
+        names = [heading for line in self.output.splitlines() if (heading := HEADING.match(line)) and heading["kind"] != "PLAY"]
+        return f"{names[-1]['role'] or 'playbook'}: {names[-1]['name']}" if names else "before the first task"
 
     @property
     def writes(self) -> list[dict[str, Any]]:
@@ -56,26 +77,37 @@ class Run:
         return self
 
 
+class End(StrEnum):
+    """How a run is brought to its end before its time."""
+
+    KILLED = "kill -9"
+    """``ansible-playbook`` and its group. What has a session of its own does not notice: servers, jobs, and modules that are at work."""
+    POWER_CUT = "power cut"
+    """All that the user has on this computer ends at once, servers and jobs too."""
+    INTERRUPTED = "Ctrl-C"
+
+
 @dataclass(frozen=True)
 class Moment:
-    """When to kill: ``delay`` seconds after the ``occurrence``-th time that a play enters ``role``."""
+    """When to end a run: ``delay`` seconds after the ``occurrence``-th time that it enters ``role``, or is at any task if that is empty."""
 
     role: str
     delay: float = 0.0
     occurrence: int = 1
+    end: End = End.KILLED
 
     def __str__(self) -> str:
-        return f"{self.role}-{self.occurrence}+{self.delay:g}s"
+        return f"{self.role or 'task'}-{self.occurrence}+{self.delay:g}s"
 
 
 class User:
     """``folder`` is where the user works; the sandbox has its state there too."""
 
-    def __init__(self, folder: Path, speed: float) -> None:
+    def __init__(self, folder: Path, speed: float, kubelets: str | None = None) -> None:
         self.folder = folder
         self.inventory = folder / "inventory"
         self.cluster = folder / "clusters" / NAME
-        self.sandbox = RunningSandbox(folder / "sandbox", log=folder / "sandbox.log", speed=speed)
+        self.sandbox = RunningSandbox(folder / "sandbox", log=folder / "sandbox.log", speed=speed, kubelets=kubelets)
         self.variables: dict[str, str] = {}
 
     @contextlib.contextmanager
@@ -95,6 +127,7 @@ class User:
             **self.sandbox.environment,
             **self.variables,
             "PWD": str(self.folder),
+            MARK: str(self.folder),
             "ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg"),
             "ANSIBLE_NOCOLOR": "1",
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
@@ -114,7 +147,7 @@ class User:
 
         ``after`` has what is done once a play has left a role; ``without`` unsets variables, ``variables`` sets them.
         """
-        self.sandbox.forget()
+        began = time.time()
         environment = {name: value for name, value in (self.environment | (variables or {})).items() if name not in without}
         command = ["ansible-playbook", "-i", str(self.inventory), str(REPOSITORY / playbook), *arguments]
         started = time.monotonic()
@@ -134,6 +167,7 @@ class User:
         lines: list[str] = []
         pending = dict(after or {})
         entered: list[str] = []
+        begun: list[float] = []
         assert process.stdout is not None
         try:
             for line in process.stdout:
@@ -142,6 +176,11 @@ class User:
                 role = heading["role"] if heading else None
                 if heading and heading["kind"] == "PLAY":
                     entered.append("")
+                elif heading:
+                    begun.append(time.monotonic() - started)
+                    if kill is not None and not kill.role and len(begun) == kill.occurrence:
+                        timers.append(threading.Timer(kill.delay, self._end, [process, kill.end]))
+                        timers[-1].start()
                 if role is None or (entered and entered[-1] == role):
                     continue
                 left = next((name for name in reversed(entered) if name), "")
@@ -149,14 +188,17 @@ class User:
                     pending.pop(left)()
                 entered.append(role)
                 if kill is not None and role == kill.role and entered.count(role) == kill.occurrence:
-                    timers.append(threading.Timer(kill.delay, self._kill, [process]))
+                    timers.append(threading.Timer(kill.delay, self._end, [process, kill.end]))
                     timers[-1].start()
             code = process.wait()
         finally:
             for timer in timers:
                 timer.cancel()
+            # A power cut is over before the next run begins, or it would be cut as well.
+            for timer in timers:
+                timer.join()
             self._kill(process)
-        return Run(code, "\n".join(lines), time.monotonic() - started, self.sandbox.journal())
+        return Run(code, "\n".join(lines), time.monotonic() - started, self.sandbox.journal(since=began), tuple(begun))
 
     @staticmethod
     def _kill(process: subprocess.Popen[str]) -> None:
@@ -164,14 +206,57 @@ class User:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
 
-    def destroy(self) -> Run:
-        return self.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME}").ended_well()
+    def _end(self, process: subprocess.Popen[str], end: End) -> None:
+        if end is End.INTERRUPTED:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGINT)
+        else:
+            self._kill(process)
+        if end is End.POWER_CUT:
+            # Killed one by one, a parent may have a child meanwhile.
+            while left := self.processes():
+                for number in left:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(number, signal.SIGKILL)
+                time.sleep(0.05)
+
+    def processes(self) -> dict[int, str]:
+        """Command lines of what the user's runs have left on this computer, by process number: servers, jobs, orphans."""
+        mark = f"{MARK}={self.folder}".encode()
+        found = {}
+        for path in Path("/proc").glob("[0-9]*"):
+            try:
+                if mark in (path / "environ").read_bytes().split(b"\0") and (command := (path / "cmdline").read_bytes()):
+                    found[int(path.name)] = command.replace(b"\0", b" ").decode(errors="replace").strip()
+            except OSError:
+                continue  # it ended while we looked, or is none of ours
+        return found
+
+    def destroy(self, **arguments: Any) -> Run:
+        return self.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME}", **arguments)
 
     def edit_workers(self, last: int) -> None:
         wanted = self.inventory / "01-cluster.yml"
         text, found = re.subn(r"worker-\[0:\d+\]", f"worker-[0:{last}]", wanted.read_text(encoding="utf-8"))
         assert found == 1
         wanted.write_text(text, encoding="utf-8")
+
+    def ask(self, method: str, path: str, **arguments: Any) -> Any:
+        """One request to the Metal API as the user's project makes it; the decoded answer."""
+        environment = self.sandbox.environment
+        answer = httpx.request(
+            method, f"{environment['METAL_API_URL']}/{path}", headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]}, **arguments
+        )
+        answer.raise_for_status()
+        return answer.json() if answer.content else None
+
+    def switch(self, action: str, *names: str) -> None:
+        """``power_off``, ``power_on`` or ``reboot`` the machines of these short names, or all, and return when they are."""
+        chosen = [device["id"] for device in self.devices() if not names or device["hostname"].removesuffix(f".{NAME}") in names]
+        for device in chosen:
+            self.ask("POST", f"devices/{device}/actions", json={"type": action})
+        wanted = "inactive" if action == "power_off" else "active"
+        until(lambda: all(self.ask("GET", f"devices/{device}")["state"] == wanted for device in chosen), what=f"{action} done")
 
     # --- what there is -------------------------------------------------------------------------------------------------------
 
@@ -183,6 +268,25 @@ class User:
     @property
     def stranger(self) -> Stranger:
         return Stranger(NAME, self.cluster / "ignition" / "worker.ign", self.names)
+
+    def names_in_zone(self) -> dict[str, list[str]]:
+        """All records of the base domain but those of the zone itself, as `name type`."""
+        environment = self.sandbox.environment
+        key = {environment["OPENSHIFT_DNS_KEY_NAME"]: environment["OPENSHIFT_DNS_KEY_SECRET"]}
+        messages = dns.query.xfr(
+            environment["OPENSHIFT_DNS_SERVER"],
+            environment["OPENSHIFT_BASE_DOMAIN"],
+            port=int(environment["OPENSHIFT_DNS_PORT"]),
+            keyring=dns.tsigkeyring.from_text(key),
+            keyalgorithm=dns.tsig.HMAC_SHA256,
+            relativize=False,
+        )
+        zone = dns.zone.from_xfr(messages, relativize=False)
+        return {
+            f"{name} {dns.rdatatype.to_text(records.rdtype)}": sorted(record.to_text() for record in records)
+            for name, records in zone.iterate_rdatasets()
+            if name != zone.origin
+        }
 
     def devices(self) -> list[dict[str, Any]]:
         """All devices of the project, as the Metal API lists them."""
@@ -199,9 +303,52 @@ class User:
     def hostnames(self) -> list[str]:
         return sorted(device["hostname"].removesuffix(f".{NAME}") for device in self.devices())
 
+    def nodes(self, ready: str = "True") -> list[str]:
+        """Short names of the Nodes whose Ready condition has this status, sorted."""
+        found = []
+        for node in self.kube("/api/v1/nodes")["items"]:
+            states = [condition["status"] for condition in node["status"]["conditions"] if condition["type"] == "Ready"]
+            if states == [ready]:
+                found.append(node["metadata"]["name"].removesuffix(f".{NAME}"))
+        return sorted(found)
+
     def kube(self, path: str) -> Any:
         """GET of the cluster's API with the kubeconfig that the install wrote."""
         return cluster_api(self.cluster / "kubeconfig", path)
+
+
+def until(look: Callable[[], Any], *, within: float = 90.0, what: str) -> Any:
+    """Return the first true answer of ``look``, asked twice a second for ``within`` seconds at most; a lost connection is a false one."""
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        with contextlib.suppress(httpx.TransportError):
+            if answer := look():
+                return answer
+        time.sleep(0.5)
+    raise AssertionError(f"not within {within} s: {what}")
+
+
+def back_from_days_off(user: User, days: int) -> None:
+    """All machines go off, days pass, all go on; their certificates have ended, and only after a word for it they are let in again."""
+    names = user.nodes()
+    user.switch("power_off")
+    aged = user.sandbox.call("POST", "days", json={"days": days})
+    assert len(aged["certificates"]) >= 2 * len(names)
+    user.switch("power_on")
+    until(lambda: user.nodes("Unknown") == names, within=240, what="the cluster has noticed that nobody is there")
+    refused = user.play("playbooks/approve.yml", "-e", "openshift_join_timeout=10")
+    assert refused.code != 0
+    assert "recover_nodes" in refused.output
+    assert user.nodes("Unknown") == names
+
+    run = user.play("playbooks/approve.yml", "-e", "openshift_recover_nodes=true", timeout=1200).ended_well()
+    assert run.changed > 0
+    assert user.nodes() == names
+    for name in names:
+        serving = [item for item in user.kube(REQUESTS)["items"] if item["spec"]["username"] == f"system:node:{name}.{NAME}"]
+        assert any(item.get("status", {}).get("certificate") for item in serving), f"{name} has no serving certificate again"
+    again = user.play("playbooks/approve.yml", "-e", "openshift_recover_nodes=true").ended_well()
+    assert (again.changed, again.writes) == (0, [])
 
 
 class TamperedMirror:

@@ -74,7 +74,11 @@ def little_capacity(user: User) -> None:
 
 UNKNOWN = str(uuid.UUID(int=4))
 BAD = (
-    Bad("no token", ("METAL_AUTH_TOKEN",), without=("METAL_AUTH_TOKEN", "METAL_API_TOKEN", "PACKET_API_TOKEN")),
+    Bad(
+        "no token",
+        ("METAL_AUTH_TOKEN",),
+        without=("METAL_AUTH_TOKEN", "METAL_API_TOKEN", "PACKET_API_TOKEN", "PACKET_AUTH_TOKEN", "PACKET_TOKEN"),
+    ),
     Bad("wrong token", (r"401|[Uu]nauthorized|[Ii]nvalid authentication token",), variables={"METAL_AUTH_TOKEN": "not-the-token"}),
     Bad("unknown project", (UNKNOWN,), variables={"METAL_PROJECT_ID": UNKNOWN}),
     Bad("unknown plan", ("c9.enormous",), ("-e", "metal_plan=c9.enormous")),
@@ -287,10 +291,10 @@ def test_destroy_gives_back_ours_and_nothing_else(user: User, installed: Install
     other = {"count": 2, "plan": "c3.small.x86", "metro": "da", "tags": [f"openshift-cluster=other-{NAME}", "openshift-role=worker"]}
     user.sandbox.call("POST", "devices", json=other)
     before = len(user.devices())
-    user.destroy()
+    user.destroy().ended_well()
     left = user.devices()
     assert before - len(left) == 5
     assert len(left) == 2
     assert all(user.names.addresses(f"{name}.{NAME}") == [] for name in ("api", "api-int", "console.apps", "master-0", "worker-0"))
-    again = user.destroy()
+    again = user.destroy().ended_well()
     assert (again.changed, again.writes) == (0, [])

@@ -6,11 +6,15 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
+import httpx
 import pytest
+import yaml
 
 from sandbox.running import RunningSandbox
 
@@ -39,6 +43,27 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
         yield running
 
 
+@pytest.fixture(scope="module")
+def api(sandbox: RunningSandbox) -> Iterator[httpx.Client]:
+    environment = sandbox.environment
+    with httpx.Client(base_url=environment["METAL_API_URL"], headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]}) as client:
+        yield client
+
+
+@pytest.fixture
+def second_project(sandbox: RunningSandbox, api: httpx.Client) -> Iterator[str]:
+    """A project with one device, of a name that is in the first one too."""
+    project: str = api.post("/projects", json={"name": "second"}).raise_for_status().json()["id"]
+    ids = sandbox.call("POST", "devices", json={"count": 1, "hostname": "worker-1.demo.metal.test", "project_id": project})["ids"]
+    yield project
+    sandbox.call("PUT", "settings", json={"speed": 100_000})
+    for id_ in ids:
+        api.delete(f"/devices/{id_}").raise_for_status()
+        while api.get(f"/devices/{id_}").status_code != 404:
+            time.sleep(0.05)
+    api.delete(f"/projects/{project}").raise_for_status()
+
+
 @pytest.fixture
 def listed(sandbox: RunningSandbox, tmp_path: Path) -> Listed:
     """Run ansible-inventory on a source with these options; returns its output, what it said as `told`, and the number of calls."""
@@ -61,7 +86,9 @@ def listed(sandbox: RunningSandbox, tmp_path: Path) -> Listed:
         )
         answer: dict[str, Any] = json.loads(done.stdout) if done.stdout.startswith("{") else {}
         # Long messages are wrapped at the width of the terminal.
-        return {**answer, "told": " ".join((done.stderr + done.stdout * bool(arguments)).split()), "calls": len(sandbox.journal())}
+        told = " ".join((done.stderr + done.stdout * bool(arguments)).split())
+        asked = [parse_qs(urlsplit(entry["path"]).query) for entry in sandbox.journal()]
+        return {**answer, "told": told, "calls": len(asked), "asked": asked, "code": done.returncode}
 
     return run
 
@@ -114,6 +141,116 @@ def test_filters_choice_of_name_and_address_and_where(listed: Listed) -> None:
     assert answer["calls"] == 1
 
 
+def test_the_service_applies_what_it_has_a_parameter_for(listed: Listed) -> None:
+    answer = listed(
+        filters={
+            "tag": ["openshift-role=worker", CLUSTER],
+            "metro": "DA",
+            "hostname": "WORKER-1",
+            "categories": ["compute"],
+            "plan": "c3.small.x86",
+            "state": ["active", "failed"],
+        },
+        groups_by=["state", "tag"],
+    )
+    # worker-1, worker-10 to 19, worker-100 to 199
+    assert len(hosts(answer)) == 111
+    (asked,) = answer["asked"]
+    sent = {"tag": ["openshift-role=worker"], "metro": ["da"], "hostname": ["WORKER-1"], "categories": ["compute"]}
+    assert sent.items() <= asked.items()
+    # No parameter of the vendor's text: chosen here.
+    assert {"plan", "state"}.isdisjoint(asked)
+    assert len(answer["metal_state_active"]["hosts"]) == len(answer["metal_tag_openshift_role_worker"]["hosts"]) == 111
+
+
+@pytest.mark.parametrize(
+    ("filters", "count"),
+    [({"categories": ["storage"]}, 3), ({"plan": ["s3.xlarge.x86"]}, 3), ({"state": ["inactive"]}, 0), ({"tag": ["rack=7", "x"]}, 0)],
+    ids=str,
+)
+def test_each_filter_leaves_out(listed: Listed, filters: dict[str, Any], count: int) -> None:
+    answer = listed(filters=filters)
+    assert (len(hosts(answer)), answer["calls"]) == (count, 1)
+
+
+def test_several_projects_and_all(listed: Listed, sandbox: RunningSandbox, second_project: str) -> None:
+    first = sandbox.environment["METAL_PROJECT_ID"]
+    choice = {"filters": {"hostname": "worker-1.demo"}, "groups_by": ["project"]}
+    both = listed(project_ids=[first, second_project], **choice)
+    every = listed(project_ids=["all"], **choice)
+    # The same name in two projects: both are hosts, the older one has the name.
+    names = sorted(hosts(both))
+    assert names[0] == "worker-1.demo.metal.test"
+    assert names[1].startswith("worker-1.demo.metal.test-")
+    assert plain(hosts(both)[names[0]]["metal_project_id"]) == first
+    assert plain(hosts(both)[names[1]]["metal_project_id"]) == second_project
+    assert hosts(every) == hosts(both)
+    assert (both["calls"], every["calls"]) == (2, 3)
+    assert both[f"metal_project_{second_project.replace('-', '_')}"]["hosts"] == [names[1]]
+
+
+def test_addresses_by_preference(listed: Listed, sandbox: RunningSandbox, api: httpx.Client) -> None:
+    project = sandbox.environment["METAL_PROJECT_ID"]
+    devices = api.get(f"/projects/{project}/devices", params={"hostname": "big-", "per_page": 10}).raise_for_status().json()["devices"]
+    block = api.post(f"/projects/{project}/ips", json={"type": "public_ipv4", "quantity": 1, "metro": "sv"}).raise_for_status().json()
+    elastic = f"{block['network']}/32"
+    api.post(f"/devices/{devices[0]['id']}/ips", json={"address": elastic}).raise_for_status()
+    api.put(f"/devices/{devices[1]['id']}", json={"tags": ["reach=203.0.113.7"]}).raise_for_status()
+    answer = listed(
+        filters={"hostname": "big-"}, hostnames=["tag:reach", "short_hostname"], addresses=["tag:reach", "elastic_ipv4", "public_ipv6"]
+    )
+    found = {name: plain(variables["ansible_host"]) for name, variables in hosts(answer).items()}
+    assert found.pop("203.0.113.7") == "203.0.113.7"
+    assert found.pop("big-1") == block["network"]
+    assert found == {"big-3": plain(hosts(answer)["big-3"]["metal_public_ipv6"])}
+
+
+def test_one_odd_device_spoils_only_itself(listed: Listed, sandbox: RunningSandbox, api: httpx.Client) -> None:
+    project = sandbox.environment["METAL_PROJECT_ID"]
+    page = api.get(f"/projects/{project}/devices", params={"hostname": "big-"}).raise_for_status().json()
+    odd: list[Any] = [
+        {"id": "0d000000-0000-4000-8000-000000000001", "hostname": None, "tags": None, "ip_addresses": None, "network_ports": None},
+        {"id": "0d000000-0000-4000-8000-000000000002", "hostname": {"a": 1}, "plan": 5, "metro": [], "tags": "x", "created_at": 7},
+        {"hostname": None},
+        {},
+        None,
+    ]
+    page["devices"] += odd
+    page["meta"]["total"] = len(page["devices"])
+    fault = {"method": "GET", "path": "/projects/.*/devices", "status": 200, "body": page}
+    sandbox.call("POST", "faults", json=fault)
+    try:
+        answer = listed(where="id")
+        # An expression that cannot be told of a device leaves out that one, or with strict ends it.
+        chosen = listed(where="starts_with(hostname, 'big-')")
+        strict = listed(where="starts_with(hostname, 'big-')", strict=True)
+    finally:
+        sandbox.call("DELETE", "faults")
+    big = {f"big-{number}.metal.test" for number in (1, 2, 3)}
+    assert set(hosts(answer)) == {*big, odd[0]["id"], odd[1]["id"]}
+    assert set(hosts(chosen)) == big
+    # Two of them cannot even be told apart, so one warning is for both.
+    assert chosen["told"].count("where cannot be told of device") == 3
+    assert "where cannot be told of device" in strict["told"]
+    assert "_meta" not in strict or not hosts(strict)
+    assert "Traceback" not in answer["told"] + chosen["told"] + strict["told"]
+
+
+def test_awx_gives_address_and_token_as_the_documentation_says(listed: Listed, sandbox: RunningSandbox) -> None:
+    """The credential type in the documentation is one, and with what it puts into the environment the source works."""
+    text = (ROOT / "docs" / "inventory.md").read_text(encoding="utf-8")
+    inputs, injectors = (yaml.safe_load(block.split("```")[0]) for block in text.split("```yaml\n")[-2:])
+    names = {field["id"] for field in inputs["fields"]}
+    assert set(inputs["required"]) <= names
+    secret = {field["id"] for field in inputs["fields"] if field.get("secret")}
+    assert secret == {"token"}
+    variables = set(injectors["env"])
+    assert {value.strip("{} ") for value in injectors["env"].values()} == names
+    assert variables <= set(sandbox.environment)
+    others = tuple(name for name in sandbox.environment if name not in variables)
+    assert len(hosts(listed("--export", without=others, filters={"hostname": "big-"}))) == 3
+
+
 def test_composed_variables_make_groups(listed: Listed) -> None:
     answer = listed(
         filters={"plan": ["s3.xlarge.x86"]},
@@ -155,6 +292,13 @@ def test_token_and_address_as_templates(listed: Listed, sandbox: RunningSandbox)
         "project_ids": ["all"],
     }
     assert len(hosts(listed(**given, without=("METAL_API_URL", "METAL_PROJECT_ID")))) == 205
+    given = {
+        "metal_api_token": sandbox.environment["METAL_AUTH_TOKEN"],
+        "metal_api_url": "{{ lookup('ansible.builtin.env', 'SANDBOX_URL') }}/metal/v1",
+        "project_id": sandbox.environment["METAL_PROJECT_ID"],
+    }
+    without = ("METAL_API_URL", "METAL_PROJECT_ID", "METAL_AUTH_TOKEN")
+    assert len(hosts(listed(**given, without=without, filters={"hostname": "big-"}))) == 3
 
 
 @pytest.mark.parametrize(
@@ -168,6 +312,8 @@ def test_token_and_address_as_templates(listed: Listed, sandbox: RunningSandbox)
         ({"filters": {"tags": ["x"]}}, (), "'tags' is not one of"),
         ({"where": "a ==="}, (), "where"),
         ({"hostnames": ["name"]}, (), "'name' is not one of"),
+        ({"compose": {"size": "metal_nothing.at_all"}, "strict": True}, (), "Could not set size"),
+        ({"keyed_groups": [{"key": "metal_nothing.at_all"}], "strict": True}, (), "Could not generate group"),
     ],
 )
 def test_problems_are_told(listed: Listed, options: dict[str, Any], without: tuple[str, ...], words: str) -> None:

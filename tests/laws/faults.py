@@ -1,19 +1,22 @@
-"""Everything that may come between a module and the API, and what has to become of it.
+"""Everything that may come between a module and what it speaks to, and what has to become of it.
 
 The table is what ``test_faults.py`` holds and what ``docs/reliability.md`` is made of (``python -m tests.laws.reliability``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Verdict = Literal["success", "error", "either"]
-Kind = Literal["read", "create", "change", "delete"]
+Kind = Literal["read", "ask", "follow", "create", "change", "delete"]
+Service = Literal["metal", "cluster"]
 
 TIMEOUT = 0.6
-"""The tests' ``metal_api_timeout``, in seconds."""
+"""Seconds one call may be silent where silence is the trouble."""
+PATIENCE = 10.0
+"""The same where it is not: a machine that is busy with other things is no trouble of this table."""
 RETRIES = 2
 """The tests' ``metal_api_retries``."""
 LATE = 1.2
@@ -21,137 +24,178 @@ LATE = 1.2
 
 
 @dataclass(frozen=True)
+class Verdicts:
+    """What becomes of a call when a request of this kind meets the trouble once; None: there is no such case.
+
+    ``always``: what becomes of it when the trouble does not pass, whatever it met. ``ask``: what becomes of a question whether something
+    can be had, both ways, where that is another thing than reading.
+    """
+
+    read: Verdict | None
+    create: Verdict | None = None
+    change: Verdict | None = None
+    delete: Verdict | None = None
+    follow: Verdict | None = None
+    ask: Verdict | None = None
+    always: Verdict = "error"
+
+    def of(self, kind: Kind) -> Verdict | None:
+        return {
+            "read": self.read,
+            "ask": self.ask or self.read,
+            "create": self.create,
+            "change": self.change,
+            "delete": self.delete,
+            "follow": self.follow,
+        }[kind]
+
+
+@dataclass(frozen=True)
 class Fault:
     """One kind of trouble.
 
-    ``sandbox``: the fault as the sandbox takes it, it meets one request. ``rewrite``: what the client gets to read instead of the answer.
-    ``read`` to ``delete``: what becomes of a module when a request of that kind meets the fault once; None: cannot be.
-    ``always``: what becomes of it when the fault does not pass; None: not asked.
+    ``group``: the class it is of. ``met``: the fault as the sandbox takes it. ``metal``, ``cluster``: the verdicts, or a text that says why
+    there is no such case. ``second``: it is the second request of a call that meets it, when there is one.
     """
 
     name: str
+    group: str
     told: str
-    read: Verdict | None
-    create: Verdict | None
-    change: Verdict | None
-    delete: Verdict | None
-    always: Verdict | None = None
+    met: Mapping[str, Any]
+    metal: Verdicts | str
+    cluster: Verdicts | str
     why: str = ""
-    sandbox: Mapping[str, Any] | None = None
-    rewrite: Callable[[Any], Any] | None = None
-    skip: Mapping[str, int] = field(default_factory=dict)
+    why_cluster: str = ""
+    second: bool = False
+    page_size: int | None = None
+    silent: bool = field(default=False)
 
-    def verdict(self, kind: Kind) -> Verdict | None:
-        return {"read": self.read, "create": self.create, "change": self.change, "delete": self.delete}[kind]
+    def verdicts(self, service: Service) -> Verdicts | str:
+        return self.metal if service == "metal" else self.cluster
+
+    def reason(self, service: Service) -> str:
+        return self.why if service == "metal" else self.why_cluster
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether it spoils answers: what is answered with nothing cannot meet it."""
+        return bool(self.met.get("odd") or self.met.get("without"))
 
 
 def _status(status: int, text: str, **headers: str) -> dict[str, Any]:
-    return {"status": status, "body": {"errors": [text]}, "headers": {name.replace("_", "-"): value for name, value in headers.items()}}
+    told = {"errors": [text], "kind": "Status", "message": text, "code": status}
+    return {"status": status, "body": told, "headers": {name.replace("_", "-"): value for name, value in headers.items()}}
 
 
-def _with_more(value: Any) -> Any:
-    """Every object with a field nobody knows."""
-    if isinstance(value, dict):
-        return {**{name: _with_more(item) for name, item in value.items()}, "field_of_tomorrow": {"id": 7, "href": None, "list": [None]}}
-    return [_with_more(item) for item in value] if isinstance(value, list) else value
-
-
-def _null_lists(value: Any) -> Any:
-    """Every list inside an object of the API as null; the list that was asked for stays.
-
-    The tags of a block or a network stay as well: null is how services write that there are none, and nothing else tells them apart.
-    """
-    if isinstance(value, dict):
-        kept = () if "hostname" in value else ("tags",)
-        return {name: None if isinstance(item, list) and name not in kept else _null_lists(item) for name, item in value.items()}
-    return value
-
-
-def null_lists(answer: Any) -> Any:
-    if isinstance(answer, dict) and not answer.get("id"):
-        return {name: [_null_lists(each) for each in item] if isinstance(item, list) else item for name, item in answer.items()}
-    return _null_lists(answer)
-
-
-def null_list(answer: Any) -> Any:
-    """The list that was asked for as null, though its ``meta`` counts what is in it."""
-    if isinstance(answer, dict) and isinstance(answer.get("meta"), dict) and answer["meta"].get("total"):
-        return {name: None if isinstance(item, list) else item for name, item in answer.items()}
-    return answer
-
-
-def without(name: str) -> Callable[[Any], Any]:
-    """Every object, and the answer itself, without one field."""
-
-    def rewrite(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: rewrite(item) for key, item in value.items() if key != name}
-        return [rewrite(item) for item in value] if isinstance(value, list) else value
-
-    return rewrite
+def _odd(read: Verdict = "success", always: Verdict = "success") -> Verdicts:
+    return Verdicts(read, read, read, read, always=always)
 
 
 HTML = {"status": 200, "body": "<html><body>maintenance</body></html>", "headers": {"Content-Type": "text/html"}}
+REFUSED = Verdicts("error", "error", "error", "error")
+PASSES = Verdicts("success", "success", "success", "success")
+LATE_ORDER = Verdicts("success", "error", "success", "success")
+FOLLOWED = Verdicts("success", change="success", follow="success")
+"""The waiting modules of the cluster ask again until ``wait_timeout``."""
+CLUSTER_REFUSED = Verdicts("error", change="error", follow="error")
+CLUSTER_EITHER = Verdicts("success", change="success", follow="success", always="either")
+
 UNKNOWN_EFFECT = "what an order whose answer is late may still do is not known, so nothing is ordered again: the next run finds it"
+NO_BODY = "the answer to a delete has no body"
+GUESSED = "what can be said without it is said; what is meant, and whose it is, is never guessed"
+KUBERNETES = "no object of Kubernetes that is looked at has this field"
+METAL = "no object of the Metal API has this field"
 
 FAULTS = [
+    Fault("401", "refused", "401, the token is not accepted", _status(401, "Invalid authentication token"), REFUSED, CLUSTER_REFUSED),
     Fault(
-        "401", "401, the token is not accepted", "error", "error", "error", "error",
-        sandbox=_status(401, "Invalid authentication token"),
+        "403", "refused", "403, this is not allowed", _status(403, "Access denied for the current authentication token"),
+        Verdicts("error", "error", "error", "error", ask="either"), CLUSTER_REFUSED,
+        why="a service that does not say whether there are servers is no reason not to order them",
     ),
     Fault(
-        "403", "403, the token may not do this", "error", "error", "error", "error",
-        sandbox=_status(403, "Access denied for the current authentication token"),
+        "404", "refused", "404 in the middle of a run", _status(404, "Not found"),
+        Verdicts("either", "error", "error", "either", always="either"),
+        Verdicts("either", change="success", follow="error", always="either"),
+        why="what is gone while it is looked at is an error, what is gone before it is deleted is as wanted; a fresh device may be "
+        "missing from two looks",
+        why_cluster="a list of nodes that is not there is empty, one of certificate requests is an error; a request that is gone when it "
+        "is approved is looked at again",
+        second=True,
+    ),
+    Fault("422", "refused", "422, it is refused", _status(422, "Fault is not valid"), REFUSED, CLUSTER_REFUSED),
+    Fault("429", "slowed", "429 with Retry-After", _status(429, "Too many requests", Retry_After="1"), PASSES, FOLLOWED),
+    Fault("429-bare", "slowed", "429 without Retry-After", _status(429, "Too many requests"), PASSES, FOLLOWED),
+    Fault("500", "broken", "500", _status(500, "Oh snap"), PASSES, FOLLOWED),
+    Fault("502", "broken", "502 with a page of HTML", {**HTML, "status": 502}, PASSES, FOLLOWED),
+    Fault("503", "broken", "503", _status(503, "Service unavailable"), PASSES, FOLLOWED),
+    Fault("504", "broken", "504, a gateway did not wait", {**HTML, "status": 504}, LATE_ORDER, FOLLOWED, why=UNKNOWN_EFFECT),
+    Fault("html", "unreadable", "HTML instead of JSON (200)", HTML, PASSES, FOLLOWED),
+    Fault(
+        "empty", "unreadable", "an empty body (200)", {"status": 200, "body": ""},
+        Verdicts("success", "success", "success", None), FOLLOWED, why=NO_BODY,
     ),
     Fault(
-        "404", "404 in the middle of a run", "either", "error", "error", "either",
-        why="what is gone while it is looked at is an error, what is gone before it is deleted is as wanted; "
-        "a fresh device may be missing from two looks",
-        sandbox=_status(404, "Not found"), skip={"read": 1},
+        "truncated", "unreadable", "half of the answer", {"cut": "body"},
+        Verdicts("success", "success", "success", "success", always="either"), CLUSTER_EITHER,
     ),
-    Fault("422", "422, the service refuses", "error", "error", "error", "error", sandbox=_status(422, "Fault is not valid")),
+    Fault("cut-before", "cut", "the connection cut before the effect", {"cut": "before"}, PASSES, FOLLOWED),
     Fault(
-        "429", "429 with Retry-After", "success", "success", "success", "success", "error",
-        sandbox=_status(429, "Too many requests", Retry_After="1"),
+        "cut-after", "cut", "the connection cut after the effect", {"cut": "after"},
+        Verdicts("success", "success", "success", "success", always="either"), CLUSTER_EITHER,
     ),
     Fault(
-        "429-bare", "429 without Retry-After", "success", "success", "success", "success", "error",
-        sandbox=_status(429, "Too many requests"),
+        "slow", "silent", "a slow first byte, within the time limit", {"delay": TIMEOUT / 3},
+        Verdicts("success", "success", "success", "success", always="success"),
+        Verdicts("success", change="success", follow="success", always="success"),
+        silent=True,
     ),
-    Fault("500", "500", "success", "success", "success", "success", "error", sandbox=_status(500, "Oh snap")),
-    Fault("502", "502 with a page of HTML", "success", "success", "success", "success", "error", sandbox={**HTML, "status": 502}),
-    Fault("503", "503", "success", "success", "success", "success", "error", sandbox=_status(503, "Service unavailable")),
     Fault(
-        "504", "504, a gateway did not wait", "success", "error", "success", "success", "error",
-        why=UNKNOWN_EFFECT, sandbox={**HTML, "status": 504},
+        "hang", "silent", "no answer within the time limit", {"delay": LATE}, LATE_ORDER, CLUSTER_EITHER, why=UNKNOWN_EFFECT,
+        why_cluster="an approval that arrives after all has been given", silent=True,
     ),
-    Fault("html", "HTML instead of JSON (200)", "success", "success", "success", "success", "error", sandbox=HTML),
     Fault(
-        "empty", "an empty body (200)", "success", "success", "success", None, "error",
-        why="the answer to a delete has no body", sandbox={"status": 200, "body": ""},
+        "dripping", "silent", "a body that comes byte by byte, beyond the time limit", {"drip": TIMEOUT / 10},
+        Verdicts("success", "success", "success", "success", always="either"),
+        Verdicts("success", change="success", always="either"),
+        why="what was ordered is looked up, since its answer began but did not end",
+        why_cluster="requests are followed in an answer that comes bit by bit and ends with the wait", silent=True,
     ),
-    Fault("truncated", "half of the answer", "success", "success", "success", "success", sandbox={"cut": "body"}),
     Fault(
-        "cut-before", "the connection cut before the effect", "success", "success", "success", "success", "error",
-        sandbox={"cut": "before"},
+        "unknown-field", "odd", "an unknown extra field", {"odd": "more"},
+        _odd(), Verdicts("success", change="success", follow="success", always="success"),
     ),
-    Fault("cut-after", "the connection cut after the effect", "success", "success", "success", "success", sandbox={"cut": "after"}),
-    Fault("slow", "a slow first byte, within the time limit", "success", "success", "success", "success", sandbox={"delay": TIMEOUT / 3}),
     Fault(
-        "hang", "no answer within metal_api_timeout", "success", "error", "success", "success",
-        why=UNKNOWN_EFFECT, sandbox={"delay": LATE},
+        "null-lists", "odd", "null instead of a list inside an object", {"odd": "null-lists"},
+        _odd("either", "either"), Verdicts("either", change="success", follow="either", always="either"),
+        why="an object that lost its tags is not known as ours, and what is not ours is never changed",
     ),
-    Fault("unknown-field", "an unknown extra field", "success", "success", "success", "success", rewrite=_with_more),
     Fault(
-        "null-lists", "null instead of a list inside an object", "either", "either", "either", "either",
-        why="an object that lost its tags is not known as ours, and what is not ours is never changed", rewrite=null_lists,
+        "null-list", "odd", "null instead of the list, though it is counted", {"odd": "null-list"},
+        _odd("success", "error"), "lists of Kubernetes count nothing; for them null is an empty list, which is waited for",
     ),
-    Fault("null-list", "null instead of the list, though it is counted", "success", "success", "success", "success", rewrite=null_list),
+    Fault(
+        "moved-page", "odd", "a second page that changes while it is read", {"odd": "moved-page"},
+        Verdicts("success"), "pages of Kubernetes are of one moment; that it is forgotten has its own line", page_size=2,
+    ),
+    Fault(
+        "expired-page", "odd", "410, the list's next page is forgotten",
+        {**_status(410, "The provided continue parameter is too old"), "path": "continue="},
+        "pages of the Metal API are not of one moment", Verdicts("success"), page_size=1,
+    ),
     *(
         Fault(
-            f"without-{name}", f"a missing field: {name}", "either", "either", "either", "either",
-            why="what can be said without it is said; what is meant, and whose it is, is never guessed", rewrite=without(name),
+            f"without-{name}", "odd", f"a missing field: {name}", {"without": name}, _odd("either", "either"), KUBERNETES, why=GUESSED,
         )
         for name in ("id", "hostname", "tags", "state", "plan", "metro", "meta", "ip_addresses", "href", "description")
     ),
+    *(
+        Fault(
+            f"without-{name}", "odd", f"a missing field: {name}", {"without": name}, METAL,
+            Verdicts("either", change="success", follow="either", always="either"), why_cluster=GUESSED,
+        )
+        for name in ("items", "metadata", "spec", "status", "conditions", "resourceVersion", "uid")
+    ),
 ]  # fmt: skip
+
+GROUPS = tuple(dict.fromkeys(fault.group for fault in FAULTS))

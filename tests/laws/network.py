@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import Any
 
 from tests.laws.scenario import TAGS, WAIT, Scenario, machine
@@ -34,7 +36,20 @@ def one_assignment(entries: list[dict[str, Any]]) -> dict[str, Any]:
     if not found:
         return {}
     (each,) = found
-    return {"address": f"{each['address']}/{each['cidr']}", "device_id": each["assigned_to"]["href"].rpartition("/")[2]}
+    return {
+        "address": f"{each['address']}/{each['cidr']}",
+        "cidr": each["cidr"],
+        "device_id": each["assigned_to"]["href"].rpartition("/")[2],
+        "customdata": told_data(each["customdata"]),
+    }
+
+
+def told_data(data: Any) -> str:
+    """Own data as a diff tells it."""
+    if not data:
+        return ""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return f"{len(text)} bytes, sha256 {hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def one_gateway(entries: list[dict[str, Any]]) -> dict[str, Any]:
@@ -100,10 +115,22 @@ NETWORK_SCENARIOS = [
             "first": device(6),
             "second": device(7),
         },
-        create={"address": "{block.network}", "device_id": "{first.id}"},
-        change={"address": "{block.network}/32", "device_id": "{second.id}"},
-        absent={"address": "{block.network}", "state": "absent"},
+        create={"address": "{block.network}", "device_id": "{first.id}", "customdata": {"a": 1}, **WAIT},
+        change={"address": "{block.network}/32", "device_id": "{second.id}", "move": True, "customdata": {"a": 1}, **WAIT},
+        absent={"address": "{block.network}", "state": "absent", **WAIT},
         never={"address": "192.0.2.1", "state": "absent"},
+        listing="projects/{project}/ips?include=assignments",
+        key="ip_addresses",
+        view=one_assignment,
+    ),
+    Scenario(
+        module="metal_ip_assignment",
+        name="of-a-block",
+        ground={"block": ("metal_ip_reservation", {"metro": "da", "quantity": 4, "tags": TAGS, **WAIT}), "device": device(9)},
+        create={"ip_reservation_tags": TAGS, "device_id": "{device.id}", "cidr": 31, **WAIT},
+        change={"ip_reservation_id": "{block.id}", "device_id": "{device.id}", "cidr": 31, "customdata": {"a": 1}, **WAIT},
+        absent={"ip_reservation_tags": TAGS, "device_id": "{device.id}", "cidr": 31, "state": "absent", **WAIT},
+        never={"ip_reservation_tags": ["never"], "device_id": "{device.id}", "state": "absent"},
         listing="projects/{project}/ips?include=assignments",
         key="ip_addresses",
         view=one_assignment,

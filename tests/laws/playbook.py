@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
-
-from sandbox.running import RunningSandbox
 
 READS = frozenset({"GET", "HEAD"})
 QUESTIONS = frozenset({"/capacity/metros"})
@@ -56,8 +54,13 @@ def is_read(request: Mapping[str, Any]) -> bool:
     return request["method"] in READS or (request["method"] == "POST" and asked)
 
 
-def run(tasks: list[Task], sandbox: RunningSandbox, environment: Mapping[str, str], folder: Path) -> tuple[dict[str, Outcome], str]:
-    """Outcomes by the tasks' names, and everything that was printed, at -vvv and with --diff. Fails when a task does."""
+def run(
+    tasks: list[Task], journal: Callable[[], list[dict[str, Any]]], environment: Mapping[str, str], folder: Path
+) -> tuple[dict[str, Outcome], str]:
+    """Outcomes by the tasks' names, and everything that was printed, at -vvv and with --diff. Fails when a task does.
+
+    ``journal``: the requests that reached what the modules speak to.
+    """
     play = {
         "name": "Laws",
         "hosts": "localhost",
@@ -86,14 +89,14 @@ def run(tasks: list[Task], sandbox: RunningSandbox, environment: Mapping[str, st
     begin = done.stdout.find("\n{\n")
     assert begin >= 0, printed[-4000:]
     story = json.JSONDecoder().raw_decode(done.stdout[begin + 1 :])[0]
-    journal = sandbox.journal()
+    requests = journal()
     outcomes = {}
     for entry in story["plays"][0]["tasks"]:
         result = entry["hosts"]["localhost"]
         assert not result.get("failed"), f"{entry['task']['name']}: {result.get('msg')}\n{result.get('module_stderr', '')}"
         duration = entry["task"]["duration"]
         first, last = _seconds(duration["start"]), _seconds(duration["end"])
-        outcomes[entry["task"]["name"]] = Outcome(result, [each for each in journal if first <= each["time"] <= last])
+        outcomes[entry["task"]["name"]] = Outcome(result, [each for each in requests if first <= each["time"] <= last])
     assert done.returncode == 0, printed[-4000:]
     return outcomes, printed
 

@@ -23,8 +23,9 @@ class Scenario:
     resource cannot do is None.
     ``listing``: the API's list it is in, ``key``: the list's name, or nothing when it is one object; ``view`` makes of all its entries what
     the module's diff says of them.
-    ``ground``: what has to be there before, by name: a module and its options, or the API's "POST <path>" and the body. Everything may
-    refer to what came of it: ``{name.id}`` is a fact of the resource, ``{project}`` the project's id.
+    ``ground``: what has to be there before, by name: a module and its options, the API's "POST <path>" and the body, or
+    ``RESERVED_HARDWARE`` and what it is to be. Everything may refer to what came of it: ``{name.id}`` is a fact of the resource,
+    ``{project}`` the project's id.
     ``order``: how the path ends on which it is ordered, when that is not the list's; ``orders``: how many orders that takes.
     ``secrets``: what must never be seen, beside ``SECRET``.
     """

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.laws.accounts import ACCOUNT_SCENARIOS
+from tests.laws.hardware import HARDWARE_SCENARIOS
 from tests.laws.network import NETWORK_SCENARIOS
 from tests.laws.scenario import SECRET, TAGS, WAIT, Scenario, machine
 
@@ -27,7 +28,9 @@ def device(entry: Mapping[str, Any]) -> dict[str, Any]:
         "plan": entry["plan"]["slug"],
         "metro": entry["metro"]["code"],
         "operating_system": entry["operating_system"]["slug"],
-        "tags": sorted(entry["tags"]),
+        # What was asked for once is kept in tags as well, but is told by itself.
+        "tags": sorted(tag for tag in entry["tags"] if not tag.startswith("ansible-operation")),
+        "operation": " ".join(tag.partition("=")[2].replace(":", " ") for tag in entry["tags"] if tag.startswith("ansible-operation=")),
         "description": entry["description"] or "",
         "locked": entry["locked"],
         "always_pxe": entry["always_pxe"],
@@ -71,7 +74,7 @@ def one_block(entries: list[dict[str, Any]]) -> dict[str, Any]:
         {
             "type": found[0]["type"],
             "quantity": 2 ** (32 - found[0]["cidr"]),
-            "metro": found[0]["metro"]["code"],
+            "metro": found[0]["metro"] and found[0]["metro"]["code"],
             "details": found[0]["details"] or "",
             "tags": sorted(found[0]["tags"]),
         }
@@ -79,6 +82,14 @@ def one_block(entries: list[dict[str, Any]]) -> dict[str, Any]:
         else {}
     )
 
+
+POOL = {
+    "ownership_tags": TAGS,
+    "hostnames": "pool-%d.laws.metal.test",
+    "count_offset": 0,
+    "plan": "c3.small.x86",
+    "placement": [{"metro": "da"}, {"metro": "am"}],
+}
 
 SCENARIOS = [
     Scenario(
@@ -95,6 +106,26 @@ SCENARIOS = [
         },
         absent={"hostname": "worker-0.laws.metal.test", "ownership_tags": TAGS, "state": "absent", **WAIT},
         never={"hostname": "never.laws.metal.test", "state": "absent"},
+        listing="projects/{project}/devices",
+        key="devices",
+        view=one_device,
+    ),
+    Scenario(
+        module="metal_device",
+        name="operation",
+        create={**machine(0), "ownership_tags": TAGS, "tags": ["a"], **WAIT},
+        change={
+            **machine(0, operating_system="debian_12"),
+            "ownership_tags": TAGS,
+            "userdata": CLOUD_CONFIG,
+            "tags": ["b"],
+            "operation": "reinstall",
+            "operation_id": "laws",
+            "progress_interval": 0.3,
+            **WAIT,
+        },
+        absent={"hostname": "worker-0.laws.metal.test", "ownership_tags": TAGS, "state": "absent", **WAIT},
+        never={"device_id": "7d0f1c52-2b0c-4f0a-9d55-0f5a6d1c8e11", "state": "absent"},
         listing="projects/{project}/devices",
         key="devices",
         view=one_device,
@@ -119,6 +150,27 @@ SCENARIOS = [
         view=many_devices,
     ),
     Scenario(
+        module="metal_device_set",
+        name="pool",
+        create={**POOL, "count": 3, "operating_system": "ubuntu_24_04", "userdata": CLOUD_CONFIG, "spread": True, **WAIT},
+        change={
+            **POOL,
+            "count": 2,
+            "operating_system": "debian_12",
+            "userdata": CLOUD_CONFIG + "# more\n",
+            "shrink": "newest",
+            "on_drift": "replace",
+            "progress_interval": 0.5,
+            **WAIT,
+        },
+        absent={**POOL, "count": 3, "state": "absent", **WAIT},
+        never={**POOL, "hostnames": "never-%02d.laws.metal.test", "count": 2, "state": "absent"},
+        listing="projects/{project}/devices",
+        key="devices",
+        view=many_devices,
+        orders=3,
+    ),
+    Scenario(
         module="metal_vlan",
         create={"metro": "da", "vxlan": 1234, "description": "laws"},
         change={"metro": "DA", "vxlan": 1234, "description": "other laws", "tags": ["b", "a"]},
@@ -127,6 +179,28 @@ SCENARIOS = [
         listing="projects/{project}/virtual-networks",
         key="virtual_networks",
         view=one_network,
+    ),
+    Scenario(
+        module="metal_vlan",
+        name="numbered-by-the-service",
+        create={"metro": "da", "tags": TAGS, "description": "laws"},
+        change={"tags": TAGS, "description": "other laws"},
+        absent={"metro": "da", "tags": TAGS, "state": "absent"},
+        never={"tags": ["never"], "state": "absent"},
+        listing="projects/{project}/virtual-networks",
+        key="virtual_networks",
+        view=one_network,
+    ),
+    Scenario(
+        module="metal_ip_reservation",
+        name="global",
+        create={"type": "global_ipv4", "netmask": "255.255.255.254", "details": "laws", "tags": TAGS, **WAIT},
+        change={"type": "global_ipv4", "cidr": 31, "tags": TAGS, "details": "other laws", "customdata": {"a": 1}, **WAIT},
+        absent={"type": "global_ipv4", "tags": TAGS, "state": "absent", **WAIT},
+        never={"type": "global_ipv4", "details": "never", "state": "absent"},
+        listing="projects/{project}/ips",
+        key="ip_addresses",
+        view=one_block,
     ),
     Scenario(
         module="metal_ip_reservation",
@@ -140,4 +214,5 @@ SCENARIOS = [
     ),
     *NETWORK_SCENARIOS,
     *ACCOUNT_SCENARIOS,
+    *HARDWARE_SCENARIOS,
 ]

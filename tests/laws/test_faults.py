@@ -1,362 +1,173 @@
 """The fault table: every module and the inventory plugin in every trouble of ``faults.py``.
 
-Modules run in this process, which makes a cell a fraction of a second. The ordinary suite takes a part of the table that has every trouble
-and every module in it; the whole is marked ``long``.
+The ordinary suite has a part of it in which every module meets a trouble of every group, and every trouble is met; the whole is marked
+``long``. What became of each is written down (``outcomes.py``).
 """
 
 from __future__ import annotations
 
-import io
-import json
 import re
-import subprocess
-import sys
 import time
-import traceback
-from collections.abc import Callable, Mapping
-from contextlib import redirect_stderr, redirect_stdout
-from importlib import import_module
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_client, _resource
-from sandbox.running import RunningSandbox
-from tests.laws.faults import FAULTS, LATE, RETRIES, TIMEOUT, Fault, Kind, Verdict
-from tests.laws.ground import call, laid
+from tests.laws import outcomes
+from tests.laws.conftest import Lives
+from tests.laws.faults import FAULTS, GROUPS, LATE, Fault, Kind, Verdict, Verdicts
 from tests.laws.reliability import PAGE, page
-from tests.laws.scenario import TAGS, Scenario
-from tests.laws.scenarios import SCENARIOS
-from tests.laws.test_troubles import world
+from tests.laws.subjects import INVENTORY, SUBJECTS, Life, Meeting, Subject
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"
-READERS = sorted(path.stem for path in (ROOT / "plugins" / "modules").glob("metal_*_info.py"))
-LONGEST = 30.0
-"""Seconds within which every call of a module is over, whatever it meets."""
 
-WRITES = "POST|PUT|PATCH|DELETE"
-NO_QUESTION = "^(?!.*/capacity)"
+ATTEMPTED = re.compile(r"\b(Could not|Cannot) [a-z]+ \S|did not happen within wait_timeout")
+LONGEST_MESSAGE = 1500
+MOST_REQUESTS = 400
+"""Of one call of a module, whatever it meets: it does not besiege a service that is in trouble."""
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is waited for between two tries is looked at elsewhere; here it would only take time."""
-    monkeypatch.setattr(_metal_client, "_backoff", lambda failures: 0.01)
-    monkeypatch.setattr(_metal_client, "_retry_after", lambda headers: 0.02 if "Retry-After" in headers else None)
-    monkeypatch.setattr(_resource, "LOOKS_AFTER_LOST_CREATE", (0.2, 0.1))
+def expected(fault: Fault, verdicts: Verdicts, kind: Kind, *, always: bool) -> Verdict | None:
+    verdict = verdicts.of(kind)
+    if verdict is None or not always or (kind == "ask" and verdicts.ask):
+        return verdict
+    if kind == "follow" and verdicts.always == "error" and verdict == "success":
+        # What cannot be followed is listed instead.
+        return "success"
+    return verdicts.always
 
 
-@pytest.fixture
-def rewritten(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], Any], str, int], list[int]]:
-    """Rewrite answers before the client reads them: those to requests of these methods, after the first so many, once."""
-
-    def rewrite(how: Callable[[Any], Any], methods: str, skip: int) -> list[int]:
-        session_of = _metal_client.MetalClient._session
-        count = [0]
-
-        def hook(response: Any, *_arguments: Any, **_more: Any) -> Any:
-            if re.fullmatch(methods, response.request.method) and response.content.strip() and response.ok:
-                count[0] += 1
-                if count[0] == skip + 1:
-                    response._content = json.dumps(how(response.json())).encode()
-            return response
-
-        def session(client: Any) -> Any:
-            found = session_of(client)
-            found.hooks["response"] = [hook]
-            return found
-
-        monkeypatch.setattr(_metal_client.MetalClient, "_session", session)
-        return count
-
-    return rewrite
-
-
-class Trouble:
-    """A fault that is switched on for one call of a module."""
-
-    def __init__(self, sandbox: RunningSandbox, rewritten: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._sandbox = sandbox
-        self._rewritten = rewritten
-        self._monkeypatch = monkeypatch
-
-    def on(self, fault: Fault, kind: Kind, *, times: int | None = 1) -> None:
-        methods = "GET" if kind == "read" else WRITES
-        skip = fault.skip.get(kind, 0)
-        if fault.sandbox is not None:
-            asked = {**fault.sandbox, "method": methods, "path": NO_QUESTION, "times": times, "skip": skip}
-            self._sandbox.call("POST", "faults", json=asked)
-        elif fault.rewrite is not None:
-            self._rewritten(fault.rewrite, methods, skip)
-
-    def off(self) -> None:
-        self._sandbox.call("DELETE", "faults")
-        self._monkeypatch.undo()
-        quick.__wrapped__(self._monkeypatch)  # type: ignore[attr-defined]  # the plain function behind the fixture
-
-
-def run(module: str, options: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
-    """One call of a module in this process: its result, or its failure. Fails for a traceback and for a call that takes too long."""
-    given = {
-        **{name: value for name, value in options.items() if name != "progress_interval"},
-        "metal_api_url": environment["METAL_API_URL"],
-        "metal_api_token": environment["METAL_AUTH_TOKEN"],
-        "metal_api_timeout": TIMEOUT,
-        "metal_api_retries": RETRIES,
-    }
-    if "wait_timeout" in options:
-        given |= {"wait_timeout": 6, "wait_interval": 0.05}
-    if "project_id" not in options:
-        given["project_id"] = environment["METAL_PROJECT_ID"]
-    said = io.StringIO()
-    started = time.monotonic()
-    with patch_module_args(given), redirect_stdout(said), redirect_stderr(said):
-        try:
-            import_module(f"{MODULES}.{module}").main()
-        except SystemExit:
-            pass
-        except BaseException:  # noqa: BLE001 - whatever it is, it is a traceback for a user
-            pytest.fail(f"{module} ended in a traceback:\n{traceback.format_exc()}")
-    assert time.monotonic() - started < LONGEST, f"{module} took {time.monotonic() - started:.0f} s"
-    text = said.getvalue()
-    assert environment["METAL_AUTH_TOKEN"] not in text
-    assert "Traceback" not in text, text
-    result: dict[str, Any] = json.loads(text[text.index("{") :])
-    return result
-
-
-def judge(result: Mapping[str, Any], verdict: Verdict, fault: Fault, sandbox: RunningSandbox) -> None:
-    """Is the end of a call what the table says?"""
+def judge(result: Mapping[str, Any], verdict: Verdict, fault: Fault, requests: list[dict[str, Any]]) -> str:
+    """Is the end of a call what the table says? Tells which it was."""
     message = str(result.get("msg") or "")
-    if verdict == "success":
-        assert not result.get("failed"), f"{fault.name}: {message}"
-    if verdict == "error":
-        assert result.get("failed"), f"{fault.name}: no error: {result}"
-    if result.get("failed"):
-        assert message, result
-        assert "\n" not in message, message
-        assert len(message) < 1500, message
-        assert result.get("failure"), result
-        if verdict == "error" and fault.sandbox is not None and "status" in fault.sandbox:
-            ids = [each["request_id"] for each in sandbox.journal() if each["status"] == fault.sandbox["status"]]
-            assert any(str(identity) in message for identity in ids), f"no request id in: {message}"
-            assert "Could not" in message, message
+    assert len(requests) < MOST_REQUESTS, f"{len(requests)} requests"
+    if not result.get("failed"):
+        assert verdict != "error", f"{fault.name}: no error: {result}"
+        return "success"
+    assert verdict != "success", f"{fault.name}: {message}"
+    assert ATTEMPTED.search(message), f"it does not say what was attempted: {message}"
+    assert "\n" not in message, message
+    assert len(message) < LONGEST_MESSAGE, message
+    told = [
+        each["request_id"] for each in requests if each["fault"] and each["status"] and "cut" not in fault.met and "delay" not in fault.met
+    ]
+    assert not told or any(identity in message for identity in told), f"no request id in: {message}"
+    return "error"
 
 
-def settle(fault: Fault) -> None:
-    """Let what was given up on arrive."""
-    if fault.name == "hang":
+def meet(life: Life, subject: Subject, fault: Fault, meeting: Meeting, *, always: bool) -> str:
+    """The trouble in one step of one life: what became of it. ``none`` when there was nothing for it to meet."""
+    verdicts = fault.verdicts(subject.service)
+    assert isinstance(verdicts, Verdicts)
+    kind, step = meeting
+    verdict = expected(fault, verdicts, kind, always=always)
+    if verdict is None:
+        return "none"
+    life.prepare(step)
+    before = life.look()
+    for skip in (1, 0) if fault.second and not always else (0,):
+        life.front.forget()
+        life.front.meet({**life.requests[kind], **fault.met, "times": None if always else 1, "skip": skip})
+        try:
+            result = life.act(step, fault)
+            met = life.front.hits() > 0
+            requests = life.front.journal()
+        finally:
+            life.front.well()
+        if met or not skip:
+            break
+        life.prepare(step)
+    if not met:
+        assert fault.rewrites, f"no {kind} in {step} met {fault.name}"
+        assert not result.get("failed"), result
+        return "none"
+    came = judge(result, verdict, fault, requests)
+    if fault.name == "hang" and kind not in ("read", "ask", "follow"):
+        # Let what was given up on arrive.
         time.sleep(LATE)
+    after = life.look()
+    assert result.get("changed") or came == "error" or before == after, "something changed, and it is not said"
+    life.converged(step)
+    return came
 
 
-def cells(scenario: Scenario) -> list[tuple[Kind, str]]:
-    """What a fault meets in the life of a resource: a read or a write, in each of its steps."""
-    found: list[tuple[Kind, str]] = [("read", "create"), ("create", "create")]
-    if scenario.change is not None:
-        found += [("read", "change"), ("change", "change")]
-    if scenario.absent is not None:
-        found += [("read", "absent"), ("delete", "absent")]
-    return found
-
-
-def expected(scenario: Scenario, fault: Fault, kind: Kind) -> Verdict | None:
-    if kind == "create" and scenario.absent is None:
-        # What cannot be absent is never ordered, only changed.
-        return "either" if fault.change == "success" and fault.create == "error" else fault.change
-    return fault.verdict(kind)
-
-
-def try_out(
-    scenario: Scenario,
-    fault: Fault,
-    part: list[tuple[Kind, str]],
-    *,
-    trouble: Trouble,
-    sandbox: RunningSandbox,
-    environment: Mapping[str, str],
-) -> None:
-    """One resource's life, with the fault in these of its steps."""
-
-    def step(name: str) -> dict[str, Any]:
-        return run(scenario.module, getattr(scenario, name), environment)
-
-    def well(name: str) -> None:
-        result = step(name)
-        assert not result.get("failed"), f"without trouble, {name}: {result}"
-
-    def meet(name: str, kind: Kind, verdict: Verdict, times: int | None = 1) -> None:
-        sandbox.forget()
-        trouble.on(fault, kind, times=times)
-        try:
-            result = step(name)
-        finally:
-            trouble.off()
-        judge(result, verdict, fault, sandbox)
-        settle(fault)
-        scenario.view(world(sandbox, scenario))  # fails when there are two of anything
-
-    for kind, name in part:
-        verdict = expected(scenario, fault, kind)
-        if verdict is None:
-            continue
-        before = "create" if name != "create" else "absent" if scenario.absent is not None else "change"
-        well(before)
-        if name == "create" and fault.always is not None:
-            meet(name, kind, fault.always, times=None)
-            well(before)
-        meet(name, kind, verdict)
-        well(name)
-        assert not step(name)["changed"]
-
-
-def titled(value: Any) -> str:
-    return str(getattr(value, "title", None) or getattr(value, "name", value))
-
-
-@pytest.fixture
-def trouble(sandbox: RunningSandbox, rewritten: Any, monkeypatch: pytest.MonkeyPatch) -> Trouble:
-    return Trouble(sandbox, rewritten, monkeypatch)
-
-
-def life(
-    scenario: Scenario, fault: Fault, trouble: Trouble, sandbox: RunningSandbox, environment: dict[str, str], *, parts: slice = slice(None)
-) -> None:
-    with laid(scenario, sandbox, environment) as ready:
-        try:
-            try_out(ready, fault, cells(ready)[parts], trouble=trouble, sandbox=sandbox, environment=environment)
-        finally:
-            trouble.off()
-            if ready.absent is not None:
-                run(ready.module, ready.absent, environment)
-
-
-@pytest.mark.e2e
-@pytest.mark.long
-@pytest.mark.parametrize("fault", FAULTS, ids=titled)
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=titled)
-def test_modules_that_change(
-    scenario: Scenario, fault: Fault, trouble: Trouble, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
-    life(scenario, fault, trouble, sandbox, sandbox_environment)
-
-
-QUICK = [scenario for scenario in SCENARIOS if not scenario.ground]
-"""Those that stand on nothing are soon over."""
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=titled)
-def test_every_fault_with_some_module(fault: Fault, trouble: Trouble, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
-    number = FAULTS.index(fault)
-    life(QUICK[number % len(QUICK)], fault, trouble, sandbox, sandbox_environment, parts=slice(number % 2, None, 2))
-
-
-READING: dict[str, dict[str, Any]] = {"metal_capacity_info": {"servers": [{"plan": "c3.small.x86", "metro": "da", "quantity": 2}]}}
-"""Options of the readers that need some."""
-
-
-def read(reader: str, fault: Fault, trouble: Trouble, sandbox: RunningSandbox, environment: dict[str, str]) -> None:
-    assert fault.read is not None
-    options = READING.get(reader, {})
-    for verdict, times in ((fault.read, 1), (fault.always, None)):
-        if verdict is not None:
-            sandbox.forget()
-            trouble.on(fault, "read", times=times)
-            result = run(reader, options, environment)
-            trouble.off()
-            judge(result, verdict, fault, sandbox)
-    assert not run(reader, options, environment).get("failed")
-
-
-@pytest.mark.e2e
-@pytest.mark.long
-@pytest.mark.parametrize("fault", FAULTS, ids=titled)
-@pytest.mark.parametrize("reader", READERS)
-def test_modules_that_read(
-    reader: str, fault: Fault, trouble: Trouble, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
-    read(reader, fault, trouble, sandbox, sandbox_environment)
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=titled)
-def test_every_fault_with_some_reader(fault: Fault, trouble: Trouble, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
-    read(READERS[FAULTS.index(fault) % len(READERS)], fault, trouble, sandbox, sandbox_environment)
-
-
-def inventory(fault: Fault, sandbox: RunningSandbox, environment: dict[str, str], folder: Path) -> None:
-    """``ansible-inventory --list``, as a user has it; an answer that is odd is what the sandbox answered before, rewritten."""
-    assert fault.read is not None
-    source = folder / "02.metal.yml"
-    source.write_text(
-        f"plugin: equinix_metal.openshift.metal\nmetal_api_timeout: {TIMEOUT}\nmetal_api_retries: {RETRIES}\n", encoding="utf-8"
-    )
-    sandbox.call("POST", "devices", json={"count": 2, "hostname": "worker-{{index}}.laws.metal.test", "tags": TAGS})
+def try_out(lives: Lives, subject: Subject, fault: Fault, meetings: tuple[Meeting, ...]) -> dict[str, str]:
+    """The trouble once and without end, in these steps of the subject's life: what became of each."""
+    life = lives.of(subject)
+    came = {}
     try:
-        met = dict(fault.sandbox or {})
-        if fault.rewrite is not None:
-            devices = call(sandbox, "GET", f"projects/{environment['METAL_PROJECT_ID']}/devices")
-            met = {"status": 200, "body": fault.rewrite(devices)}
-        sandbox.call("POST", "faults", json={**met, "method": "GET", "times": 1})
-        started = time.monotonic()
-        done = subprocess.run(
-            [Path(sys.executable).parent / "ansible-inventory", "-i", source, "--list"],
-            env={**environment, "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", "ANSIBLE_NOCOLOR": "1"},
-            cwd=folder,
-            check=False,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-        )
-    finally:
-        sandbox.call("DELETE", "faults")
-        run("metal_device_set", {"ownership_tags": TAGS, "all_owned": True, "state": "absent", "wait_timeout": 30}, environment)
-    assert time.monotonic() - started < LONGEST
-    told = done.stdout + done.stderr
-    assert "Traceback" not in told, told
-    assert environment["METAL_AUTH_TOKEN"] not in told
-    if fault.skip:
-        # One page is one call: the fault waits for a second one.
-        assert done.returncode == 0, told
-        return
-    if fault.read == "success":
-        assert done.returncode == 0, told
-        assert "worker-1.laws.metal.test" in json.loads(done.stdout)["_meta"]["hostvars"]
-    if fault.read == "error":
-        assert done.returncode != 0, told
-        assert "Could not list the devices" in told.replace("\n", " "), told
+        for always in (False, True):
+            for meeting in meetings:
+                came[" ".join((*meeting, *(["always"] if always else [])))] = meet(life, subject, fault, meeting, always=always)
+    except BaseException:
+        # Whatever state it is in: the next begins anew.
+        lives.end()
+        raise
+    return came
+
+
+def cases(fault: Fault, subject: Subject) -> bool:
+    return isinstance(fault.verdicts(subject.service), Verdicts)
+
+
+WHOLE = [(subject, fault) for subject in SUBJECTS for fault in FAULTS if cases(fault, subject)]
+
+
+def named(value: Any) -> str:
+    return str(getattr(value, "title", None) or getattr(value, "name", None) or "-".join(value))
+
+
+def one_place(subject: Subject, *more: Any) -> Any:
+    """With several processes (``pytest -n``) a subject stands on its ground in one of them."""
+    return pytest.param(subject, *more, marks=pytest.mark.xdist_group(subject.title))
 
 
 @pytest.mark.e2e
 @pytest.mark.long
-@pytest.mark.parametrize("fault", FAULTS, ids=titled)
-def test_the_inventory(fault: Fault, sandbox: RunningSandbox, sandbox_environment: dict[str, str], tmp_path: Path) -> None:
-    inventory(fault, sandbox, sandbox_environment, tmp_path)
+@pytest.mark.parametrize(("subject", "fault"), [one_place(*each) for each in WHOLE], ids=named)
+def test_every_trouble_for_everybody(subject: Subject, fault: Fault, lives: Lives) -> None:
+    outcomes.write_down(subject.title, fault.name, try_out(lives, subject, fault, subject.meetings))
 
 
-@pytest.mark.parametrize("name", ["403", "502", "without-tags"])
-def test_some_faults_with_the_inventory(name: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str], tmp_path: Path) -> None:
-    inventory(next(fault for fault in FAULTS if fault.name == name), sandbox, sandbox_environment, tmp_path)
+def part() -> Iterator[tuple[Subject, Fault, Meeting]]:
+    """Every subject with one trouble of every group, turning through the troubles and through the steps of its life."""
+    turns: Counter[str] = Counter()
+    for turn, subject in enumerate(SUBJECTS):
+        for further, group in enumerate(GROUPS):
+            faults = [fault for fault in FAULTS if fault.group == group and cases(fault, subject)]
+            meetings = [each for each in subject.meetings if any(fault.verdicts(subject.service).of(each[0]) for fault in faults)]  # type: ignore[union-attr]
+            meeting = meetings[(turn + further) % len(meetings)]
+            fitting = [fault for fault in faults if fault.verdicts(subject.service).of(meeting[0])]  # type: ignore[union-attr]
+            yield subject, fitting[turns[group] % len(fitting)], meeting
+            turns[group] += 1
 
 
-def test_a_list_that_changes_while_its_pages_are_read(
-    sandbox: RunningSandbox, sandbox_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_metal_client, "PAGE_SIZE", 2)
-    sandbox.call("POST", "devices", json={"count": 5, "hostname": "worker-{{index}}.laws.metal.test", "tags": TAGS})
-    try:
-        listing = f"projects/{sandbox_environment['METAL_PROJECT_ID']}/devices"
-        first = call(sandbox, "GET", listing)["devices"]
-        # A device of the first page was deleted meanwhile: all others moved up by one, and one of them was never seen.
-        moved = {"devices": first[3:5], "meta": {"total": 4, "current_page": 2, "last_page": 2, "next": None}}
-        sandbox.call("POST", "faults", json={"method": "GET", "path": "[?&]page=2", "status": 200, "body": moved, "times": 1})
-        result = run("metal_device_info", {"tags": TAGS}, sandbox_environment)
-        assert sorted(device["hostname"] for device in result["devices"]) == [f"worker-{n}.laws.metal.test" for n in range(1, 6)]
-    finally:
-        sandbox.call("DELETE", "faults")
-        run("metal_device_set", {"ownership_tags": TAGS, "all_owned": True, "state": "absent", "wait_timeout": 30}, sandbox_environment)
+PART = list(part())
 
 
-def test_the_page_is_made_from_this_table() -> None:
+@pytest.mark.parametrize(("subject", "fault", "meeting"), [one_place(*each) for each in PART], ids=named)
+def test_some_trouble_of_every_group_for_everybody(subject: Subject, fault: Fault, meeting: Meeting, lives: Lives) -> None:
+    outcomes.write_down(subject.title, fault.name, try_out(lives, subject, fault, (meeting,)))
+
+
+def test_everybody_is_a_subject() -> None:
+    modules = {path.stem for path in (ROOT / "plugins" / "modules").glob("[a-z]*.py")}
+    assert {subject.module for subject in SUBJECTS} == modules | {INVENTORY}
+    assert [path.stem for path in (ROOT / "plugins" / "inventory").glob("[a-z]*.py")] == ["metal"]
+
+
+def test_every_trouble_of_the_metal_api_is_in_the_ordinary_suite() -> None:
+    met = {fault.name for _subject, fault, _meeting in PART}
+    assert [fault.name for fault in FAULTS if isinstance(fault.metal, Verdicts) and fault.name not in met] == []
+
+
+def test_the_page_is_made_from_what_happened() -> None:
+    """Fails for a subject of which nobody has written down what becomes of it in some trouble of each group."""
+    known = outcomes.read()
+    for subject in SUBJECTS:
+        groups = {fault.group for fault in FAULTS if fault.name in known.get(subject.title, {})}
+        missing = {fault.group for fault in FAULTS if cases(fault, subject)} - groups
+        assert not missing, f"{subject.title}: try {missing}, then python -m tests.laws.reliability"
     assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m tests.laws.reliability"

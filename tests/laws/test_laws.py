@@ -11,26 +11,51 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sandbox.running import RunningSandbox
+from tests.cluster.control_plane import REQUESTS
+from tests.laws.cluster import CLUSTER_SCENARIOS, ClusterScenario, lay, verdict_on
+from tests.laws.conftest import Lives
 from tests.laws.ground import laid
-from tests.laws.playbook import Outcome, Task, run
+from tests.laws.playbook import Outcome, Task, is_read, run
 from tests.laws.scenario import SECRET, Scenario
 from tests.laws.scenarios import SCENARIOS
+from tests.laws.subjects import INVENTORY, SUBJECTS, Place, Subject
 
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "equinix_metal.openshift"
 ASK = Path(__file__).with_name("ask.py")
 
-ELSEWHERE = {"csr_approval": "tests/cluster/test_csr_approval.py"}
-"""Modules that speak to a cluster: their laws are held beside the cluster they need."""
+CHANGING: list[Scenario | ClusterScenario] = [*SCENARIOS, *(scenario for scenario in CLUSTER_SCENARIOS if scenario.change is not None)]
+READING = [subject for subject in SUBJECTS if subject.module not in {scenario.module for scenario in CHANGING} | {INVENTORY}]
+
+Options = Mapping[str, Any] | None
 
 
-def test_every_module_that_changes_something_has_a_scenario() -> None:
+@dataclass(frozen=True)
+class Stage:
+    """A scenario on its ground: what its steps are given, who looks at the world beside it, and what was asked of the API."""
+
+    module: str
+    create: Options
+    change: Options
+    absent: Options
+    never: Options
+    look: Callable[[Path], Task]
+    """The task that writes the world into a file."""
+    view: Callable[[Any], Any]
+    """What of the world the module's diff speaks of."""
+    journal: Callable[[], list[dict[str, Any]]]
+    secrets: tuple[str, ...]
+
+
+def test_every_module_has_a_scenario() -> None:
     names = sorted(path.stem for path in (ROOT / "plugins" / "modules").glob("[a-z]*.py"))
     done = subprocess.run(
         [Path(sys.executable).parent / "ansible-doc", "--type", "module", "--json", *(f"{COLLECTION}.{name}" for name in names)],
@@ -41,62 +66,128 @@ def test_every_module_that_changes_something_has_a_scenario() -> None:
         stdin=subprocess.DEVNULL,
     )
     # A module that has nothing to show a difference of changes nothing.
-    supports = {name: entry["doc"]["attributes"]["diff_mode"]["support"] for name, entry in json.loads(done.stdout).items()}
-    changing = {name.rpartition(".")[2] for name, support in supports.items() if support != "N/A"}
-    assert changing == {scenario.module for scenario in SCENARIOS} | set(ELSEWHERE)
-    assert all((ROOT / path).is_file() for path in ELSEWHERE.values())
+    supports = {
+        name.rpartition(".")[2]: entry["doc"]["attributes"]["diff_mode"]["support"] for name, entry in json.loads(done.stdout).items()
+    }
+    assert {name for name, support in supports.items() if support != "N/A"} == {scenario.module for scenario in CHANGING}
+    assert {name for name, support in supports.items() if support == "N/A"} == {subject.module for subject in READING}
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.title)
-def test_laws(scenario: Scenario, sandbox: RunningSandbox, sandbox_environment: dict[str, str], tmp_path: Path) -> None:
-    with laid(scenario, sandbox, sandbox_environment) as ready:
-        _hold(ready, sandbox, sandbox_environment, tmp_path)
+@pytest.mark.parametrize("subject", READING, ids=lambda subject: subject.title)
+def test_who_only_reads_reads_in_check_mode_as_well(subject: Subject, lives: Lives) -> None:
+    life = lives.of(subject)
+    step = subject.meetings[0][1]
+    life.prepare(step)
+    life.front.forget()
+    read, checked = (life.act(step, check=check) for check in (False, True))
+    for result in (read, checked):
+        assert not result.get("failed"), result
+        assert not result["changed"]
+        result.pop("invocation", None)
+    assert read == checked
+    assert life.front.journal()
+    assert all(is_read(each) for each in life.front.journal())
 
 
-def _hold(scenario: Scenario, sandbox: RunningSandbox, environment: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("scenario", CHANGING, ids=lambda scenario: scenario.title)
+def test_laws(scenario: Scenario | ClusterScenario, place: Place, tmp_path: Path) -> None:
+    with on_metal(scenario, place) if isinstance(scenario, Scenario) else in_cluster(scenario, place) as stage:
+        _hold(stage, place, tmp_path)
+
+
+@contextmanager
+def on_metal(scenario: Scenario, place: Place) -> Iterator[Stage]:
+    place.sandbox.call("DELETE", "faults")
+    with laid(scenario, place.sandbox, place.environment) as ready:
+
+        def look(file: Path) -> Task:
+            argv = [sys.executable, str(ASK), ready.listing, str(file)]
+            return Task(f"world: {file.name}", "ansible.builtin.command", {"argv": argv})
+
+        yield Stage(
+            ready.module,
+            ready.create,
+            ready.change,
+            ready.absent,
+            ready.never,
+            look=look,
+            view=lambda answer: ready.view(ready.entries(answer)),
+            journal=place.sandbox.journal,
+            secrets=(SECRET, *ready.secrets, place.sandbox.environment["METAL_AUTH_TOKEN"]),
+        )
+
+
+@contextmanager
+def in_cluster(scenario: ClusterScenario, place: Place) -> Iterator[Stage]:
+    cluster, front = place.cluster, place.cluster_front
+    lay(cluster)
+    front.well()
+    front.forget()
+    certificate, key = cluster.admin
+
+    def look(file: Path) -> Task:
+        # Beside the proxy, which writes the journal.
+        options = {"url": f"{cluster.url}{REQUESTS}", "dest": str(file), "ca_path": str(cluster.directory / "ca.crt")}
+        return Task(f"world: {file.name}", "ansible.builtin.uri", {**options, "client_cert": str(certificate), "client_key": str(key)})
+
+    reach = {"kubeconfig": str(cluster.kubeconfig), "api_addresses": [front.address], "wait_interval": 0.2, "wait_timeout": 60}
+    yield Stage(
+        scenario.module,
+        {**scenario.create, **reach},
+        {**scenario.change, **reach} if scenario.change is not None else None,
+        # An approval is not taken back.
+        absent=None,
+        never=None,
+        look=look,
+        view=lambda answer: {item["metadata"]["name"]: verdict_on(item) for item in answer["items"]},
+        journal=front.journal,
+        secrets=(key.read_text(encoding="utf-8").splitlines()[1],),
+    )
+
+
+def _hold(stage: Stage, place: Place, tmp_path: Path) -> None:
     def step(name: str, options: Any, *, check: bool = False) -> Task:
-        return Task(name, f"{COLLECTION}.{scenario.module}", options, check)
+        return Task(name, f"{COLLECTION}.{stage.module}", options, check)
 
     def look(name: str) -> Task:
-        argv = [sys.executable, str(ASK), scenario.listing, str(tmp_path / name)]
-        return Task(f"world: {name}", "ansible.builtin.command", {"argv": argv})
+        return stage.look(tmp_path / name)
 
     # What a resource cannot do (a gateway never changes, a port is never absent) is left out.
-    lives = [name for name in ("create", "change", "absent") if getattr(scenario, name) is not None]
-    never = [step("never", scenario.never)] if scenario.never is not None else []
+    lives = [name for name in ("create", "change", "absent") if getattr(stage, name) is not None]
+    never = [step("never", stage.never)] if stage.never is not None else []
     change = [
-        step("check change", scenario.change, check=True),
-        step("change", scenario.change),
+        step("check change", stage.change, check=True),
+        step("change", stage.change),
         look("changed"),
-        step("change again", scenario.change),
+        step("change again", stage.change),
     ]
     absent = [
-        step("check absent", scenario.absent, check=True),
-        step("absent", scenario.absent),
+        step("check absent", stage.absent, check=True),
+        step("absent", stage.absent),
         look("gone"),
-        step("absent again", scenario.absent),
-        step("check absent again", scenario.absent, check=True),
+        step("absent again", stage.absent),
+        step("check absent again", stage.absent, check=True),
     ]
 
     outcomes, printed = run(
         [
             *never,
             look("nothing"),
-            step("check create", scenario.create, check=True),
-            step("create", scenario.create),
+            step("check create", stage.create, check=True),
+            step("create", stage.create),
             look("created"),
-            step("create again", scenario.create),
-            step("check create again", scenario.create, check=True),
+            step("create again", stage.create),
+            step("check create again", stage.create, check=True),
             *(change if "change" in lives else []),
             *(absent if "absent" in lives else []),
         ],
-        sandbox,
-        environment,
+        stage.journal,
+        place.environment,
         tmp_path,
     )
 
     def world(name: str) -> Any:
-        return scenario.view(scenario.entries(json.loads((tmp_path / name).read_text(encoding="utf-8"))))
+        return stage.view(json.loads((tmp_path / name).read_text(encoding="utf-8")))
 
     def real(name: str) -> Outcome:
         outcome = outcomes[name]
@@ -128,8 +219,7 @@ def _hold(scenario: Scenario, sandbox: RunningSandbox, environment: dict[str, st
         assert before != after
         assert _agrees(before, world(earlier)), f"{name}: before is {before}, the API said {world(earlier)}"
         assert _agrees(after, world(later)), f"{name}: after is {after}, the API said {world(later)}"
-    assert not [secret for secret in (SECRET, *scenario.secrets) if secret in printed]
-    assert sandbox.environment["METAL_AUTH_TOKEN"] not in printed
+    assert not [secret for secret in stage.secrets if secret in printed]
 
 
 def _agrees(told: Any, true: Any) -> bool:

@@ -29,6 +29,9 @@ def test_a_port_that_was_stopped_on_its_way_says_how_far_it_came_and_goes_on(
         assert "The switch is being maintained" in stopped["msg"]
         assert "Done by then: remove the native VLAN; unassign VLAN 1101, 1102" in stopped["msg"]
         assert "Not done: convert to layer 3; assign VLAN 1102, 1103" in stopped["msg"]
+        assert stopped["changed"]
+        assert stopped["failure"]["done"] == ["remove the native VLAN", "unassign VLAN 1101, 1102"]
+        assert stopped["diff"]["after"] == {"layer2": True, "vlan_ids": [], "native_vlan_id": ""}
         assert run("metal_port", ready.change, sandbox_environment)["changed"]
         assert ready.view(world(sandbox, ready))["vlan_ids"] == ["1102", "1103"]
 
@@ -51,11 +54,45 @@ def test_a_move_to_an_unknown_device_leaves_the_address_where_it_is(sandbox: Run
     with laid(by_module("metal_ip_assignment"), sandbox, sandbox_environment) as ready:
         assert run("metal_ip_assignment", ready.create, sandbox_environment)["changed"]
         before = ready.view(world(sandbox, ready))
-        refused = run("metal_ip_assignment", {**ready.create, "device_id": UNKNOWN}, sandbox_environment)
+        refused = run("metal_ip_assignment", {**ready.create, "device_id": UNKNOWN, "move": True}, sandbox_environment)
         assert "404" in refused["msg"]
         assert ready.view(world(sandbox, ready)) == before
+        assert ready.change is not None
+        unwanted = run("metal_ip_assignment", {**ready.change, "move": False}, sandbox_environment)
+        assert "give move=true to take it off there" in unwanted["msg"]
+        assert ready.view(world(sandbox, ready)) == before
+
+        sandbox.call("POST", "faults", json={"method": "POST", "path": "/devices/.*/ips$", "times": 1, **REFUSED})
+        stopped = run("metal_ip_assignment", ready.change, sandbox_environment)
+        assert f"It is off device {before['device_id']}, where it was" in stopped["msg"]
+        assert stopped["changed"]
+        moved = run("metal_ip_assignment", ready.change, sandbox_environment)
+        assert moved["changed"]
+        assert ready.view(world(sandbox, ready))["device_id"] == moved["ip_assignment"]["device_id"]
         assert ready.absent is not None
         assert run("metal_ip_assignment", ready.absent, sandbox_environment)["changed"]
+
+
+def test_devices_take_what_is_free_in_a_block_and_keep_it(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    block = run("metal_ip_reservation", {"metro": "da", "quantity": 4, "tags": TAGS, **WAIT}, sandbox_environment)["ip_reservation"]
+    devices = sandbox.call("POST", "devices", json={"count": 5, "hostname": "taker-{{index}}.laws.metal.test", "tags": TAGS})["ids"]
+    try:
+
+        def take(device: str) -> dict[str, Any]:
+            return run("metal_ip_assignment", {"ip_reservation_id": block["id"], "device_id": device, **WAIT}, sandbox_environment)
+
+        taken = {"status": 422, "body": {"errors": ["Address has already been taken"]}}
+        sandbox.call("POST", "faults", json={"method": "POST", "path": "/devices/.*/ips$", "times": 2, **taken})
+        addresses = [take(device)["ip_assignment"]["address"] for device in devices[:4]]
+        assert len(set(addresses)) == 4
+        assert [take(device)["ip_assignment"]["address"] for device in devices[:4]] == addresses
+        assert "no free /32 any more" in take(devices[4])["msg"]
+        refused = run("metal_ip_reservation", {"id": block["id"], "state": "absent"}, sandbox_environment)
+        assert addresses[0] in refused["msg"]
+        assert "taker-1.laws.metal.test" in refused["msg"]
+    finally:
+        run("metal_device_set", {"ownership_tags": TAGS, "all_owned": True, "state": "absent", **WAIT}, sandbox_environment)
+        run("metal_ip_reservation", {"id": block["id"], "state": "absent", **WAIT}, sandbox_environment)
 
 
 def quota(sandbox: RunningSandbox, addresses: int | None) -> None:

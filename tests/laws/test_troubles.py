@@ -120,15 +120,3 @@ def test_a_metro_that_has_not_enough_is_told_before_anything_is_ordered(
     assert "Nothing was ordered" in result["msg"]
     assert "metro da has not 2 servers of plan c3.small.x86" in result["msg"]
     assert not devices_of_laws(world(sandbox, by_module("metal_device_set")))
-
-
-def test_readers_read_in_check_mode_as_well(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
-    readers = sorted(path.stem for path in (ROOT / "plugins" / "modules").glob("metal_*_info.py"))
-    servers = [{"plan": "c3.small.x86", "metro": "da", "quantity": 2}]
-    for reader in readers:
-        options = {"servers": servers} if reader == "metal_capacity_info" else {}
-        read, checked = (run(reader, {**options, "_ansible_check_mode": check}, sandbox_environment) for check in (False, True))
-        assert read == checked
-        assert not read.get("failed"), read
-        assert not read["changed"]
-    assert readers

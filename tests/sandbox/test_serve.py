@@ -221,6 +221,14 @@ def test_no_process_is_left(sandbox: RunningSandbox, ending: str) -> None:
     until(lambda: socket.socket().connect_ex((address, port)) == 0)
 
 
+def test_days_pass_by_the_control_path(sandbox: RunningSandbox) -> None:
+    assert sandbox.call("POST", "days", json={"days": 31}) == {"days": 31, "certificates": []}
+    for wrong in ({"days": 0}, {"days": "many"}, {"days": True}, {}, [31]):
+        answer = httpx.post(f"{sandbox.url}/_sandbox/days", json=wrong)
+        assert answer.status_code == 422
+        assert "number of days" in answer.json()["errors"][0]
+
+
 def test_one_folder_one_sandbox(sandbox: RunningSandbox) -> None:
     second = start("serve", "--state", str(sandbox.directory), "--listen", "127.0.0.1:0")
     assert second.returncode == 1
@@ -277,8 +285,33 @@ def test_missing_programs_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert capsys.readouterr().err == f"sandbox: {tmp_path} has no executable etcd, kube-apiserver, kube-controller-manager\n"
 
 
+def test_real_kubelets_without_namespaces_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "unshare").write_text("#!/bin/sh\necho 'unshare: unshare failed: Operation not permitted' >&2\nexit 1\n")
+    (tools / "unshare").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    state = tmp_path / "state"
+    assert main(["serve", "--state", str(state), "--listen", "127.0.0.1:0", "--kubelets", "real"]) == 1
+    error = capsys.readouterr().err
+    assert "this computer refuses them (unshare: unshare failed: Operation not permitted)" in error
+    assert "--kubelets pretended" in error
+    assert not (state / "sandbox.json").exists(), "the next start may choose again"
+
+
+def test_machines_keep_the_kind_of_their_kubelets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "sandbox.json").write_text('{"kubelets": "real"}')
+    assert main(["serve", "--state", str(tmp_path), "--listen", "127.0.0.1:0", "--kubelets", "pretended"]) == 1
+    assert "have real ones" in capsys.readouterr().err
+
+
 def test_help_tells_all(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments, words in ((["--help"], ("serve", "build", "demo")), (["serve", "--help"], ("--state", "--listen", "--speed", "--seed"))):
+    for arguments, words in (
+        (["--help"], ("serve", "build", "demo")),
+        (["serve", "--help"], ("--state", "--listen", "--speed", "--seed", "--kubelets")),
+    ):
         with pytest.raises(SystemExit):
             main(arguments)
         text = capsys.readouterr().out

@@ -21,6 +21,8 @@ from sandbox.metal.app import ROUTES, normal_path
 OLDER = {
     ("GET", "/facilities"): {"200": "FacilityList"},
     ("GET", "/projects/{id}/facilities"): {"200": "FacilityList"},
+    ("GET", "/organizations/{id}/facilities"): {"200": "FacilityList"},
+    ("GET", "/organizations/{id}/capacity"): {"200": "CapacityList"},
     ("GET", "/metros"): {"200": "MetroList"},
     ("POST", "/capacity"): {"200": "CapacityCheckPerFacilityList"},
     ("POST", "/organizations"): {"201": "Organization"},
@@ -28,6 +30,9 @@ OLDER = {
 _SAME_AS = {"PATCH": "PUT", "PUT": "PATCH"}
 
 SEEN: set[tuple[str, str]] = set()
+
+# What was read, for the models of further clients: call, model, text. None: not kept.
+kept: list[tuple[str, str, str]] | None = None
 
 Types = dict[str, str | None]
 
@@ -45,17 +50,17 @@ def expectations() -> dict[tuple[str, str], Types]:
             assert path is not None
             assert method is not None
             types = dict(re.findall(r"'(2\d\d)': (\S+?),\n", inspect.getsource(function)))
-            found[method[1], _bare(path[1])] = {status: None if kind == "None" else kind.strip('"') for status, kind in types.items()}
-    return found | {(method, _bare(path)): dict(types) for (method, path), types in OLDER.items()}
+            found[method[1], bare(path[1])] = {status: None if kind == "None" else kind.strip('"') for status, kind in types.items()}
+    return found | {(method, bare(path)): dict(types) for (method, path), types in OLDER.items()}
 
 
 def expected(method: str, path: str) -> Types | None:
     """None: the client does not know this call."""
     known = expectations()
-    return known.get((method, _bare(path))) or known.get((_SAME_AS.get(method, ""), _bare(path)))
+    return known.get((method, bare(path))) or known.get((_SAME_AS.get(method, ""), bare(path)))
 
 
-def _bare(path: str) -> str:
+def bare(path: str) -> str:
     return re.sub(r"{[^}]+}", "{}", path)
 
 
@@ -79,7 +84,10 @@ async def check(answer: httpx.Response) -> None:
     if answer.status_code == 204:
         assert answer.content == b""
     elif kind is not None:
-        read(_as_modelled(template, answer.text), kind)
+        text = _as_modelled(template, answer.text)
+        read(text, kind)
+        if kept is not None:
+            kept.append((f"{answer.request.method} {answer.request.url.raw_path.decode()}", kind, text))
     SEEN.add((answer.request.method, template))
 
 

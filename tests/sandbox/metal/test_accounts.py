@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -117,6 +118,40 @@ async def test_organizations_come_and_go(sandbox: Sandbox) -> None:
     assert devices["meta"]["total"] == 2
     assert await sandbox.errors("DELETE", f"/projects/{project['id']}") == ["Cannot delete a project that has 2 devices"]
     assert (await sandbox.api.get(f"{path}/capacity/metros")).json()["capacity"]["da"]["c3.small.x86"]["level"] == "normal"
+
+
+async def test_a_project_goes_with_what_is_leaving_it(sandbox: Sandbox) -> None:
+    """Clients delete a project right after its last device, with blocks that they never released."""
+    path = f"/projects/{(await sandbox.api.post('/projects', json={'name': 'short'})).json()['id']}"
+    order = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe", "ipxe_script_url": "http://127.0.0.1/x.ipxe"}
+    device = (await sandbox.api.post(f"{path}/devices", json=order)).json()
+    await sandbox.until(lambda: sandbox.state(device["id"]) == "active")
+    block = (await sandbox.api.post(f"{path}/ips", json={"type": "public_ipv4", "quantity": 1, "metro": "da"})).json()
+    assigned = await sandbox.api.post(f"/devices/{device['id']}/ips", json={"address": block["address"]})
+    assert assigned.status_code == 201
+    assert await sandbox.errors("DELETE", path) == ["Cannot delete a project that has 1 devices"]
+    sandbox.world.clock.speed = 1
+    assert (await sandbox.api.delete(f"/devices/{device['id']}")).status_code == 204
+    assert (await sandbox.api.delete(path)).status_code == 204
+    store = sandbox.world.store
+    assert not [each for each in (*store.devices, *store.reservations, *store.assignments, *store.ports) if each.id != device["id"]]
+    await sandbox.errors("GET", f"/devices/{device['id']}", 404)
+    await sandbox.until(lambda: ("remove", device["id"]) in sandbox.machines.calls)
+
+
+async def test_keys_are_kept_as_they_were_sent(sandbox: Sandbox) -> None:
+    key = f"ssh-ed25519 {base64.b64encode(b'not of anybody').decode()} me\n"
+    made = (await sandbox.api.post("/ssh-keys", json={"label": "a", "key": key})).json()
+    assert made["key"] == key
+    assert made["owner"] == made["entity"] == {"href": f"/metal/v1/users/{next(iter(sandbox.world.store.users)).id}"}
+    assert await sandbox.errors("POST", "/ssh-keys", json={"label": "b", "key": key.strip()}) == ["Fingerprint has already been taken"]
+    assert await sandbox.errors("POST", "/ssh-keys", json={"label": "b", "key": " "}) == ["Key can't be blank"]
+
+
+async def test_a_users_email_is_whole_when_asked_for(sandbox: Sandbox) -> None:
+    assert set((await sandbox.api.get("/user")).json()["emails"][0]) == {"href"}
+    for path in ("/user", f"/users/{next(iter(sandbox.world.store.users)).id}"):
+        assert (await sandbox.api.get(path, params={"include": "emails"})).json()["emails"][0]["address"] == "user@sandbox.test"
 
 
 async def test_without_an_organization_a_new_one_is_made(sandbox: Sandbox, other: tuple[dict[str, Any], httpx.AsyncClient]) -> None:

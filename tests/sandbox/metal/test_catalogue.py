@@ -11,7 +11,7 @@ import yaml
 import sandbox.metal
 from sandbox.metal import catalogue
 
-KINDS = {"recorded", "autoscaler", "samples", "changelog", "unverified", "ours"}
+KINDS = {"recorded", "autoscaler", "samples", "changelog", "unverified", "clients", "ours"}
 DATA = yaml.safe_load((Path(sandbox.metal.__file__).parent / "catalogue.yml").read_text(encoding="utf-8"))
 ENTRIES = [(kind, each.get("slug", each.get("code")), each) for kind in ("metros", "plans", "operating_systems") for each in DATA[kind]]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.sandbox.metal.conftest import Sandbox, machine_client
+from tests.sandbox.metal.conftest import Sandbox, machine_client, sandbox_in
 
 
 async def journal(sandbox: Sandbox, **query: Any) -> list[dict[str, Any]]:
@@ -85,6 +86,31 @@ async def test_a_delay(sandbox: Sandbox) -> None:
     started = time.monotonic()
     assert (await sandbox.api.get("/user")).status_code == 200
     assert time.monotonic() - started >= 0.2
+
+
+async def test_an_answer_is_spoilt_after_its_effect(tmp_path: Path) -> None:
+    # The foreign client's models would rightly refuse these answers.
+    async with sandbox_in(tmp_path, strict=False) as sandbox:
+        await sandbox.control.post("/devices", json={"count": 3})
+        listing = f"{sandbox.project}/devices"
+        true = (await sandbox.api.get(listing, params={"per_page": 2})).json()
+
+        async def spoilt(page: int = 1, **fault: Any) -> Any:
+            await sandbox.control.post("/faults", json={**fault, "times": 1})
+            answer = (await sandbox.api.get(listing, params={"per_page": 2, "page": page})).json()
+            assert (await sandbox.control.get("/faults")).json()["faults"][0]["hits"] == 1
+            await sandbox.control.delete("/faults")
+            return answer
+
+        assert all("field_of_tomorrow" in device["plan"] for device in (await spoilt(odd="more"))["devices"])
+        assert [device["tags"] for device in (await spoilt(odd="null-lists"))["devices"]] == [None, None]
+        assert await spoilt(odd="null-list") == {**true, "devices": None}
+        assert (await spoilt(page=2, odd="moved-page"))["devices"] == []
+        assert not any("id" in device or "id" in device["plan"] for device in (await spoilt(without="id"))["devices"])
+        # What has nothing to be changed is no use of the fault: a delete answers nothing.
+        await sandbox.control.post("/faults", json={"without": "id", "times": 1})
+        assert (await sandbox.api.delete(f"/devices/{true['devices'][0]['id']}")).status_code == 204
+        assert "id" not in (await sandbox.api.get("/user")).json()
 
 
 async def test_impossible_faults_and_settings_are_refused(sandbox: Sandbox) -> None:

@@ -39,7 +39,7 @@ async def test_tokens(sandbox: Sandbox) -> None:
     assert await sandbox.errors("GET", "/projects/sandbox", 404) == ["Not found"]
 
 
-@pytest.mark.parametrize(("method", "path"), [("DELETE", "/plans"), ("GET", "/"), ("POST", "/self-made")])
+@pytest.mark.parametrize(("method", "path"), [("GET", "/notifications"), ("GET", "/"), ("POST", "/self-made")])
 async def test_what_is_not_imitated_says_so(sandbox: Sandbox, method: str, path: str) -> None:
     (text,) = await sandbox.errors(method, path, 501)
     assert text.startswith(f"The sandbox does not imitate {method} {path}:")
@@ -87,9 +87,9 @@ async def test_include_and_exclude_reach_three_levels(sandbox: Sandbox) -> None:
     assert plain["plan"]["slug"] == "c3.small.x86"
     included = await sandbox.device(id_, include="project.organization.projects,ssh_keys")
     assert included["project"]["organization"]["projects"][0]["name"] == "sandbox"
-    excluded = await sandbox.device(id_, exclude="plan,ip_addresses.metro,network_ports")
+    excluded = await sandbox.device(id_, exclude="plan,ip_addresses.metro,network_ports,provisioning_events")
     assert set(excluded["plan"]) == {"href"}
-    assert set(excluded["network_ports"][0]) == {"href"}
+    assert set(excluded["network_ports"][0]) == set(excluded["provisioning_events"][0]) == {"href"}
     assert set(excluded["ip_addresses"][0]["metro"]) == {"href"}
     assert excluded["ip_addresses"][0]["address"]
 

@@ -64,7 +64,6 @@ async def test_hybrid_bonded_and_back(sandbox: Sandbox, net: Net) -> None:
 
 async def test_layer_2_takes_the_addresses_and_layer_3_gives_them_back(sandbox: Sandbox, net: Net) -> None:
     assert len(await net.addresses()) == 3
-    assert "Layer 3" in await net.refused("bond0", "disbond", bulk_disable=True)
     assert (await net.post("bond0", "convert/layer-2"))["network_type"] == "layer2-bonded"
     assert await net.addresses() == []
     assert await net.refused("bond0", "convert/layer-2") == "bond0 is already configured for Layer 2"
@@ -83,6 +82,19 @@ async def test_layer_2_takes_the_addresses_and_layer_3_gives_them_back(sandbox: 
     asked = [{"address_family": 4, "public": True}, {"address_family": 4, "public": False}]
     assert (await net.post("bond0", "convert/layer-3", request_ips=asked))["network_type"] == "layer3"
     assert len(await net.addresses()) == 2
+
+
+async def test_a_bond_is_taken_apart_before_or_after_it_leaves_layer_3(sandbox: Sandbox, net: Net) -> None:
+    await net.post("eth1", "disbond")
+    assert "last port" in await net.refused("eth0", "disbond")
+    assert (await net.post("bond0", "disbond"))["data"]["bonded"] is False
+    assert await net.type() == "layer2-individual"
+    assert len(await net.addresses()) == 3
+    assert (await net.post("bond0", "convert/layer-2"))["network_type"] == "layer2-individual"
+    assert await net.addresses() == []
+    # And its way back: bond, then layer 3.
+    assert (await net.post("bond0", "bond"))["network_type"] == "layer2-bonded"
+    assert (await net.post("bond0", "convert/layer-3"))["network_type"] == "layer3"
 
 
 async def test_hybrid_unbonded_and_native(sandbox: Sandbox, net: Net) -> None:
@@ -112,12 +124,16 @@ async def test_batches_are_worked_off_afterwards(sandbox: Sandbox, net: Net) -> 
     await sandbox.until(lambda: store.vlan_batches[batch["id"]].state == "completed")
     assignments = (await sandbox.api.get(f"/ports/{net.ids['bond0']}/vlan-assignments")).json()["vlan_assignments"]
     assert [(each["vlan"], each["native"]) for each in assignments] == [(1000, True), (1001, False)]
-    bad = await net.post(
-        "bond0", path, vlan_assignments=[{"vlan": first["id"], "state": "unassigned"}, {"vlan": first["id"], "state": "unassigned"}]
-    )
+    # The first part of it could be done, the second cannot: nothing is.
+    wanted = [{"vlan": second["id"], "state": "unassigned"}, {"vlan": first["id"], "state": "assigned", "native": True}]
+    bad = await net.post("bond0", path, vlan_assignments=wanted)
     await sandbox.until(lambda: store.vlan_batches[bad["id"]].state == "failed")
     assert (await sandbox.api.get(f"/ports/{net.ids['bond0']}/{path}/{bad['id']}")).json()["error_messages"]
     assert len(store.ports[net.ids["bond0"]].vlan_ids) == 2
+    # What is not on the port is taken off it without a word.
+    third = await vlan(sandbox)
+    quiet = await net.post("bond0", path, vlan_assignments=[{"vlan": third["id"], "state": "unassigned"}])
+    await sandbox.until(lambda: store.vlan_batches[quiet["id"]].state == "completed")
 
 
 async def test_four_ports_make_two_bonds(sandbox: Sandbox) -> None:
@@ -133,6 +149,34 @@ async def test_four_ports_make_two_bonds(sandbox: Sandbox) -> None:
     }
 
 
+async def test_a_bond_without_addresses_is_taken_apart_port_by_port(sandbox: Sandbox) -> None:
+    """As packngo makes a machine with four ports hybrid, and takes it back."""
+    (id_,) = await sandbox.seed(1, plan="n2.xlarge.x86")
+    ids = {each["name"]: each["id"] for each in (await sandbox.device(id_))["network_ports"]}
+
+    async def shown() -> dict[str, tuple[bool, str | None]]:
+        ports = (await sandbox.device(id_))["network_ports"]
+        return {each["name"]: (each["data"]["bonded"], each.get("network_type")) for each in ports}
+
+    for name in ("eth1", "eth3"):
+        assert (await sandbox.api.post(f"/ports/{ids[name]}/disbond")).status_code == 200
+    # The bond is not what left it: clients take a device whose bond1 is not bonded for one in layer 2.
+    assert await shown() == {
+        "bond0": (True, "layer3"),
+        "bond1": (True, "hybrid"),
+        "eth0": (True, None),
+        "eth1": (False, None),
+        "eth2": (True, None),
+        "eth3": (False, None),
+    }
+    await sandbox.api.post(f"/ports/{ids['bond1']}/bond", params={"bulk_enable": "false"})
+    assert (await shown())["bond1"] == (True, "layer3")
+    await sandbox.api.post(f"/ports/{ids['bond1']}/disbond", json={"bulk_disable": True})
+    assert (await shown())["bond1"] == (False, "layer2-individual")
+    assert (await sandbox.api.post(f"/ports/{ids['eth0']}/disbond")).status_code == 200
+    assert "last port" in (await sandbox.errors("POST", f"/ports/{ids['eth2']}/disbond"))[0]
+
+
 async def test_vlan_numbers(sandbox: Sandbox) -> None:
     await vlan(sandbox, vxlan=2)
     assert await sandbox.errors("POST", f"{sandbox.project}/virtual-networks", json={"metro": "da", "vxlan": 2}) == [
@@ -141,12 +185,24 @@ async def test_vlan_numbers(sandbox: Sandbox) -> None:
     assert (await vlan(sandbox, vxlan=2, metro="sv"))["metro_code"] == "sv"
     assert await sandbox.errors("POST", f"{sandbox.project}/virtual-networks", json={"vxlan": 4000}) == [
         "Metro can't be blank",
-        "Vxlan must be between 2 and 3999",
+    ]
+    assert await sandbox.errors("POST", f"{sandbox.project}/virtual-networks", json={"metro": "da", "vxlan": 4000}) == [
+        "Vxlan must be between 2 and 3999"
     ]
     found = (await sandbox.api.get(f"{sandbox.project}/virtual-networks", params={"metro": "sv"})).json()["virtual_networks"]
     assert [each["vxlan"] for each in found] == [2]
     await sandbox.control.put("/settings", json={"quotas": {"virtual_networks": 2}})
     assert "quota" in (await sandbox.errors("POST", f"{sandbox.project}/virtual-networks", json={"metro": "da"}))[0]
+
+
+async def test_a_vlan_of_a_building_as_older_clients_ask_for_it(sandbox: Sandbox) -> None:
+    made = (await sandbox.api.post(f"{sandbox.project}/virtual-networks", json={"facility": "da11", "vxlan": 7})).json()
+    assert (made["vxlan"], made["facility_code"], made["metro"], made["metro_code"]) == (1000, "da11", None, None)
+    shown = (await sandbox.api.get(f"/virtual-networks/{made['id']}", params={"include": "facility"})).json()
+    assert shown["facility"]["code"] == "da11"
+    (id_,) = await sandbox.seed(1, metro="da")
+    bond = next(each for each in (await sandbox.device(id_))["network_ports"] if each["name"] == "bond0")
+    assert (await sandbox.api.post(f"/ports/{bond['id']}/assign", json={"vnid": made["id"]})).status_code == 200
 
 
 async def test_reservations_and_assignments(sandbox: Sandbox) -> None:
@@ -176,6 +232,18 @@ async def test_reservations_and_assignments(sandbox: Sandbox) -> None:
     assert (await sandbox.api.patch(path, json={"details": "e", "tags": []})).json()["details"] == "e"
     assert (await sandbox.api.delete(path)).status_code == 204
     assert await sandbox.errors("GET", path, 404) == ["Not found"]
+
+
+async def test_a_block_can_be_released_when_its_device_is_leaving(sandbox: Sandbox) -> None:
+    block = (await sandbox.api.post(f"{sandbox.project}/ips", json={"type": "public_ipv4", "quantity": 2, "metro": "da"})).json()
+    wanted = [{"address_family": 4, "public": True, "cidr": 31, "ip_reservations": [block["id"]]}, {"address_family": 4, "public": False}]
+    device = await sandbox.active(ip_addresses=wanted)
+    assert "assigned" in (await sandbox.errors("DELETE", f"/ips/{block['id']}"))[0]
+    sandbox.world.clock.speed = 1
+    assert (await sandbox.api.delete(f"/devices/{device['id']}")).status_code == 204
+    assert (await sandbox.api.delete(f"/ips/{block['id']}")).status_code == 204
+    assert sandbox.state(device["id"]) == "deprovisioning"
+    assert (await sandbox.api.get(f"/devices/{device['id']}/ips")).json()["ip_addresses"]
 
 
 async def test_a_device_that_cannot_get_its_addresses_fails(sandbox: Sandbox) -> None:

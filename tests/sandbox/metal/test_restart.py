@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -174,6 +175,157 @@ async def everything(process: Process, path: str) -> dict[str, dict[str, Any]]:
         answer = await client.get(f"/{path}", params=query)
     assert answer.status_code == 200, answer.text
     return {each["id"]: each for each in answer.json()[key]}
+
+
+RESERVED = 30
+
+
+class Exchange:
+    """50 clients that take and give what only one can have: reserved machines, addresses of blocks, places in VLANs; and order batches."""
+
+    def __init__(self, process: Process, devices: list[dict[str, Any]]) -> None:
+        self.root = f"http://127.0.0.1:{process.ports[0]}/metal/v1"
+        self.process = process
+        self.devices = devices
+        self.answers: Counter[str] = Counter()
+        self.reserved: dict[str, str] = {}
+        self.batches: dict[str, str] = {}
+        self.addresses: dict[str, str] = {}
+        self.in_vlan: set[tuple[str, str]] = set()
+        # Asked for, and the answer has not come: it may be either way.
+        self.open: set[str] = set()
+
+    async def client(self, number: int) -> None:
+        work = (self.reserve, self.batch, self.address, self.vlan)[number % 4]
+        async with self.process.client() as client:
+            with contextlib.suppress(httpx.TransportError):
+                for turn in range(1000):
+                    await work(client, self.devices[number], f"x{number}-{turn}")
+                    self.answers[work.__name__] += 1
+
+    async def reserve(self, client: httpx.AsyncClient, device: dict[str, Any], name: str) -> None:
+        """More ask than there are."""
+        body = {"operating_system": "custom_ipxe", "hardware_reservation_id": "next-available", "hostname": name}
+        answer = await client.post("/devices", json=body)
+        if answer.status_code == 201:
+            self.reserved[answer.json()["id"]] = answer.json()["hardware_reservation"]["href"].rpartition("/")[2]
+            return
+        assert answer.status_code == 422, answer.text
+        assert "no available hardware reservations" in answer.text
+        # What one gives back another may have, as soon as it is wiped.
+        if self.reserved:
+            id_ = next(iter(self.reserved))
+            self.open.add(id_)
+            answer = await client.delete(f"{self.root}/devices/{id_}")
+            assert answer.status_code in {204, 403, 404, 422}, answer.text
+            if answer.status_code != 422:
+                self.reserved.pop(id_, None)
+
+    async def batch(self, client: httpx.AsyncClient, device: dict[str, Any], name: str) -> None:
+        one = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe", "quantity": 2, "hostname": f"{name}-{{{{index}}}}"}
+        answer = await client.post("/devices/batch", json={"batches": [one]})
+        assert answer.status_code == 201, answer.text
+        self.batches[answer.json()["batches"][0]["id"]] = name
+
+    async def address(self, client: httpx.AsyncClient, device: dict[str, Any], name: str) -> None:
+        """A block, one address of it on a device; every other one is taken off and given back."""
+        block = (await client.post("/ips", json={"type": "public_ipv4", "quantity": 1, "metro": "da"})).json()
+        path = f"{self.root}/devices/{device['id']}/ips"
+        answer = await client.post(path, json={"address": f"{block['network']}/32"})
+        assert answer.status_code == 201, answer.text
+        assigned = answer.json()
+        self.addresses[assigned["id"]] = assigned["address"]
+        if int(name.rpartition("-")[2]) % 2:
+            self.open.add(assigned["id"])
+            assert (await client.delete(f"{self.root}/ips/{assigned['id']}")).status_code == 204
+            del self.addresses[assigned["id"]]
+            assert (await client.delete(f"{self.root}/ips/{block['id']}")).status_code == 204
+
+    async def vlan(self, client: httpx.AsyncClient, device: dict[str, Any], name: str) -> None:
+        """A VLAN with the device's bond in it; every other one is left and deleted."""
+        vlan = (await client.post("/virtual-networks", json={"metro": "da"})).json()
+        port = next(each["id"] for each in device["network_ports"] if each["name"] == "bond0")
+        answer = await client.post(f"{self.root}/ports/{port}/assign", json={"vnid": vlan["id"]})
+        assert answer.status_code == 200, answer.text
+        self.in_vlan.add((port, vlan["id"]))
+        if int(name.rpartition("-")[2]) % 2:
+            self.open.add(vlan["id"])
+            assert (await client.post(f"{self.root}/ports/{port}/unassign", json={"vnid": vlan["id"]})).status_code == 200
+            self.in_vlan.remove((port, vlan["id"]))
+            assert (await client.delete(f"{self.root}/virtual-networks/{vlan['id']}")).status_code == 204
+
+    def enough(self) -> bool:
+        """Each kind of work has been answered often enough, and reserved machines have been given back and asked for again."""
+        return all(self.answers[work] >= 40 for work in ("reserve", "batch", "address", "vlan"))
+
+
+async def test_a_kill_among_reservations_batches_addresses_and_ports(process: Process) -> None:
+    await process.start()
+    control = f"http://127.0.0.1:{process.ports[0]}/_sandbox"
+    async with process.client() as client:
+        durations = {"deprovision": 1, "reservation_wipe": 1, "device_batch": 20}
+        change = {"quotas": {"virtual_networks": None, "public_ipv4": None}, "durations": durations}
+        assert (await client.put(f"{control}/settings", json=change)).status_code == 200
+        assert (await client.post(f"{control}/hardware_reservations", json={"count": RESERVED})).status_code == 201
+        assert (await client.post(f"{control}/devices", json={"count": CLIENTS})).status_code == 201
+    seeded = await everything(process, "devices")
+    load = Exchange(process, list(seeded.values()))
+    tasks = [asyncio.create_task(load.client(number)) for number in range(CLIENTS)]
+    async with asyncio.timeout(60):
+        while not load.enough() and not any(task.done() for task in tasks):  # noqa: ASYNC110 - the moment of the kill: in the load
+            await asyncio.sleep(0.005)
+    await process.kill()
+    await asyncio.gather(*tasks)
+
+    await process.start()
+    # What was in a batch when it was killed is ordered: each machine of it once.
+    async with process.client() as client, asyncio.timeout(30):
+        while True:
+            batches = {each["id"]: each for each in (await client.get("/batches")).json()["batches"]}
+            if all(each["state"] == "completed" for each in batches.values()):
+                break
+            await asyncio.sleep(0.1)
+        reservations = (await client.get("/hardware-reservations", params={"per_page": 1000})).json()["hardware_reservations"]
+    found = {path: await everything(process, path) for path in ("devices", "ips", "virtual-networks")}
+    devices = found["devices"]
+    assert set(load.batches) <= set(batches)
+    ordered = [each["href"].rpartition("/")[2] for batch in batches.values() for each in batch["devices"]]
+    assert len(ordered) == len(set(ordered)) == 2 * len(batches)
+    for id_, name in load.batches.items():
+        names = sorted(devices[each["href"].rpartition("/")[2]]["hostname"] for each in batches[id_]["devices"])
+        assert names == [f"{name}-01", f"{name}-02"]
+    in_batches = [each["hostname"] for each in devices.values() if each["hostname"].endswith(("-01", "-02"))]
+    assert len(in_batches) == len(set(in_batches)) == len(ordered)
+
+    # A reserved machine is one device's, and both say so.
+    holders = [
+        (each["id"], each["hardware_reservation"]["href"].rpartition("/")[2]) for each in devices.values() if each["hardware_reservation"]
+    ]
+    assert len({reservation for _device, reservation in holders}) == len(holders)
+    kept = {device: reservation for device, reservation in load.reserved.items() if device not in load.open}
+    assert kept.items() <= dict(holders).items()
+    said = {each["id"]: (each["device"] or {}).get("href", "").rpartition("/")[2] for each in reservations}
+    assert all(said[reservation] == device for device, reservation in holders)
+
+    # Addresses: those that were answered for are where they were put, none is on two devices.
+    assigned = {one["id"]: one["address"] for each in devices.values() for one in each["ip_addresses"]}
+    assert {id_: text for id_, text in load.addresses.items() if id_ not in load.open}.items() <= assigned.items()
+    assert load.open.isdisjoint(set(assigned) - set(load.addresses))
+    assert len(set(assigned.values())) == len(assigned)
+    blocks = [each["network"] for each in found["ips"].values()]
+    assert len(set(blocks)) == len(blocks)
+
+    # VLANs: each number once, each port in what it was put into and in nothing that is gone.
+    numbers = [each["vxlan"] for each in found["virtual-networks"].values()]
+    assert len(set(numbers)) == len(numbers)
+    places = {
+        (port["id"], vlan["href"].rpartition("/")[2])
+        for each in devices.values()
+        for port in each["network_ports"]
+        for vlan in port["virtual_networks"]
+    }
+    assert {place for place in load.in_vlan if place[1] not in load.open} <= places
+    assert {vlan for _port, vlan in places} <= set(found["virtual-networks"])
 
 
 async def test_what_is_under_way_goes_on(process: Process) -> None:

@@ -23,13 +23,15 @@ import pytest_asyncio
 import yaml
 
 from sandbox.clock import Clock
-from sandbox.machines import Drive, Hardware, SystemFactory
+from sandbox.dns import DynamicZone, Server
+from sandbox.machines import Drive, Hardware
 from sandbox.machines.network import BoundHTTP
 from sandbox.openshift import Binaries, BinariesError, Cluster, Clusters, kubelet, system_factory
 from sandbox.openshift.api import NODES, Object
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.binaries import READY_FOLDER_VARIABLE, cache_folder
 from sandbox.openshift.installer import cli
+from sandbox.openshift.kubelet import Kubelet, MakeKubelet
 from sandbox.openshift.resources import ETCD, condition_of
 
 DOMAIN = "demo.metal.test"
@@ -39,6 +41,9 @@ MASTERS = 3
 
 class PretendedMachine:
     """What `sandbox.machines.Machine` asks for, with the real network card and names from a table."""
+
+    name_server = ("127.0.0.1", 9)
+    """Nobody answers there, until a test starts one (:meth:`Lab.serve_names`)."""
 
     def __init__(self, hardware: Hardware, clock: Clock, directory: Path, names: Mapping[str, list[str]]) -> None:
         self.hardware = hardware
@@ -73,12 +78,11 @@ class Lab:
         self.running: dict[str, asyncio.Task[None]] = {}
         self.machines: dict[str, PretendedMachine] = {}
         self.refusals: list[int] = []
+        self.kubelets: dict[str, MakeKubelet] = {}
+        """What makes the kubelets of machines that have no pretended one, by the machines' names."""
+        self._name_server: Server | None = None
         # A network of its own, so that test runs side by side do not meet.
         self._network = f"127.{secrets.choice(range(66, 121))}.{secrets.choice(range(256))}"
-
-    @property
-    def factory(self) -> SystemFactory:
-        return system_factory(self.clusters)
 
     @property
     def cluster(self) -> Cluster:
@@ -87,7 +91,7 @@ class Lab:
     def machine(self, name: str) -> PretendedMachine:
         """Make a machine, known by name."""
         device_id = str(uuid.uuid4())
-        directory = self.state / "machines" / device_id
+        directory = self.state / "machines" / device_id / "system"
         directory.mkdir(parents=True)
         hardware = Hardware(
             device_id=device_id,
@@ -127,7 +131,8 @@ class Lab:
         else:
             config = await self._fetch(machine, pool)
             kept.write_text(json.dumps(config))
-        await self.factory(machine, config).run()
+        kubelet = self.kubelets.get(machine.hardware.hostname.partition(".")[0], Kubelet)
+        await system_factory(self.clusters, kubelet)(machine, config).run()
 
     async def _fetch(self, machine: PretendedMachine, pool: str) -> dict[str, Any]:
         """Ask like Ignition: connection errors and 5xx again and again."""
@@ -146,9 +151,23 @@ class Lab:
     async def node(self, name: str) -> Object | None:
         return await self.cluster.api.get(f"{NODES}/{name}.{DOMAIN}")
 
+    async def serve_names(self) -> None:
+        """Answer for the names as they are now, for programs that ask by themselves."""
+        zone = self.state / "zone"
+        zone.write_text(
+            "$ORIGIN metal.test.\n@ 60 IN SOA ns hostmaster 1 60 30 604800 5\n@ 60 IN NS ns\nns 60 IN A 127.0.0.1\n"
+            + "".join(f"{name}. 60 IN A {address}\n" for name, addresses in self.names.items() for address in addresses)
+        )
+        self._name_server = Server(DynamicZone("metal.test", zone, {}))
+        await self._name_server.start()
+        for machine in self.machines.values():
+            machine.name_server = (self._name_server.address, self._name_server.port)
+
     async def close(self) -> None:
         for name in list(self.running):
             await self.power_off(name)
+        if self._name_server is not None:
+            await self._name_server.stop()
         await self.clusters.close()
         for machine in self.machines.values():
             await machine.http.close()
@@ -212,12 +231,8 @@ def state() -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def lab(state: Path, binaries: Binaries, ignition: dict[str, Any]) -> AsyncIterator[Lab]:
-    """Install a cluster: bootstrap, masters; a worker that has to wait for the bootstrap's end; the bootstrap removed.
-
-    The worker's requests are left to the tests.
-    """
+@contextlib.asynccontextmanager
+async def _installed(state: Path, binaries: Binaries, ignition: dict[str, Any]) -> AsyncIterator[Lab]:
     patched = pytest.MonkeyPatch()
     patched.setattr(kubelet, "SHORTEST_WAIT", 3.0)
     made = Lab(state, binaries, ignition, speed=4000)
@@ -248,3 +263,21 @@ async def lab(state: Path, binaries: Binaries, ignition: dict[str, Any]) -> Asyn
     finally:
         await made.close()
         patched.undo()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def lab(state: Path, binaries: Binaries, ignition: dict[str, Any]) -> AsyncIterator[Lab]:
+    """Install a cluster: bootstrap, masters; a worker that has to wait for the bootstrap's end; the bootstrap removed.
+
+    The worker's requests are left to the tests.
+    """
+    async with _installed(state, binaries, ignition) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def second_lab(binaries: Binaries, ignition: dict[str, Any]) -> AsyncIterator[Lab]:
+    """Install the same cluster again, for a file whose tests want one of their own."""
+    with tempfile.TemporaryDirectory(prefix="sb-") as folder:
+        async with _installed(Path(folder), binaries, ignition) as made:
+            yield made

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from sandbox.openshift import binaries
-from sandbox.openshift.binaries import Binaries, BinariesError, ensure_binaries
+from sandbox.openshift.binaries import Binaries, BinariesError, ensure_binaries, ensure_kubelet
 
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager")
 
@@ -93,3 +93,22 @@ def test_the_pinned_version_is_read_from_go_mod() -> None:
     assert binaries.kubernetes_version().startswith("v1.")
     for name in ("go.mod", "go.sum"):
         assert not (binaries.MODULE / name).stat().st_mode & stat.S_IXUSR
+
+
+def test_the_kubelet_is_built_for_who_asks_for_it_only(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = 'while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done; echo "$1" > "$out"; chmod +x "$out"'
+    _tool(tmp_path / "bin", "go", f"case $1 in env) echo go1.26.1;; list) ;; build) {build};; esac")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    quiet = Console(file=io.StringIO())
+    folder = ensure_binaries(quiet).etcd.parent
+    assert sorted(path.name for path in folder.iterdir()) == sorted(NAMES)
+    kubelet = ensure_kubelet(quiet)
+    assert kubelet.read_text() == "controlplane/kubelet\n"
+    assert sorted(path.name for path in folder.iterdir()) == sorted((*NAMES, kubelet.name))
+
+
+def test_a_ready_folder_may_have_the_kubelet(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready = _programs(tmp_path / "ready", *NAMES, binaries.KUBELET)
+    monkeypatch.setenv(binaries.READY_FOLDER_VARIABLE, str(ready))
+    assert ensure_kubelet() == ready / binaries.KUBELET
+    assert not cache.exists()

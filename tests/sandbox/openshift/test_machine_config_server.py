@@ -71,7 +71,8 @@ def test_spec_2_names_a_file_system() -> None:
 def test_kubelet_reads_its_role_from_its_unit(schedulable: bool, taints: int, worker: bool) -> None:
     kubeconfig = "clusters: [{cluster: {server: 'https://api-int:6443', certificate-authority-data: YQ==}}]\nusers: [{user: {token: t}}]\n"
     config = merged([template("master", schedulable=schedulable)])
-    config["storage"]["files"].append({"path": "/etc/kubernetes/kubeconfig", "contents": {"source": f"data:,{kubeconfig}"}})
+    for path, content in (("/etc/kubernetes/kubeconfig", kubeconfig), ("/etc/kubernetes/kubelet-ca.crt", "an authority")):
+        config["storage"]["files"].append({"path": path, "contents": {"source": f"data:,{content}"}})
     read = KubeletConfig.read(config)
     assert read.is_control_plane
     assert len(read.taints) == taints

@@ -64,12 +64,26 @@ def test_what_is_missing_is_shown_when_it_changes_and_the_end_is_one_result() ->
     assert all(call["resume"] == {"worker-0": "its id"} for call in action.calls[1:])
 
 
+def test_killed_with_its_play_it_asks_for_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    action = Scripted({"progress_interval": 5}, WAITING, DONE)
+    parents = iter([4711, 1])
+    monkeypatch.setattr("os.getppid", lambda: next(parents, 1))
+    with pytest.raises(AnsibleActionFail, match="killed"):
+        action.run()
+    assert len(action.calls) == 1
+
+
 def test_a_failure_ends_it_and_tells_that_something_was_changed() -> None:
     action = Scripted({"progress_interval": 5}, WAITING, {"failed": True, "msg": "Disk not found", "changed": False})
     result = action.run()
     assert result["failed"]
     assert result["changed"]
     assert "resume" not in result
+
+
+def test_a_warning_of_any_call_is_kept_once() -> None:
+    action = Scripted({"progress_interval": 5}, {**WAITING, "warnings": ["a"]}, {**WAITING, "warnings": ["a"]}, {**DONE, "warnings": ["b"]})
+    assert action.run()["warnings"] == ["a", "b"]
 
 
 def test_the_whole_wait_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,6 +94,16 @@ def test_the_whole_wait_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = [call["wait_timeout"] for call in action.calls]
     assert limits == sorted(limits, reverse=True)
     assert limits[-1] < 65
+
+
+@pytest.mark.parametrize("alias", ["timeout", "provisioning_wait_seconds"])
+def test_the_time_to_wait_is_known_by_its_other_names(alias: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = iter(range(0, 1000, 10))
+    monkeypatch.setattr(_progress, "time", SimpleNamespace(monotonic=lambda: float(next(moments))))
+    action = Scripted({"progress_interval": 5, alias: 65}, WAITING, DONE)
+    action.run()
+    assert [call["wait_timeout"] for call in action.calls] == [55.0, 35.0]
+    assert not [call for call in action.calls if alias in call]
 
 
 @pytest.mark.parametrize("name", ["progress_interval", "wait_timeout"])

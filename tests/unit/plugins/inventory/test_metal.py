@@ -11,6 +11,7 @@ from ansible_collections.equinix_metal.openshift.plugins.inventory.metal import 
     facts_of,
     fits,
     group_name,
+    groups_of,
     named,
     preferred,
     query_of,
@@ -89,9 +90,12 @@ def test_devices_of_one_name_are_all_kept_and_told_apart() -> None:
     assert found == {name: facts["id"][:8] for name, facts in named(map(facts_of, reversed(devices)), ["hostname"], told.append)}
 
 
-def test_a_device_cannot_become_the_controller() -> None:
+@pytest.mark.parametrize("name", ["LocalHost", "all", "metal", "metal_role_worker"])
+def test_a_device_cannot_become_the_controller_or_a_group(name: str) -> None:
     told: list[str] = []
-    assert [name for name, _facts in named([facts_of(device(hostname="LocalHost"))], ["hostname"], told.append)] == ["LocalHost-00000001"]
+    found = named([facts_of(device(hostname=name))], ["hostname"], told.append, {"metal", "metal_role_worker"})
+    assert [name for name, _facts in found] == [f"{name}-00000001"]
+    assert len(told) == 1
 
 
 @pytest.mark.parametrize(
@@ -103,7 +107,10 @@ def test_a_device_cannot_become_the_controller() -> None:
         ({"metro": ["da"]}, {"metro": "da"}, True),
         ({"metro": ["da", "sv"]}, {}, True),
         ({"metro": ["sv"]}, {"metro": "sv"}, False),
-        ({"state": ["inactive"], "plan": ["c3.small.x86"]}, {"state": "inactive", "plan": "c3.small.x86"}, False),
+        # The service has no parameter for these two, and takes one tag.
+        ({"state": ["inactive"], "plan": ["c3.small.x86"]}, {}, False),
+        ({"state": ["active"], "plan": ["c3.small.x86"]}, {}, True),
+        ({"tag": ["a,b", "rack=7"]}, {"tag": "rack=7"}, False),
         ({"hostname": "WORKER"}, {"hostname": "WORKER"}, True),
         ({"hostname": "master"}, {"hostname": "master"}, False),
         ({"search": "x", "type": "reserved", "categories": ["a", "b"]}, {"search": "x", "type": "reserved", "categories": "a,b"}, True),
@@ -112,6 +119,11 @@ def test_a_device_cannot_become_the_controller() -> None:
 def test_filters(filters: dict[str, Any], query: dict[str, str], fitting: bool) -> None:
     assert query_of(filters) == query
     assert fits(facts_of(device()), filters) is fitting
+
+
+def test_what_was_done_once_makes_no_group() -> None:
+    tags = ["rack=7", "ansible-operation=reboot:window-7", "ansible-operation-requested=reinstall:w:e1"]
+    assert list(groups_of({"tags": tags, "metro": "da"}, ["tag", "metro"])) == ["metal_tag_rack_7", "metal_metro_da"]
 
 
 def test_group_names_are_valid() -> None:

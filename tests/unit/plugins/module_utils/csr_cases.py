@@ -27,8 +27,13 @@ CLIENT_USAGES = ["digital signature", "client auth"]
 SERVING_USAGES = ["digital signature", "server auth"]
 
 WORKER, OTHER, MASTER = "worker-0.demo.metal.test", "worker-1.demo.metal.test", "control-plane-0.demo.metal.test"
+JOINED_MASTER = "control-plane-1.demo.metal.test"
 ADDRESS, PRIVATE, OTHER_ADDRESS, VIRTUAL, SIX = "127.64.0.9", "10.66.0.9", "127.64.0.10", "127.64.0.200", "2604:1380::9"
+UNDECLARED, MASTER_ADDRESS = "127.64.0.201", "127.64.0.5"
 CREATED, FILED = "2026-03-01T12:00:00Z", "2026-03-01T12:25:00Z"
+
+MACHINES = {WORKER: [ADDRESS, PRIVATE, SIX], OTHER: [OTHER_ADDRESS], JOINED_MASTER: [MASTER_ADDRESS]}
+"""The machines that are expected, with their addresses."""
 
 Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
 
@@ -184,12 +189,26 @@ def answered(obj: dict[str, Any], *, at: str = FILED, issued: bool = True) -> di
 
 @dataclass(frozen=True)
 class Case:
-    """One odd or hostile request and a word its reason has to have. `nodes`: which Nodes exist."""
+    """One odd or hostile request and a word its reason has to have. `nodes`: which Nodes exist.
+
+    `server`: the API server itself takes no such request.
+    """
 
     title: str
     obj: Callable[[], Any]
     word: str
     nodes: tuple[str, ...] = ()
+    server: bool = False
+
+    @property
+    def possible(self) -> bool:
+        """Whether the request could be there: who logged in with groups is always in system:authenticated, the server writes the time."""
+        obj = self.obj()
+        if not isinstance(obj, dict) or not isinstance(obj["spec"], dict) or not isinstance(obj["metadata"], dict):
+            return False
+        groups = obj["spec"]["groups"]
+        told = isinstance(groups, list) and all(isinstance(group, str) for group in groups) and "system:authenticated" in groups
+        return told and obj["metadata"]["creationTimestamp"] is not None
 
 
 def _old_digest() -> bytes:
@@ -200,6 +219,10 @@ def _old_digest() -> bytes:
     info = tlv(0x30, tlv(0x02, b"\x00"), subject(), public, tlv(0xA0))
     signature = private.sign(info, padding.PKCS1v15(), hashes.SHA1())  # noqa: S303 - it is what has to be refused
     return tlv(0x30, info, tlv(0x30, oid("1.2.840.113549.1.1.5"), tlv(0x05)), tlv(0x03, b"\x00", signature))
+
+
+def _swapped() -> dict[str, Any]:
+    return serving(made(f"system:node:{OTHER}", names=dns(OTHER) + ips(ADDRESS)), username=f"system:node:{OTHER}")
 
 
 SAN_WORKER = tlv(0x82, WORKER.encode())
@@ -223,24 +246,37 @@ CASES = [
     Case("an administrator files a node's client request", lambda: client(username="system:admin"), "filed by"),
     Case("another service account", lambda: client(username="system:serviceaccount:default:default"), "filed by"),
     Case("a requestor that only begins alike", lambda: client(username=BOOTSTRAPPER + "x"), "filed by"),
-    Case("one group more", lambda: client(groups=[*GROUPS, "system:masters"]), "groups"),
-    Case("one group less", lambda: client(groups=GROUPS[:2]), "groups"),
+    Case("one group more", lambda: client(groups=[*GROUPS, "system:cluster-admins"]), "groups"),
+    Case("one group less", lambda: client(groups=[GROUPS[0], GROUPS[2]]), "groups"),
     Case("a group twice", lambda: client(groups=[*GROUPS, GROUPS[0]]), "groups"),
     Case("no groups", lambda: client(groups=None), "groups"),
     Case("usage server auth in a client request", lambda: client(usages=SERVING_USAGES), "usages"),
     Case("one usage more", lambda: client(usages=[*CLIENT_USAGES, "cert sign"]), "usages"),
-    Case("a usage twice", lambda: client(usages=[*CLIENT_USAGES, "client auth"]), "usages"),
-    Case("usages that are no list", lambda: client(usages="client auth"), "usages"),
+    Case("a usage twice", lambda: client(usages=[*CLIENT_USAGES, "client auth"]), "usages", server=True),
+    Case("usages that are no list", lambda: client(usages="client auth"), "usages", server=True),
     Case("both uses in a serving request", lambda: serving(usages=[*SERVING_USAGES, "client auth"]), "usages", (WORKER,)),
     # Whose name.
     Case("a made-up node", lambda: client(made("system:node:stranger.demo.metal.test")), "no expected machine"),
-    Case("a control plane's name", lambda: client(made(f"system:node:{MASTER}")), "no expected machine"),
+    Case("a control plane's name that nobody expects", lambda: client(made(f"system:node:{MASTER}")), "no expected machine"),
     Case("a name in other case", lambda: client(made("system:node:Worker-0.demo.metal.test")), "not written as"),
     Case("a name with a final dot", lambda: client(made(f"system:node:{WORKER}.")), "not written as"),
     Case("a name with a space", lambda: client(made(f"system:node:{WORKER} ")), "not written as"),
     Case("the short name", lambda: client(made("system:node:worker-0")), "short name"),
     Case("a letter from another alphabet", lambda: client(made("system:node:wоrker-0.demo.metal.test")), "no expected machine"),  # noqa: RUF001
     Case("a terminal's control sequence as a name", lambda: client(made("system:node:\x1b[2Kworker-0")), r"\\x1b"),
+    Case("another machine's name with a tail", lambda: client(made(f"system:node:{WORKER}.evil.test")), "no expected machine"),
+    Case("a machine's name with a digit more", lambda: client(made("system:node:worker-00.demo.metal.test")), "no expected machine"),
+    Case("the name of the same machine in another cluster", lambda: client(made("system:node:worker-0.demo2.metal.test")), "no expected"),
+    Case("the prefix twice", lambda: client(made(f"system:node:system:node:{WORKER}")), "no expected machine"),
+    Case("the prefix in other case", lambda: client(made(f"System:Node:{WORKER}")), "common name"),
+    Case("a name with a line end", lambda: client(made(f"system:node:{WORKER}\n")), "not written as"),
+    Case("the name and a group in one common name", lambda: client(made(f"system:node:{WORKER},O=system:masters")), "no expected machine"),
+    Case("an address as the node's name", lambda: client(made(f"system:node:{ADDRESS}")), "no expected machine"),
+    Case("the bootstrapper's own name", lambda: client(pem(by_hand(named=subject(BOOTSTRAPPER)))), "common name"),
+    Case("organization in other case", lambda: client(made(organizations=["System:Nodes"])), "organization"),
+    Case("organization twice", lambda: client(made(organizations=["system:nodes", "system:nodes"])), "organization"),
+    Case("a control plane's name again", lambda: client(made(f"system:node:{JOINED_MASTER}")), "has joined already", (JOINED_MASTER,)),
+    Case("a joined machine asks with another key", lambda: client(made(signed_with=key("other"))), "has joined already", (WORKER,)),
     Case("an empty node name", lambda: client(made("system:node:")), "no expected machine"),
     Case("no common name", lambda: client(made(None)), "common name"),
     Case(
@@ -277,6 +313,39 @@ CASES = [
     Case("serving for a wildcard", lambda: serving(made(names=dns("*.demo.metal.test"))), "\\*.demo", (WORKER,)),
     Case("serving for the name in other case", lambda: serving(made(names=dns(WORKER.upper()))), "WORKER", (WORKER,)),
     Case("serving for the short name", lambda: serving(made(names=dns("worker-0"))), "worker-0", (WORKER,)),
+    Case(
+        "serving for a virtual address that is not declared",
+        lambda: serving(made(names=dns(WORKER) + ips(ADDRESS, UNDECLARED))),
+        UNDECLARED,
+        (WORKER,),
+    ),
+    Case("serving for all addresses", lambda: serving(made(names=ips("0.0.0.0"))), "0.0.0.0", (WORKER,)),  # noqa: S104 - refused
+    Case("serving for the link-local metadata address", lambda: serving(made(names=ips("169.254.169.254"))), "169.254", (WORKER,)),
+    Case("serving for the neighbouring IPv6 address", lambda: serving(made(names=ips(ADDRESS, "2604:1380::a"))), "2604:1380::a", (WORKER,)),
+    Case("serving for an IPv4-compatible IPv6 address", lambda: serving(made(names=ips(f"::{ADDRESS}"))), "::7f40:9", (WORKER,)),
+    Case("serving for a translated IPv6 address", lambda: serving(made(names=ips(f"64:ff9b::{ADDRESS}"))), "64:ff9b", (WORKER,)),
+    Case("serving for an IPv4 address as a name", lambda: serving(made(names=dns(ADDRESS))), ADDRESS, (WORKER,)),
+    Case("serving for an IPv6 address as a name", lambda: serving(made(names=dns(SIX))), SIX, (WORKER,)),
+    Case("serving for an IPv6 address as a name, spelt out", lambda: serving(made(names=dns("2604:1380:0:0:0:0:0:9"))), ":0:0:", (WORKER,)),
+    Case("serving for an address as a reverse name", lambda: serving(made(names=dns("9.0.64.127.in-addr.arpa"))), "in-addr", (WORKER,)),
+    Case("serving for the name with a final dot", lambda: serving(made(names=dns(f"{WORKER}."))), "is not", (WORKER,)),
+    Case("serving for localhost", lambda: serving(made(names=dns(WORKER, "localhost"))), "localhost", (WORKER,)),
+    Case("serving for the API's service", lambda: serving(made(names=dns("kubernetes.default.svc"))), "kubernetes", (WORKER,)),
+    Case(
+        "serving for a control plane's name",
+        lambda: serving(made(names=dns(JOINED_MASTER))),
+        JOINED_MASTER,
+        (WORKER, JOINED_MASTER),
+    ),
+    Case(
+        "serving with another organization",
+        lambda: serving(made(organizations=["system:masters"], names=dns(WORKER))),
+        "organization",
+        (WORKER,),
+    ),
+    Case("serving with client usages", lambda: serving(usages=CLIENT_USAGES), "usages", (WORKER,)),
+    Case("serving with a short RSA key", lambda: serving(made(names=dns(WORKER), signed_with=key("short", "RSA1024"))), "1024", (WORKER,)),
+    Case("the other of two machines that swap names", _swapped, ADDRESS, (WORKER, OTHER)),
     Case("serving with an e-mail address", lambda: serving(made(names=[*dns(WORKER), x509.RFC822Name("a@b.test")])), "e-mail", (WORKER,)),
     Case(
         "serving with a URI",
@@ -290,7 +359,7 @@ CASES = [
         "directory",
         (WORKER,),
     ),
-    Case("serving filed by another node", lambda: serving(username=f"system:node:{OTHER}"), "was filed by", (WORKER, OTHER)),
+    Case("serving filed by another node", lambda: serving(username=f"system:node:{OTHER}"), "was filed by", (WORKER, OTHER), server=True),
     Case("two machines swap names", lambda: serving(made(names=dns(WORKER) + ips(OTHER_ADDRESS))), "none of", (WORKER, OTHER)),
     Case("serving filed by the bootstrapper", lambda: serving(username=BOOTSTRAPPER, groups=GROUPS), "filed by", (WORKER,)),
     Case("serving without the nodes' group", lambda: serving(groups=["system:authenticated"]), "groups", (WORKER,)),
@@ -311,18 +380,21 @@ CASES = [
         lambda: serving(pem(by_hand(extension_request(alternative_names(tlv(0x87, b"\x7f\x40\x00\x09\x00")))))),
         "5 bytes",
         (WORKER,),
+        server=True,
     ),
     Case(
         "an address with a mask",
         lambda: serving(pem(by_hand(extension_request(alternative_names(tlv(0x87, bytes(8))))))),
         "8 bytes",
         (WORKER,),
+        server=True,
     ),
     Case(
         "a name that is not ASCII",
         lambda: serving(pem(by_hand(extension_request(alternative_names(tlv(0x82, b"w\xf6rker")))))),
         "ASCII",
         (WORKER,),
+        server=True,
     ),
     Case("a name twice", lambda: serving(pem(by_hand(extension_request(alternative_names(SAN_WORKER, SAN_WORKER))))), "twice", (WORKER,)),
     Case("an empty list of names", lambda: serving(pem(by_hand(extension_request(alternative_names())))), "empty", (WORKER,)),
@@ -332,12 +404,14 @@ CASES = [
         lambda: serving(pem(by_hand(extension_request(alternative_names(SAN_WORKER), alternative_names(SAN_OTHER))))),
         "more than one extension",
         (WORKER,),
+        server=True,
     ),
     Case(
         "two extension requests",
         lambda: serving(pem(by_hand(extension_request(alternative_names(SAN_WORKER)), extension_request(alternative_names(SAN_OTHER))))),
         "more than one attribute",
         (WORKER,),
+        server=True,
     ),
     Case(
         "names hidden in Microsoft's extension request",
@@ -370,11 +444,11 @@ CASES = [
     ),
     Case("an empty extension request", lambda: client(pem(by_hand(extension_request()))), "too early"),
     # PEM.
-    Case("no request", lambda: client(request=""), "holds no request"),
-    Case("a request that is no text", lambda: client(request=7), "holds no request"),
-    Case("no base64", lambda: client(request="%%%"), "not base64"),
+    Case("no request", lambda: client(request=""), "holds no request", server=True),
+    Case("a request that is no text", lambda: client(request=7), "holds no request", server=True),
+    Case("no base64", lambda: client(request="%%%"), "not base64", server=True),
     Case("a PEM with two requests", lambda: client(made() + made(f"system:node:{MASTER}")), "2 PEM blocks"),
-    Case("a request behind a certificate block", lambda: client(pem(b"x", label="CERTIFICATE") + made()), "2 PEM blocks"),
+    Case("a request behind a certificate block", lambda: client(pem(b"x", label="CERTIFICATE") + made()), "2 PEM blocks", server=True),
     Case("words before the block", lambda: client(b"hello\n" + made()), "one clean PEM"),
     Case("words behind the block", lambda: client(made() + b"hello\n"), "one clean PEM"),
     Case(
@@ -382,21 +456,26 @@ CASES = [
         lambda: client(made().replace(b"REQUEST-----\n", b"REQUEST-----\nProc-Type: 4\n\n", 1)),
         "one clean PEM",
     ),
-    Case("the old label", lambda: client(pem(der_of(made()), label="NEW CERTIFICATE REQUEST")), "one clean PEM"),
+    Case("the old label", lambda: client(pem(der_of(made()), label="NEW CERTIFICATE REQUEST")), "one clean PEM", server=True),
     Case("lines of another width", lambda: client(pem(der_of(made()), width=60)), "canonical"),
     Case("other line ends", lambda: client(pem(der_of(made()), newline="\r\n")), "one clean PEM"),
     Case("spare bits in the base64", lambda: serving(_spare_bits()), "canonical", (WORKER,)),
     Case("a null byte behind", lambda: client(made() + b"\x00"), "one clean PEM"),
-    Case("a huge request", lambda: client(made() + b"\n" * 20000), "bytes, a kubelet"),
+    Case("a huge request", lambda: client(made().ljust(20000, b"\n")), "bytes, a kubelet"),
     # DER.
-    Case("bytes behind the DER", lambda: client(pem(by_hand(after=b"\x00\x00"))), "too many"),
+    Case("bytes behind the DER", lambda: client(pem(by_hand(after=b"\x00\x00"))), "too many", server=True),
     Case("bytes behind the attributes", lambda: client(pem(by_hand(before_signing=tlv(0x05)))), "too many"),
-    Case("cut off in the middle", lambda: client(pem(der_of(made())[:-20])), "cut off"),
-    Case("a length in long form", lambda: client(pem(LONG_LENGTH + len(by_hand()[3:]).to_bytes(2, "big") + by_hand()[3:])), "as DER wants"),
+    Case("cut off in the middle", lambda: client(pem(der_of(made())[:-20])), "cut off", server=True),
+    Case(
+        "a length in long form",
+        lambda: client(pem(LONG_LENGTH + len(by_hand()[3:]).to_bytes(2, "big") + by_hand()[3:])),
+        "as DER wants",
+        server=True,
+    ),
     Case("version 2", lambda: client(pem(by_hand(version=b"\x01"))), "version"),
     Case("version 4 billion", lambda: client(pem(by_hand(version=b"\x00\xff\xff\xff\xff"))), "version"),
-    Case("no DER at all", lambda: client(pem(b"hello world")), "tag"),
-    Case("nothing in the block", lambda: client(pem(b"")), "one clean PEM"),
+    Case("no DER at all", lambda: client(pem(b"hello world")), "tag", server=True),
+    Case("nothing in the block", lambda: client(pem(b"")), "one clean PEM", server=True),
     Case(
         "organization and name in one set",
         lambda: client(
@@ -462,9 +541,9 @@ CASES = [
     # Keys and signatures.
     Case("RSA with 1024 bits", lambda: client(made(signed_with=key("short", "RSA1024"))), "1024 bits"),
     Case("P-384", lambda: client(made(signed_with=key("a", "P-384"))), "secp384r1"),
-    Case("secp256k1", lambda: client(made(signed_with=key("a", "K-256"))), "secp256k1"),
+    Case("secp256k1", lambda: client(made(signed_with=key("a", "K-256"))), "secp256k1", server=True),
     Case("Ed25519", lambda: client(made(signed_with=key("a", "ed25519"))), "neither"),
-    Case("signed by somebody else", lambda: client(pem(by_hand(valid=False))), "signature"),
+    Case("signed by somebody else", lambda: client(pem(by_hand(valid=False))), "signature", server=True),
     Case("RSA with SHA-1", lambda: client(pem(_old_digest())), "signature"),
     # Objects no API server would send.
     Case("no object", lambda: None, "ignored: signer"),
@@ -472,5 +551,5 @@ CASES = [
     Case("metadata is null", lambda: {**client(), "metadata": None}, "when it was filed"),
     Case("spec is a list", lambda: {**client(), "spec": []}, "ignored: signer"),
     Case("groups with a number", lambda: client(groups=[*GROUPS[:2], 7]), "groups"),
-    Case("usages with an object", lambda: client(usages=["digital signature", {"a": "b"}]), "usages"),
+    Case("usages with an object", lambda: client(usages=["digital signature", {"a": "b"}]), "usages", server=True),
 ]

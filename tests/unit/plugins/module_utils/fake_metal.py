@@ -8,6 +8,7 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    CollectionError,
     LostAnswerError,
     MetalError,
     NotFoundError,
@@ -30,13 +31,21 @@ class FakeMetal:
         """Host names whose provisioning fails and stays to be seen."""
         self.vanishes: set[str] = set()
         """Host names whose provisioning fails and that are taken back."""
+        self.bad_starts: dict[str, int] = {}
+        """Host names whose provisioning fails so many times, of those in ``fails`` and ``vanishes``; without a number always."""
         self.refused: dict[str, str] = {}
         """Host names whose creation is answered with 422 and this text."""
         self.lost: list[str] = []
         """For the next writes: ``before`` or ``after`` the effect the answer is lost."""
         self.hidden = 0
         """For so many lists a device made meanwhile is not seen."""
+        self.asked: list[dict[str, Any]] = []
+        """The actions that arrived, as they were sent."""
         self.available = True
+        self.stock: dict[tuple[str, str], int] = {}
+        """Servers by metro and plan; without a number there is no end of them."""
+        self.taken_after_question = 0
+        """So many are ordered by somebody else after each question."""
         self._numbers = itertools.count(1)
 
     def add(self, hostname: str, **fields: Any) -> dict[str, Any]:
@@ -44,6 +53,7 @@ class FakeMetal:
         device = {
             "id": f"id-{number}",
             "hostname": hostname,
+            "created_at": f"2026-01-01T00:{number:02}:00Z",
             "state": "active",
             "tags": [],
             "plan": {"slug": "c3.small.x86", "id": "plan-id"},
@@ -66,14 +76,20 @@ class FakeMetal:
             state, hostname = device["state"], device["hostname"]
             if state == "queued":
                 device["state"] = "provisioning"
-            elif state == "provisioning" and hostname in self.vanishes:
+            elif state == "provisioning" and hostname in self.vanishes and self._starts_badly(hostname):
                 del self.devices[device["id"]]
             elif state == "provisioning":
-                device["state"] = "failed" if hostname in self.fails else "active"
-            elif state in ("powering_off", "powering_on"):
+                device["state"] = "failed" if hostname in self.fails and self._starts_badly(hostname) else "active"
+            elif state in ("powering_off", "powering_on") or (state == "reinstalling" and self.asked):
                 device["state"] = "inactive" if state == "powering_off" else "active"
             elif state == "deprovisioning":
                 del self.devices[device["id"]]
+
+    def _starts_badly(self, hostname: str) -> bool:
+        if hostname in self.bad_starts:
+            self.bad_starts[hostname] -= 1
+            return self.bad_starts[hostname] >= 0
+        return True
 
     def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         self.calls.append(f"GET {path}")
@@ -95,14 +111,25 @@ class FakeMetal:
         return dict(self._device(path, doing))
 
     def _device(self, path: str, doing: str) -> dict[str, Any]:
-        identity = path.split("/")[1]
+        identity = path.split("/")[1].partition("?")[0]
         if identity not in self.devices:
             raise NotFoundError(f"Could not {doing}: 404", status=404, errors=["Not found"])
         return self.devices[identity]
 
     def ask(self, path: str, body: Any, *, doing: str) -> dict[str, Any]:
         self.calls.append(f"GET {path}")
-        return {"servers": [{**server, "available": self.available} for server in body["servers"]]}
+        stock = {(server["metro"], server["plan"]): self.stock.get((server["metro"], server["plan"]), 10_000) for server in body["servers"]}
+        for place in set(stock) & set(self.stock):
+            self.stock[place] = max(0, self.stock[place] - self.taken_after_question)
+        return {
+            "servers": [
+                {**server, "available": self.available and stock[server["metro"], server["plan"]] >= server["quantity"]}
+                for server in body["servers"]
+            ]
+        }
+
+    def name_origin(self, error: CollectionError) -> None:
+        """Nothing of it is sent anywhere, so there is no request to name."""
 
     def write(self, method: str, path: str, body: Any, *, doing: str) -> Any:
         assert not self.read_only
@@ -122,6 +149,12 @@ class FakeMetal:
             if body["hostname"] in self.refused:
                 text = self.refused[body["hostname"]]
                 raise ValidationError(f"Could not {doing}: the service answered 422: {text}", status=422, errors=[text])
+            place = (body["metro"].lower(), body["plan"])
+            if place in self.stock:
+                if not self.stock[place]:
+                    text = "There aren't available servers in that metro"
+                    raise ValidationError(f"Could not {doing}: the service answered 422: {text}", status=422, errors=[text])
+                self.stock[place] -= 1
             fields = {name: value for name, value in body.items() if name not in ("plan", "metro", "operating_system")}
             return self.add(
                 fields.pop("hostname"),
@@ -133,17 +166,20 @@ class FakeMetal:
             )
         device = self._device(path, doing)
         if path.endswith("/actions"):
-            device["state"] = "powering_off" if body["type"] == "power_off" else "powering_on"
+            self.asked.append(body)
+            device["state"] = {"power_off": "powering_off", "reinstall": "reinstalling"}.get(body["type"], "powering_on")
         else:
             device.update(body)
         return device
 
-    def delete(self, path: str, *, doing: str) -> bool:
+    def delete(self, path: str, *, doing: str, missing_ok: bool = True) -> bool:
         assert not self.read_only
         self.calls.append(f"DELETE {path}")
         try:
             device = self._device(path, doing)
         except MetalError:
+            if not missing_ok:
+                raise
             return False
         if device["state"] in ("queued", "provisioning"):
             text = "Cannot delete a device while it is provisioning"
@@ -174,6 +210,7 @@ class BareModule(MetalModule):
             machine.update({**_defaults(options.argument_spec["machines"]["options"]), **machine})
         self.check_mode = metal.read_only
         self.result = {"changed": False}
+        self.warnings: list[str] = []
         time = Time()
         self._waiter = Waiter(
             self.params.get("wait_timeout", 0),

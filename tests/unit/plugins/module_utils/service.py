@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -15,7 +17,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer. ``cut``: the connection ends instead; ``length``: the length that is told, if it is not the true one."""
+    """One answer. ``cut``: the connection ends instead; ``length``: the length that is told, if it is not the true one.
+
+    ``drip``: seconds after each byte of the body.
+    """
 
     status: int = 200
     data: Any = None
@@ -23,6 +28,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     cut: bool = False
     length: int | None = None
+    drip: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Seen:
 class Service:
     """Gives its answers in order, the last one for ever."""
 
-    def __init__(self, replies: list[Reply]) -> None:
+    def __init__(self, replies: list[Reply], tls: ssl.SSLContext | None) -> None:
         self.replies = replies
         self.seen: list[Seen] = []
         self.connections = 0
@@ -78,6 +84,13 @@ class Service:
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(body) if reply.length is None else reply.length))
                 self.end_headers()
+                if reply.drip:
+                    with suppress(OSError):  # the caller has enough of it
+                        for byte in body:
+                            self.wfile.write(bytes([byte]))
+                            time.sleep(reply.drip)
+                    self.close_connection = True
+                    return
                 self.wfile.write(body)
                 if reply.length is not None:
                     self.close_connection = True
@@ -89,10 +102,13 @@ class Service:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
+        self._scheme = "http" if tls is None else "https"
+        if tls is not None:
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_port}/metal/v1"
+        return f"{self._scheme}://127.0.0.1:{self.server.server_port}/metal/v1"
 
     @property
     def calls(self) -> list[str]:
@@ -100,9 +116,9 @@ class Service:
 
 
 @contextmanager
-def serving(*replies: Reply) -> Iterator[Service]:
+def serving(*replies: Reply, tls: ssl.SSLContext | None = None) -> Iterator[Service]:
     """A service on loopback for the time of the block."""
-    service = Service(list(replies))
+    service = Service(list(replies), tls)
     thread = threading.Thread(target=service.server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,23 +22,20 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr impor
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
 
 from . import csr_cases as cases
-from .csr_cases import ADDRESS, CASES, FILED, OTHER, PRIVATE, SIX, VIRTUAL, WORKER, answered, client, dns, ips, key, made, serving
+from .csr_cases import ADDRESS, CASES, FILED, PRIVATE, SIX, VIRTUAL, WORKER, answered, client, dns, ips, key, made, serving
 
 NOW = datetime(2026, 3, 1, 12, 25, 1, tzinfo=UTC)
 
 
 def rules(**changes: Any) -> Policy:
-    machines = [
-        {"name": WORKER, "addresses": [ADDRESS, PRIVATE, SIX], "created_at": cases.CREATED},
-        {"name": OTHER, "addresses": [cases.OTHER_ADDRESS], "created_at": cases.CREATED},
-    ]
+    machines = [{"name": name, "addresses": given, "created_at": cases.CREATED} for name, given in cases.MACHINES.items()]
     options = {"machines": machines, "additional_addresses": [VIRTUAL], "window": 7200, "second_key_after": 60, "pending_limit": None}
     return policy({**options, **changes})
 
 
-def judged(*objects: Any, nodes: tuple[str, ...] = (), now: datetime = NOW, **changes: Any) -> list[Verdict]:
+def judged(*objects: Any, nodes: tuple[str, ...] = (), silent: tuple[str, ...] = (), now: datetime = NOW, **changes: Any) -> list[Verdict]:
     given = rules(**changes)
-    return decide([assess(obj, given) for obj in objects], given, nodes, now)
+    return decide([assess(obj, given) for obj in objects], given, nodes, now, silent)
 
 
 def decision(verdict: Verdict) -> str:
@@ -76,6 +75,25 @@ def test_what_kubelets_send_is_approved(obj: Any, nodes: tuple[str, ...]) -> Non
     (verdict,) = judged(obj(), nodes=nodes)
     assert verdict.decision == "approve", verdict.reason
     assert verdict.request.node == WORKER
+
+
+# As the API server told them, of the kubelet of Kubernetes 1.34.4 that tests/sandbox/openshift/test_real_kubelet.py runs.
+RECORDED = json.loads((Path(__file__).parent / "kubelet_requests.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("kind", "nodes"), [("client", ()), ("serving", (WORKER,))])
+def test_what_a_real_kubelet_sent_is_approved(kind: str, nodes: tuple[str, ...]) -> None:
+    machine = {"name": WORKER, "addresses": ["127.68.216.5"], "created_at": RECORDED["client"]["metadata"]["creationTimestamp"]}
+    (verdict,) = judged(RECORDED[kind], nodes=nodes, machines=[machine])
+    assert verdict.decision == "approve", verdict.reason
+    assert (verdict.request.kind, verdict.request.node) == (kind, WORKER)
+
+
+def test_a_name_longer_than_a_common_name_should_be_is_approved() -> None:
+    """X.520 ends a common name at 64 characters; kubelets and the signer do not."""
+    name = f"{'worker-0' * 7}.demo.metal.test"
+    (verdict,) = judged(client(cases.pem(cases.by_hand(named=cases.subject(f"system:node:{name}")))), machines=[{"name": name}])
+    assert verdict.decision == "approve", verdict.reason
 
 
 def test_short_names_by_choice() -> None:
@@ -172,6 +190,54 @@ def test_an_earlier_machine_of_the_same_name_does_not_count() -> None:
     assert judged(earlier, client(name="csr-2"))[1].decision == "approve"
 
 
+# --- nodes that come back after their certificates have ended -----------------------------------------------------------------------
+
+LATER = datetime(2026, 4, 20, 8, 0, 30, tzinfo=UTC)
+ASKED = "2026-04-20T08:00:00Z"
+
+
+def back(*objects: Any, silent: tuple[str, ...] = (WORKER,), now: datetime = LATER, **changes: Any) -> list[Verdict]:
+    return judged(*objects, nodes=(WORKER,), silent=silent, now=now, **{"recover_nodes": True, **changes})
+
+
+def test_a_silent_node_is_recovered_by_choice_only() -> None:
+    obj = client(filed=ASKED)
+    (verdict,) = back(obj)
+    assert verdict.decision == "approve", verdict.reason
+    assert "nobody hears from" in verdict.reason
+    (verdict,) = back(obj, recover_nodes=False, window=0)
+    assert verdict.decision == "refuse"
+    assert "recover_nodes" in verdict.reason
+
+
+def test_a_node_that_is_heard_from_is_not_replaced() -> None:
+    assert back(client(filed=ASKED), silent=())[0].decision == "wait"
+    answer = answered(client(name="csr-1", filed=ASKED), at=ASKED)
+    alarm = back(answer, client(made(signed_with=key("somebody")), name="csr-2", filed=ASKED, version="99999"), silent=())[1]
+    assert alarm.decision == "refuse"
+    assert "has joined already" in alarm.reason
+
+
+def test_recovery_takes_the_newest_key_and_gives_it_time() -> None:
+    old = client(made(signed_with=key("first")), name="csr-old", filed="2026-04-20T07:45:00Z")
+    new = client(made(signed_with=key("second")), name="csr-new", filed=ASKED)
+    assert [verdict.decision for verdict in back(old, new)] == ["wait", "approve"]
+    taken = answered(old, at=ASKED)
+    assert back(taken, new)[1].decision == "wait"
+    assert back(taken, new, now=LATER + timedelta(seconds=31))[1].decision == "approve"
+
+
+@pytest.mark.parametrize("obj", [client(made(names=ips(ADDRESS)), filed=ASKED), client(filed=ASKED, username="system:admin")])
+def test_recovery_loosens_no_other_rule(obj: Any) -> None:
+    assert back(obj)[0].decision == "refuse"
+
+
+def test_recovery_does_not_widen_the_window_of_first_joins() -> None:
+    (verdict,) = judged(client(filed=ASKED), now=LATER, recover_nodes=True)
+    assert verdict.decision == "refuse"
+    assert "window" in verdict.reason
+
+
 def test_too_many_pending_requests_stop_everything() -> None:
     strangers = [client(made(f"system:node:x{number}"), name=f"csr-{number}") for number in range(3)]
     verdicts = judged(*strangers, client(name="csr-good"), pending_limit=3)
@@ -179,6 +245,17 @@ def test_too_many_pending_requests_stop_everything() -> None:
     assert "4 requests" in verdicts[-1].reason
     old = [{**stranger, "metadata": {**stranger["metadata"], "creationTimestamp": "2026-03-01T10:00:00Z"}} for stranger in strangers]
     assert judged(*old, client(name="csr-good"), pending_limit=3)[-1].decision == "approve"
+
+
+def test_denying_is_a_choice() -> None:
+    """And only what a rule speaks against: what is too early, too many or not ours stays as it is."""
+    odd = client(made("system:node:x"), name="csr-odd")
+    early = serving(name="csr-early")
+    renewal = client(username=f"system:node:{WORKER}", groups=cases.NODE_GROUPS, name="csr-renewal")
+    given = judged(odd, early, renewal, client(name="csr-good"), deny_refused=True)
+    assert [verdict.decision for verdict in given] == ["deny", "wait", "ignore", "approve"]
+    assert given[0].result()["verdict"] == "denied"
+    assert [verdict.decision for verdict in judged(odd, client(), deny_refused=True, pending_limit=1)] == ["deny", "wait"]
 
 
 def test_one_odd_request_stops_nothing() -> None:
@@ -246,6 +323,33 @@ def test_joined() -> None:
     # Approved requests are removed after an hour: a Node older than that without a waiting request has its certificate.
     assert not lacks(node=node(created="2026-03-01T10:00:00Z"))
     assert lacks(serving(made(names=ips("192.0.2.1"))), node=node(created="2026-03-01T10:00:00Z"))
+
+
+def test_a_recovered_node_is_given_a_moment_to_ask_for_its_serving_certificate() -> None:
+    machine, since = rules().machines[WORKER], node(created="2026-03-01T10:00:00Z")
+    asked = answered(client(filed="2026-03-01T12:25:00Z"), at="2026-03-01T12:25:01Z")
+    old = answered(serving(name="csr-old", filed="2026-03-01T12:20:00Z"))
+    fresh = answered(serving(name="csr-fresh", filed="2026-03-01T12:25:05Z"))
+    for objects, later, word in (
+        ((asked,), 10, "not asked for a serving"),
+        ((asked, old), 10, "not asked for a serving"),
+        ((asked, fresh), 10, ""),
+        # The one it had may be good still: then none is asked for.
+        ((asked,), 121, ""),
+    ):
+        now = NOW + timedelta(seconds=later)
+        text = missing(machine, node_state(since), judged(*objects, nodes=(WORKER,), now=now), now)
+        assert (word in text) if word else not text, (objects, later, text)
+
+
+def test_silence_is_told_with_the_request_that_waits() -> None:
+    state = node_state(
+        {"metadata": {"name": WORKER}, "status": {"conditions": [{"type": "Ready", "status": "Unknown", "message": "gone"}]}}
+    )
+    assert state.silent
+    assert not node_state(node(ready=False)).silent
+    text = missing(rules().machines[WORKER], state, judged(client(), nodes=(WORKER,)), NOW)
+    assert re.search("not Ready: gone; csr-abcde stays pending: .*recover_nodes", text)
 
 
 def test_odd_nodes_are_not_ready() -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import email.utils
 import socket
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_client
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
     DeniedError,
@@ -26,6 +30,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     ValidationError,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient, Pace
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+from sandbox.metal.tls import Authority
 from tests.unit.plugins.module_utils.service import Reply, Service, serving
 
 TOKEN = "token-of-the-test-0123456789"
@@ -141,10 +147,63 @@ def test_a_silent_service_is_not_waited_for_longer_than_the_limit() -> None:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         client = MetalClient(url=f"http://127.0.0.1:{silent.getsockname()[1]}", token=TOKEN, timeout=0.05, retries=1, sleep=Pauses())
-        with pytest.raises(UnreachableError, match=r"not answered within 0\.05 seconds"):
+        with pytest.raises(UnreachableError, match=r"not answered in full within 0\.05 seconds"):
             read(client)
         with pytest.raises(LostAnswerError):
             write(client)
+
+
+DRIPPING = Reply(200, body=b'{"id": "d"}' + b" " * 1000, drip=0.02)
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+def test_an_answer_that_never_ends_is_not_waited_for_longer_than_the_limit(tls: bool, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    with serving(DRIPPING, tls=authority.server_context("127.0.0.1") if tls else None) as service:
+        client = client_of(service, timeout=0.3, retries=1, ca_path=str(authority.certificate_file))
+        started = time.monotonic()
+        with pytest.raises(UnreachableError, match=r"\(request request-2\) was not answered in full within 0\.3 seconds"):
+            read(client)
+        with pytest.raises(LostAnswerError) as lost:
+            write(client)
+        assert lost.value.late, "it may well be done"
+        assert lost.value.request_id == "request-3"
+        assert 0.9 <= time.monotonic() - started < 5
+        assert service.calls == ["GET /devices/d", "GET /devices/d", "POST /projects/p/devices"]
+
+
+def test_an_answer_through_a_proxy_has_the_same_limit() -> None:
+    with serving(DRIPPING) as proxy:
+        client = MetalClient(url="http://metal.invalid/v1", token=TOKEN, proxy=proxy.url, timeout=0.3, retries=0, sleep=Pauses())
+        with pytest.raises(UnreachableError, match="not answered in full"):
+            read(client)
+
+
+def test_an_answer_whose_head_never_ends_has_the_same_limit() -> None:
+    def drip(listening: socket.socket) -> None:
+        with suppress(OSError):  # the test is over, or the caller has enough of it
+            connection, _address = listening.accept()
+            with connection:
+                while True:
+                    connection.sendall(b"H")
+                    time.sleep(0.01)
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        threading.Thread(target=drip, args=(listening,), daemon=True).start()
+        client = MetalClient(url=f"http://127.0.0.1:{listening.getsockname()[1]}", token=TOKEN, timeout=0.3, retries=0, sleep=Pauses())
+        with pytest.raises(UnreachableError, match="not answered in full"):
+            read(client)
+
+
+def test_a_time_limit_is_of_one_call_and_connections_are_kept() -> None:
+    with serving(Reply(200, {"id": "d"})) as service:
+        client = client_of(service, timeout=0.5)
+        read(client)
+        time.sleep(0.7)
+        read(client)
+        assert service.connections == 1
 
 
 # --- errors -------------------------------------------------------------------------------------------------------------------
@@ -177,6 +236,12 @@ def test_errors_are_typed_and_say_what_was_attempted(reply: Reply, kind: type[Me
         if reply.status >= 400:
             assert caught.value.details["request_id"] == "request-1"
             assert "request-1" in caught.value.message
+
+
+def test_half_an_answer_still_tells_its_request() -> None:
+    with serving(Reply(200, {"id": "d"}, length=100)) as service, pytest.raises(UnreachableError, match=r"lost during .*\(request ") as cut:
+        read(client_of(service, retries=0))
+    assert cut.value.request_id == "request-1"
 
 
 def test_the_token_is_in_no_error() -> None:
@@ -287,6 +352,14 @@ def test_a_list_that_changes_while_it_is_read_is_read_again() -> None:
         assert names(client_of(service)) == [1, 2, 3]
 
 
+def test_a_list_that_changes_each_time_it_is_read_is_an_error() -> None:
+    first = {"devices": [{"id": 0}, {"id": 1}], "meta": {"total": 4, "current_page": 1, "last_page": 2}}
+    moved = {"devices": [{"id": 3}], "meta": {"total": 3, "current_page": 2, "last_page": 2}}
+    told = r"the list changed each of the 3 times that its 2 pages were read \(GET /projects/"
+    with serving(*[Reply(200, data) for data in (first, moved) * 3]) as service, pytest.raises(UnreadableError, match=told):
+        names(client_of(service, retries=2))
+
+
 def test_an_object_that_moved_to_a_later_page_is_told_once() -> None:
     first = {"devices": [{"id": 0}, {"id": 1}], "meta": {"total": 3, "current_page": 1, "last_page": 2}}
     second = {"devices": [{"id": 1}, {"id": 2}], "meta": {"total": 3, "current_page": 2, "last_page": 2}}
@@ -368,6 +441,67 @@ def test_a_clock_that_is_wrong_or_headers_that_are_odd_stop_nobody() -> None:
     assert pace.pause() <= 60
     pace.note({**limits(10, 0, -90000)})
     assert pace.pause() == 0
+
+
+def test_a_client_pauses_for_what_the_answers_before_told() -> None:
+    pauses = Pauses()
+    with serving(Reply(200, {"id": "d"}, headers=limits(100, 1, 20))) as service:
+        client = client_of(service, pauses)
+        read(client)
+        assert pauses == []
+        read(client)
+        assert 15 < pauses[0] <= 20
+        write(client)
+        assert len(pauses) == 2, "a write slows down as well"
+
+
+def test_pauses_grow_to_a_limit_and_no_two_callers_have_the_same() -> None:
+    for failures, most in ((1, 0.5), (2, 1.0), (3, 2.0), (6, 16.0), (7, 30.0), (40, 30.0)):
+        pauses = [_metal_client._backoff(failures) for _time in range(50)]
+        assert all(most / 2 <= pause <= most for pause in pauses)
+        assert len(set(pauses)) > 40
+
+
+TOKENS = ["METAL_AUTH_TOKEN", "METAL_API_TOKEN", "PACKET_API_TOKEN"]
+
+
+@pytest.mark.parametrize("names", [TOKENS, TOKENS[1:], TOKENS[2:]], ids=lambda names: names[0])
+def test_the_environment_has_the_token_under_several_names(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in TOKENS:
+        monkeypatch.delenv(name, raising=False)
+    for name in names:
+        monkeypatch.setenv(name, f"token-in-{name}")
+    monkeypatch.setenv("METAL_API_PROXY", "")
+    with serving(Reply(200, {"id": "d"})) as service, patch_module_args({"metal_api_url": service.url}):
+        read(MetalModule(Options(), reading=True).client)
+        assert service.seen[0].headers["X-Auth-Token"] == f"token-in-{names[0]}"
+
+
+@pytest.mark.parametrize("name", ["METAL_API_CA_PATH", "REQUESTS_CA_BUNDLE"])
+def test_certificates_of_ones_own_are_trusted_and_others_are_not(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, another = Authority(tmp_path / "ours"), Authority(tmp_path / "another")
+    with serving(Reply(200, {"id": "d"}), tls=ours.server_context("127.0.0.1")) as service:
+        with patch_module_args({"metal_api_url": service.url, "metal_api_token": TOKEN}):
+            monkeypatch.setenv(name, str(ours.certificate_file))
+            assert read(MetalModule(Options(), reading=True).client) == {"id": "d"}
+            monkeypatch.setenv(name, str(another.certificate_file))
+            with pytest.raises(CollectionError, match="no trusted connection to https://"):
+                read(MetalModule(Options(), reading=True).client)
+        # What is given goes before what is around.
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(another.certificate_file))
+        assert read(client_of(service, ca_path=str(ours.certificate_file))) == {"id": "d"}
+
+
+@pytest.mark.parametrize(("prefix", "first"), [(None, "equinix_metal.openshift/"), (" mine/1 ", "mine/1 equinix_metal.openshift/")])
+def test_the_service_is_told_who_calls(prefix: str | None, first: str) -> None:
+    with serving(Reply(200, {"id": "d"})) as service:
+        MetalClient(url=service.url, token=TOKEN, user_agent_prefix=prefix, sleep=Pauses()).read("devices/d", doing="look")
+        assert service.seen[0].headers["User-Agent"].startswith(first)
+
+
+def test_a_prefix_is_one_line() -> None:
+    with pytest.raises(CollectionError, match="metal_ua_prefix"):
+        MetalClient(url="https://metal.invalid", token=TOKEN, user_agent_prefix="a\nX-Auth-Token: b")
 
 
 def test_a_proxy_and_certificates_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

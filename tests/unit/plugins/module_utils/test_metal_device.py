@@ -6,34 +6,30 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _resource
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import (
-    RESUME_OPTIONS,
-    STATE_OPTIONS,
-    WAIT_OPTIONS,
-    Options,
-)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_device, _resource
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import (
-    DEVICE_OPTIONS,
+    FIXED,
     Device,
     creation_problems,
+    device_body,
     device_facts,
     device_view,
     device_wanted,
     normal_data,
     normal_time,
+    state_text,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting
+from ansible_collections.equinix_metal.openshift.plugins.modules import metal_device
+from ansible_collections.equinix_metal.openshift.plugins.modules.metal_device import OPTIONS
 
 from .fake_metal import BareModule, FakeMetal
 
 NAME = "worker-0.demo.metal.test"
 NEW = {"hostname": NAME, "plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04"}
-OPTIONS = Options(
-    {"hostname": {"type": "str"}, "id": {"type": "str"}, "ownership_tags": {"type": "list"}},
-).merge(DEVICE_OPTIONS, STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
 
 
 @pytest.fixture(autouse=True)
@@ -160,6 +156,14 @@ def test_data_is_told_by_its_digest() -> None:
         ({**NEW, "operating_system": "custom_ipxe", "userdata": "#!ipxe\n", "ipxe_script_url": "http://x"}, ["both"]),
         ({**NEW, "operating_system": "custom_ipxe", "userdata": "{}", "ipxe_script_url": "http://x"}, []),
         ({"hostname": "a_b"}, ["must be given", "underscore"]),
+        ({**NEW, "features": ["tpm"]}, []),
+        ({**NEW, "features": {"tpm": "required", "raid": "preferred"}}, []),
+        ({**NEW, "features": {"tpm": "wanted"}}, ["features is a list"]),
+        ({**NEW, "features": "tpm"}, ["features is a list"]),
+        ({**NEW, "features": [7]}, ["features is a list"]),
+        ({**NEW, "spot_price_max": 1.5}, ["spot_instance=true"]),
+        ({**NEW, "spot_price_max": 1.5, "spot_instance": True}, []),
+        ({**NEW, "operation": "rescue"}, ["a device that is there"]),
     ],
 )
 def test_all_that_keeps_a_device_from_being_created_is_told(given: Mapping[str, Any], texts: list[str]) -> None:
@@ -249,6 +253,141 @@ def test_a_lost_update_is_looked_at_before_it_is_tried_again(fate: str) -> None:
     metal.lost = [fate]
     assert converge(metal, hostname=NAME, description="new")["changed"]
     assert len(metal.writes) == (2 if fate == "before" else 1)
+
+
+def test_a_spot_instance_becomes_an_ordinary_one_and_not_the_other_way_round() -> None:
+    metal = FakeMetal()
+    device = metal.add(NAME, spot_instance=True, spot_price_max=1.5)
+    assert not converge(metal, hostname=NAME, spot_instance=True, spot_price_max=1.5)["changed"]
+    assert converge(metal, hostname=NAME, spot_instance=False)["changed"]
+    assert device["spot_instance"] is False
+    _result, error = attempt(metal, hostname=NAME, spot_instance=True, spot_price_max=2)
+    assert error is not None
+    assert set(error.details["fixed"]) == {"spot_instance", "spot_price_max"}
+    assert metal.writes == ["PUT devices/id-1 ['spot_instance']"]
+
+
+def test_no_tags_are_sent_when_the_marks_among_them_are_not_known() -> None:
+    for odd in ({"tags": None}, {"tags": "a"}):
+        metal = FakeMetal()
+        metal.add(NAME, **odd)
+        for given in ({"tags": ["b"]}, {"operation": "reinstall", "operation_id": "w"}):
+            _result, error = attempt(metal, hostname=NAME, **given)
+            assert error is not None
+            assert "does not tell which it has" in error.message
+        assert not metal.writes
+
+
+def test_the_user_s_tags_leave_marks_alone() -> None:
+    metal = FakeMetal()
+    done, asked = "ansible-operation=reboot:w", "ansible-operation-requested=reinstall:v:e1"
+    device = metal.add(NAME, tags=["a", done, asked])
+    assert not converge(metal, hostname=NAME, tags=["a"])["changed"]
+    result = converge(metal, hostname=NAME, tags=["b", "ansible-operation=reboot:of-another"])
+    assert device["tags"] == ["b", done, asked]
+    assert result["diff"]["after"] == {"hostname": NAME, "tags": ["b"]}
+    assert not converge(metal, hostname=NAME, operation="reboot", operation_id="w", wait=False)["changed"]
+
+
+def test_a_new_installation_may_change_what_nothing_else_can() -> None:
+    metal = FakeMetal(read_only=True)
+    metal.add(NAME, tags=["a"])
+    given = {"hostname": NAME, "operating_system": "debian_12", "operation": "reinstall", "operation_id": "w"}
+    result = converge(metal, **given)
+    assert result["diff"]["after"] == {"hostname": NAME, "operating_system": "debian_12", "operation": "reinstall w"}
+    assert result["device"]["tags"] == ["a", "ansible-operation=reinstall:w"]
+    assert result["device"]["operating_system"] == "debian_12"
+    _result, error = attempt(metal, **given, plan="c3.medium.x86")
+    assert error is not None
+    assert set(error.details["fixed"]) == {"plan"}
+    metal.devices["id-1"]["tags"] = ["ansible-operation=reinstall:w"]
+    _result, error = attempt(metal, **given)
+    assert error is not None
+    assert "operating_system is 'ubuntu_24_04', wanted is 'debian_12'" in error.message
+
+
+@pytest.mark.parametrize(
+    ("has", "given", "sent"),
+    [
+        ("custom_ipxe", {}, {"ipxe_script_url": "http://b"}),
+        ("ubuntu_24_04", {"operating_system": "custom_ipxe"}, {"operating_system": "custom_ipxe", "ipxe_script_url": "http://b"}),
+        ("custom_ipxe", {"operating_system": "debian_12"}, {"operating_system": "debian_12"}),
+        ("ubuntu_24_04", {"preserve_data": False, "deprovision_fast": True}, {"preserve_data": False, "deprovision_fast": True}),
+    ],
+)
+def test_what_is_installed_anew_starts_with_what_was_given(has: str, given: dict[str, Any], sent: dict[str, Any]) -> None:
+    metal = FakeMetal()
+    device = metal.add(
+        NAME, tags=["openshift-cluster=a", "openshift-role=bootstrap"], operating_system={"slug": has}, ipxe_script_url="http://a"
+    )
+    given = {"ipxe_script_url": "http://b", "userdata": "{}", "operation": "reinstall", "operation_id": "becomes-a-worker", **given}
+    becomes = {"hostname": "worker-9", "tags": ["openshift-role=worker"], "ownership_tags": ["openshift-cluster=a"]}
+    attempt(metal, id=device["id"], **becomes, **given, wait=False)
+    assert metal.writes == ["PUT devices/id-1 worker-9", "POST devices/id-1/actions reinstall", "PUT devices/id-1 ['tags']"]
+    assert metal.asked == [{"type": "reinstall", **sent}]
+    assert (device["userdata"], device["ipxe_script_url"]) == ("{}", "http://b")
+    assert device["tags"] == ["openshift-cluster=a", "openshift-role=worker", "ansible-operation=reinstall:becomes-a-worker"]
+
+
+def test_what_events_do_not_tell_is_not_guessed() -> None:
+    metal = FakeMetal()
+    metal.add(NAME, tags=["ansible-operation-requested=reinstall:w:long-gone"])
+    _result, error = attempt(metal, hostname=NAME, operation="reinstall", operation_id="w")
+    assert error is not None
+    assert "does not tell the event long-gone" in error.message
+    assert not metal.writes
+    assert converge(metal, hostname=NAME, operation="reinstall", operation_id="another", wait=False)["changed"]
+
+
+def test_storage_may_be_detached_to_delete_a_device() -> None:
+    metal = FakeMetal()
+    metal.add(NAME)
+    converge(metal, hostname=NAME, state="absent", force_delete=True, wait=False)
+    assert metal.writes == ["DELETE devices/id-1?force_delete=true"]
+
+
+def test_what_is_seen_of_a_device_has_the_last_step() -> None:
+    steps = [{"body": "Provisioning started", "created_at": "2026-01-01T00:00:00Z"}, {"body": "Network configured", "created_at": None}]
+    device = {"hostname": NAME, "state": "reinstalling", "provisioning_percentage": 12.5, "provisioning_events": steps}
+    assert state_text(device) == f"{NAME} is reinstalling (12 %): Provisioning started"
+    assert state_text({**device, "provisioning_events": None}) == f"{NAME} is reinstalling (12 %)"
+    assert state_text({**device, "state": "active"}) == f"{NAME} is active"
+
+
+def test_all_that_a_create_takes_is_sent_as_it_was_given() -> None:
+    given: dict[str, Any] = {
+        **NEW,
+        "features": {"tpm": "preferred"},
+        "storage": {"disks": []},
+        "ssh_keys": [{"label": "me", "key": "ssh-ed25519 AAAA"}],
+        "spot_instance": False,
+        "spot_price_max": 1.5,
+        "public_ipv4_subnet_size": 30,
+        "private_ipv4_subnet_size": 28,
+        "network_frozen": True,
+        "termination_time": "2027-01-31 18:00",
+        "ip_addresses": [{"address_family": 4, "public": False, "cidr": 28, "ip_reservations": None}],
+        "customdata": {"a": 1},
+    }
+    sent = {
+        "termination_time": "2027-01-31T18:00:00Z",
+        "ip_addresses": [{"address_family": 4, "public": False, "cidr": 28}],
+        "tags": ["own=1"],
+    }
+    assert device_body({**given, "tags": ["ansible-operation=reboot:of-another"]}, ["own=1"]) == {**given, **sent}
+    new = {**NEW, "operation": "reinstall", "operation_id": "w"}
+    assert device_body(new, [])["tags"] == ["ansible-operation=reinstall:w"]
+
+
+def test_every_option_is_compared_or_used_at_creation_only() -> None:
+    """A new option of a create has to have its place in a comparison, or to say that it has none."""
+    compared = set(device_view({}, {}))
+    from_the_create = set(_metal_device.DEVICE_OPTIONS.argument_spec) - {"power_state"}
+    assert from_the_create - compared == set(_metal_device.AT_CREATION_ONLY)
+    assert set(FIXED) <= compared
+    told = yaml.safe_load(metal_device.DOCUMENTATION)["options"]
+    for name in _metal_device.AT_CREATION_ONLY:
+        assert "Used at creation only." in " ".join(told[name]["description"]), name
 
 
 def test_check_mode_tells_the_way_out_of_what_cannot_be_done() -> None:

@@ -1,4 +1,4 @@
-"""Reserved hardware and spot prices as they are told."""
+"""Reserved hardware, which only moves; spot prices; and requests of the spot market, which have no name to be known by."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_hardware_reservation import (
+    HARDWARE_RESERVATION_OPTIONS,
+    HardwareReservation,
     find_hardware_reservations,
     spot_prices,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_spot_market_request import (
+    SPOT_MARKET_REQUEST_OPTIONS,
+    SpotMarketRequest,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once
 
 
 class Answers:
@@ -49,3 +57,190 @@ def test_the_cheapest_comes_first_and_odd_prices_are_left_out() -> None:
     found = spot_prices(Answers({"spot_market_prices": told}), {"plan": "a", "metro": None})  # type: ignore[arg-type]  # a client in all that is used
     assert [(each["metro"], each["price_per_hour"]) for each in found["spot_prices"]] == [("am", 0.2), ("da", 0.5)]
     assert spot_prices(Answers({}), {"plan": None, "metro": None}) == {"spot_prices": []}  # type: ignore[arg-type]  # a client in all that is used
+
+
+class Api:
+    """Objects by their paths; what is written is written down."""
+
+    def __init__(self, objects: dict[str, dict[str, Any]]) -> None:
+        self.objects = objects
+        self.calls: list[str] = []
+        self.deletes = True
+
+    def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        if path not in self.objects:
+            raise NotFoundError(f"Could not {doing}: 404", status=404)
+        return self.objects[path]
+
+    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        assert path == f"projects/p/{key.replace('_', '-')}"
+        # The list tells neither plans nor devices.
+        return [{"id": each["id"], "metro": each["metro"]} for each in self.objects.values()]
+
+    def write_one(self, method: str, path: str, body: Any, *, doing: str) -> dict[str, Any]:
+        self.calls.append(f"{method} {path}")
+        self.objects[path.removesuffix("/move")]["project"] = {"id": body["project_id"]}
+        return {"id": "r"}
+
+    def delete(self, path: str, *, doing: str, missing_ok: bool = True) -> bool:
+        self.calls.append(f"DELETE {path}")
+        if not self.deletes and not missing_ok:
+            raise NotFoundError(f"Could not {doing}: 404", status=404)
+        return self.deletes
+
+
+def defaults(spec: Mapping[str, Any]) -> dict[str, Any]:
+    return {"project_id": "p", **{name: option.get("default") for name, option in spec.items()}}
+
+
+def hardware(**fields: Any) -> tuple[HardwareReservation, dict[str, Any]]:
+    """A reservation that is to be in the project p."""
+    found = {"id": "r", "provisionable": True, "device": None, "project": {"href": "/metal/v1/projects/q"}, **fields}
+    params = {**defaults(HARDWARE_RESERVATION_OPTIONS.argument_spec), "id": "r"}
+    return HardwareReservation(Api({"hardware-reservations/r": found}), params), found  # type: ignore[arg-type]  # a client in all that is used
+
+
+def test_hardware_is_moved_when_nothing_is_on_it() -> None:
+    resource, found = hardware()
+    assert resource.view(resource.find() or {}) == {"project_id": "q"}
+    assert resource.hindrances(found, resource.wanted()) == []
+    assert resource.view(resource.update(found, resource.wanted())) == {"project_id": "p"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "waits"),
+    [
+        ({"provisionable": False}, True),
+        ({"device": {"id": "d", "state": "deprovisioning"}, "provisionable": False}, True),
+        ({"provisionable": False, "spare": True}, False),
+        ({"provisionable": False, "need_of_service": True}, False),
+    ],
+)
+def test_hardware_that_is_being_freed_is_waited_for(fields: dict[str, Any], waits: bool) -> None:
+    resource, found = hardware(**fields)
+    assert bool(resource.hindrances(found, resource.wanted())) is waits
+
+
+@pytest.mark.parametrize("device", [{"id": "d", "hostname": "worker-0", "state": "active"}, {"href": "/metal/v1/devices/d"}])
+def test_hardware_in_use_is_not_moved_and_says_by_whom(device: dict[str, Any]) -> None:
+    resource, found = hardware(device=device, provisionable=False)
+    for attempt in (resource.hindrances, resource.predict):
+        with pytest.raises(CollectionError, match=r"in use by device (worker-0 )?d\. Have that deleted first"):
+            attempt(found, resource.wanted())
+
+
+def test_hardware_that_cannot_be_seen_is_an_error() -> None:
+    resource, _found = hardware(project=None)
+    with pytest.raises(CollectionError, match="does not tell which project"):
+        resource.find()
+    params = {**defaults(HARDWARE_RESERVATION_OPTIONS.argument_spec), "id": "unknown"}
+    with pytest.raises(CollectionError, match="ordered with the vendor, not by this API"):
+        HardwareReservation(Api({}), params).find()  # type: ignore[arg-type]  # a client in all that is used
+    with pytest.raises(CollectionError, match="No project is given"):
+        HardwareReservation(Api({}), {**params, "project_id": None}).find()  # type: ignore[arg-type]  # a client in all that is used
+
+
+def bid(identity: str, plan: str | None = "a", metro: str = "da", **fields: Any) -> dict[str, Any]:
+    numbers: dict[str, Any] = {"devices_min": 1, "devices_max": 2, "max_bid_price": 0.5, "end_at": None, "devices": []}
+    return {"id": identity, "metro": {"code": metro}, "plan": plan and {"id": f"id-of-{plan}", "slug": plan}, **numbers, **fields}
+
+
+def request(bids: list[dict[str, Any]], **given: Any) -> SpotMarketRequest:
+    parameters = dict.fromkeys(SPOT_MARKET_REQUEST_OPTIONS.argument_spec["instance_parameters"]["options"])
+    params = {
+        **defaults(SPOT_MARKET_REQUEST_OPTIONS.argument_spec),
+        "metro": "DA",
+        "instance_parameters": {**parameters, "plan": "a", "operating_system": "ubuntu_24_04"},
+        **given,
+    }
+    api = Api({f"spot-market-requests/{each['id']}": each for each in bids})
+    return SpotMarketRequest(api, params)  # type: ignore[arg-type]  # a client in all that is used
+
+
+TWO = [bid("1"), bid("2", max_bid_price=0.7)]
+
+
+@pytest.mark.parametrize(
+    ("bids", "given", "found"),
+    [
+        ([], {}, None),
+        ([bid("1", metro="am"), bid("2", plan="b")], {}, None),
+        ([bid("1", metro="am"), bid("2")], {}, "2"),
+        (TWO, {"max_bid_price": 0.7}, "2"),
+        # Other numbers are a difference, unless it is to be another request beside it.
+        ([bid("1")], {"max_bid_price": 0.7}, "1"),
+        ([bid("1")], {"max_bid_price": 0.7, "beside_others": True}, None),
+        # A plan that is not told is told by the devices, or what is told has to fit in all.
+        ([bid("1", plan=None, devices=[{"id": "d", "plan": {"slug": "b"}}])], {}, None),
+        ([bid("1", plan=None)], {"devices_min": 1, "devices_max": 2}, "1"),
+    ],
+)
+def test_a_request_is_known_by_its_plan_and_metro_and_told_apart_by_its_numbers(
+    bids: list[dict[str, Any]], given: dict[str, Any], found: str | None
+) -> None:
+    assert (request(bids, **given).find() or {}).get("id") == found
+
+
+@pytest.mark.parametrize(
+    ("bids", "given", "text"),
+    [
+        (TWO, {}, "2 requests are the spot market request for a in DA: 1, 2"),
+        ([bid("1", plan=None)], {"devices_max": 3}, "tells no plan or metro of 1, which may be it"),
+        ([], {"id": "unknown"}, "There is no spot market request with the id unknown"),
+    ],
+)
+def test_a_request_is_never_guessed(bids: list[dict[str, Any]], given: dict[str, Any], text: str) -> None:
+    with pytest.raises(CollectionError, match=text):
+        request(bids, **given).find()
+
+
+def test_what_is_told_of_a_request_has_no_userdata_in_it() -> None:
+    device = {"id": "d", "hostname": "s", "state": "active", "userdata": "secret", "root_password": "secret"}
+    resource = request([bid("1", devices=[device])])
+    assert "secret" not in str(resource.find())
+    assert resource.facts(resource.find() or {})["devices"] == [{"id": "d", "hostname": "s", "state": "active"}]
+
+
+def test_what_a_request_waits_for() -> None:
+    resource = request([])
+    assert resource.missing(bid("1")) == [
+        "the spot market request for a in DA has none of at least 1 devices: not at this price, or there is no stock"
+    ]
+    queued = {"id": "d", "hostname": "s", "state": "queued"}
+    assert resource.missing(bid("1", devices=[queued])) == [
+        "the spot market request for a in DA has 0 of at least 1 devices",
+        "s is queued",
+    ]
+    assert resource.missing(bid("1", devices=[{**queued, "state": "active"}])) == []
+    with pytest.raises(CollectionError, match="ended at 2020-01-01T00:00:00Z without its devices"):
+        resource.missing(bid("1", end_at="2020-01-01T00:00:00Z"))
+
+
+def test_the_end_of_a_request_is_that_of_its_devices_by_choice() -> None:
+    device = {"id": "d", "hostname": "s", "state": "deprovisioning"}
+    found = bid("1", devices=[device])
+    kept, ended = (request([found], force_termination=force) for force in (False, True))
+    for resource, path in ((kept, "spot-market-requests/1"), (ended, "spot-market-requests/1?force_termination=true")):
+        client: Any = resource._client
+        resource.delete(found)
+        assert client.calls == [f"DELETE {path}"]
+        assert resource.remaining(found) == ["the spot market request for a in DA is still there"]
+        client.objects = {"devices/d": device}
+    assert kept.remaining(found) == []
+    assert ended.remaining(found) == ["s is deprovisioning"]
+
+
+def test_a_request_tells_all_it_needs_at_once() -> None:
+    with pytest.raises(CollectionError, match=r"4 problems.*devices_min.*devices_max.*max_bid_price.*operating_system"):
+        request([], instance_parameters={"plan": "a"}).check_creation()
+    with pytest.raises(CollectionError, match=r"devices_min must be 1 to devices_max \(2\), not 3"):
+        request([], devices_min=3, devices_max=2, max_bid_price=1).check_creation()
+
+
+def test_not_found_is_believed_when_a_look_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils._resource.LOOKS_AFTER_LOST_CREATE", (0, 0))
+    client = Api({"vrfs/1": {"id": "1"}})
+    client.deletes = False
+    delete_once(client, "vrfs/2", doing="delete VRF 2")
+    with pytest.raises(NotFoundError, match="it is still there"):
+        delete_once(client, "vrfs/1", doing="delete VRF 1")

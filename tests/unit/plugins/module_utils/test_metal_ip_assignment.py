@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_network_info
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, LostAnswerError, NotFoundError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    CollectionError,
+    LostAnswerError,
+    NotFoundError,
+    NotYetError,
+    ValidationError,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import Answer
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_ip_assignment import (
     IP_ASSIGNMENT_OPTIONS,
     IpAssignment,
@@ -25,6 +32,13 @@ class Addresses:
         self.calls: list[str] = []
         self.lost: list[str] = []
         self.stays = 0
+        self.customdata: dict[str, Any] = {}
+        self.raced: set[str] = set()
+        """Addresses that others take between the question and the order."""
+        self.blocks: list[dict[str, Any]] = [
+            {"id": "b", "type": "public_ipv4", "state": "created", "tags": ["x", "y"], "details": "pool", "address_family": 4, "cidr": 29},
+            {"id": "c", "type": "public_ipv4", "state": "created", "tags": ["x"], "details": None, "address_family": 4, "cidr": 30},
+        ]
 
     @staticmethod
     def _one(address: str, device: str) -> dict[str, Any]:
@@ -35,16 +49,27 @@ class Addresses:
             return {"id": "block", "cidr": 31}
         if path.startswith("ips/") and " on " in path and not [each for each in self.assignments if f"ips/{each['id']}" == path]:
             raise NotFoundError(f"Could not {doing}: 404", status=404)
+        if path == "ips/b/available":
+            return {"available": [f"192.0.2.{number}/32" for number in range(8) if f"192.0.2.{number}" not in self._taken()]}
         if path == "devices/gone" or path.startswith("ips/unknown"):
             raise NotFoundError(f"Could not {doing}: 404", status=404)
-        return {"available": ["192.0.2.1/32", None]} if path.endswith("/available") else {"id": path}
+        return {"available": ["192.0.2.1/32", None]} if path.endswith("/available") else {"id": path, "customdata": self.customdata}
+
+    def _taken(self) -> set[str]:
+        return {each["address"] for each in self.assignments} - self.raced
 
     def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        if params is not None and "include" in params:
+            return [{**self.blocks[0], "assignments": [None, *self.assignments]}, *self.blocks[1:]]
         types = ("public_ipv4", "private_ipv4")
         return [{"id": each, "type": each, "state": "created", "assignments": [None, *self.assignments]} for each in types]
 
     def write_one(self, method: str, path: str, body: Any, *, doing: str) -> dict[str, Any]:
         self.calls.append(f"{method} {path}")
+        if body["address"].partition("/")[0] in self.raced:
+            self.raced.remove(body["address"].partition("/")[0])
+            self.assignments.append(self._one(body["address"].partition("/")[0], "another"))
+            raise ValidationError("422: Address has already been taken", status=422, errors=["Address has already been taken"])
         fate = self.lost.pop(0) if self.lost else ""
         made = self._one(body["address"].partition("/")[0], path.split("/")[1])
         if fate != "before":
@@ -53,11 +78,12 @@ class Addresses:
             raise LostAnswerError("lost")
         return made
 
-    def write(self, method: str, path: str, body: Any, *, doing: str) -> None:
+    def send(self, method: str, path: str, body: Any, *, doing: str) -> Answer:
         assert method == "DELETE"
         self.delete(path, doing=doing)
+        return Answer(204, None, "request-1")
 
-    def delete(self, path: str, *, doing: str) -> bool:
+    def delete(self, path: str, *, doing: str, missing_ok: bool = True) -> bool:
         if self.stays:
             self.stays -= 1
             return True
@@ -90,9 +116,19 @@ def test_a_move_ends_on_the_other_device(fates: list[str], monkeypatch: pytest.M
     found = resource.find()
     assert found is not None
     moved = update_once(resource, found, {"device_id": "c"})
-    assert resource.view(moved) == {"address": "192.0.2.1/32", "device_id": "c"}
+    assert {"address": "192.0.2.1/32", "device_id": "c"}.items() <= resource.view(moved).items()
     assert len(client.assignments) == 2
     assert client.calls.count("POST devices/c/ips") == (2 if fates == ["before"] else 1)
+
+
+def test_a_move_that_could_lose_customdata_is_refused() -> None:
+    client = Addresses(a="192.0.2.1")
+    client.customdata = {"a": 1}
+    with pytest.raises(CollectionError, match="the service forgets on the way"):
+        assignment(client, address="192.0.2.1", device_id="c").update(client.assignments[0], {"device_id": "c"})
+    assert client.calls == []
+    assignment(client, address="192.0.2.1", device_id="c", customdata={}).update(client.assignments[0], {"device_id": "c"})
+    assert client.calls == ["DELETE ips/192.0.2.1 on a", "POST devices/c/ips"]
 
 
 def test_an_address_that_does_not_leave_its_device_is_not_put_on_another() -> None:
@@ -113,6 +149,71 @@ def test_an_address_is_not_moved_to_a_device_that_is_not_there() -> None:
     with pytest.raises(NotFoundError):
         resource.update(found, {"device_id": "gone"})
     assert not client.calls
+
+
+BLOCK: dict[str, Any] = {"ip_reservation_tags": ["y"], "device_id": "a"}
+
+
+def test_any_address_of_a_block_is_the_one_that_the_device_has_already() -> None:
+    client = Addresses(b="192.0.2.1", a="192.0.2.3")
+    client.assignments.append(client._one("192.0.2.2", "a"))
+    found = assignment(client, **BLOCK).find()
+    assert found is not None
+    assert found["address"] == "192.0.2.2"
+    # A subnet is something else than an address.
+    assert assignment(client, **BLOCK, cidr=31).find() is None
+    with pytest.raises(CollectionError, match=r"has 2 addresses of block y: 192.0.2.2/32, 192.0.2.3/32"):
+        assignment(client, **BLOCK, state="absent").find()
+
+
+def test_an_address_that_another_took_first_is_followed_by_the_next_free_one() -> None:
+    client = Addresses(b="192.0.2.0")
+    client.raced = {"192.0.2.1", "192.0.2.2", "192.0.2.3"}
+    resource = assignment(client, **BLOCK)
+    assert resource.find() is None
+    resource.create()
+    assert {each["address"] for each in client.assignments if each["assigned_to"]["href"].endswith("/another")} <= {
+        "192.0.2.1",
+        "192.0.2.2",
+        "192.0.2.3",
+    }
+    assert len({each["address"] for each in client.assignments}) == len(client.assignments)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"ip_reservation_tags": ["z"]}, "address of block z: there is none in this project"),
+        ({"ip_reservation_tags": ["x"]}, "2 blocks are block x: b, c"),
+        ({"ip_reservation_id": "d"}, "address of block d: there is none"),
+        ({"ip_reservation_details": "pool", "cidr": 28}, r"within the block \(/29\), not 28"),
+    ],
+)
+def test_which_block_is_meant_and_what_it_has_is_told(given: dict[str, Any], text: str) -> None:
+    resource = assignment(Addresses(), device_id="a", **given)
+    with pytest.raises(CollectionError, match=text):
+        _looked_for(resource).check_creation()
+
+
+def _looked_for(resource: IpAssignment) -> IpAssignment:
+    assert resource.find() is None
+    return resource
+
+
+def test_a_block_without_room_and_one_that_waits_for_approval() -> None:
+    full = Addresses(**{f"d{number}": f"192.0.2.{number}" for number in range(8)})
+    resource = assignment(full, **BLOCK)
+    assert resource.find() is None
+    with pytest.raises(CollectionError, match="no free /32 any more"):
+        resource.create()
+    pending = Addresses()
+    pending.blocks[0]["state"] = "pending"
+    resource = assignment(pending, **BLOCK)
+    assert resource.find() is None
+    with pytest.raises(NotYetError, match="waits for the service's approval"):
+        resource.create()
+    pending.blocks[0]["state"] = "created"
+    assert resource.create()["address"] == "192.0.2.0"
 
 
 @pytest.mark.parametrize(("device", "found"), [(None, True), ("a", True), ("b", False)])

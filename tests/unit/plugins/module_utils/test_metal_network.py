@@ -175,6 +175,40 @@ def test_a_block_tells_all_it_needs_at_once(given: dict[str, Any], texts: str) -
         block([], **given).check_creation()
 
 
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ({"quantity": 4}, {"quantity": 4}),
+        ({"cidr": 30}, {"quantity": 4}),
+        ({"netmask": "255.255.255.252"}, {"quantity": 4}),
+        ({"netmask": "/30"}, {"quantity": 4}),
+        ({"type": "vrf", "cidr": 29}, {"cidr": 29}),
+        ({"type": "vrf", "netmask": "255.255.255.248"}, {"cidr": 29}),
+    ],
+)
+def test_the_size_of_a_block_is_said_in_three_ways(given: dict[str, Any], wanted: dict[str, Any]) -> None:
+    told = block([], details="x", **given).wanted()
+    assert {name: told[name] for name in ("quantity", "cidr") if name in told} == wanted
+
+
+@pytest.mark.parametrize("netmask", ["255.255.0.255", "x", "/33"])
+def test_what_is_no_network_mask_is_told(netmask: str) -> None:
+    with pytest.raises(CollectionError, match="netmask is no network mask"):
+        block([], details="x", netmask=netmask)
+
+
+def test_a_block_in_use_says_by_whom() -> None:
+    assigned = {"id": "a", "address": "192.0.2.1", "cidr": 32, "assigned_to": {"id": "d", "hostname": "worker-0"}}
+    found = {"id": "b", "assignments": [{"href": "/ips/a"}], "metal_gateway": {"id": "g"}}
+    params = {**defaults(IP_RESERVATION_OPTIONS.argument_spec), "details": "x"}
+    seen = IpReservation(Lists([], {**found, "assignments": [assigned]}), params)  # type: ignore[arg-type]  # a client in all that is used
+    with pytest.raises(CollectionError, match=r"in use by 192.0.2.1/32 on device worker-0 d, gateway g\. .* and delete its gateway"):
+        seen.check_removal(found)
+    with pytest.raises(CollectionError, match="in use by assignment a, gateway g"):
+        block([], details="x").check_removal(found)
+    block([], details="x").check_removal({"id": "b", "assignments": []})
+
+
 def test_a_pending_block_is_waited_for_and_a_denied_one_is_an_error() -> None:
     wanted = block([], tags=["a"], quantity=4, metro="da")
     assert wanted.missing({"state": "pending"})
@@ -222,8 +256,9 @@ def test_prices_are_added_up() -> None:
 def test_odd_entries_of_the_catalogue_spoil_only_themselves() -> None:
     odd: list[dict[str, Any]] = [{}, {"slug": "a", "pricing": None, "available_in_metros": [None, {"code": "DA"}], "specs": None}]
     client: Any = Lists(odd)
-    assert _metal_catalogue.plans(client, {"slugs": None, "metro": "DA"})["plans"][0]["slug"] == "a"
-    assert len(_metal_catalogue.plans(client, {"slugs": None, "metro": None})["plans"]) == 2
+    every = {"slugs": None, "metro": None, "categories": None, "type": None}
+    assert _metal_catalogue.plans(client, {**every, "metro": "DA"})["plans"][0]["slug"] == "a"
+    assert len(_metal_catalogue.plans(client, every)["plans"]) == 2
     assert len(_metal_catalogue.metros(client, {"codes": None})["metros"]) == 2
     assert len(_metal_catalogue.operating_systems(client, {"slugs": None, "plan": None})["operating_systems"]) == 2
 

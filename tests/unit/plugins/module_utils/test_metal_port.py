@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_port
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, LostAnswerError, ValidationError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_port import PORT_OPTIONS, Port, PortState, plan
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting, Waiter
 
 
 def bond(text: str, *vlans: str, native: str = "") -> PortState:
@@ -59,6 +61,11 @@ WAYS: dict[str, tuple[PortState, PortState, list[str]]] = {
         bond("layer2-bonded", "2", "3", native="3"),
         ["remove the native VLAN", "assign VLAN 3 and unassign VLAN 1", "make VLAN 3 the native one"],
     ),
+    "individual-in-use": (
+        replace(bond("layer2-individual"), members=frozenset({"eth1", "eth0"})),
+        bond("layer3"),
+        ["take all VLANs off eth0, eth1", "bond", "convert to layer 3"],
+    ),
     "eth-out": (eth(True), eth(False, "1"), ["disbond", "assign VLAN 1"]),
     "eth-in": (eth(False, "1", "2", native="1"), eth(True), ["remove the native VLAN", "unassign VLAN 1, 2", "bond"]),
 }
@@ -105,7 +112,7 @@ class Switch:
         self.lost: list[str] = []
         self.refused = ""
         self.ignored: list[str] = []
-        self.busy = 0
+        self.batches: list[dict[str, Any]] = []
         self.batch_state = "completed"
 
     def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -114,8 +121,7 @@ class Switch:
         return dict(self.port)
 
     def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        self.busy -= 1
-        return [{"id": "b", "state": "queued"}] if self.busy >= 0 else []
+        return self.batches
 
     def write(self, method: str, path: str, body: Any, *, doing: str) -> Any:
         action = path.removeprefix("ports/p/")
@@ -148,9 +154,10 @@ class Switch:
         self.port["virtual_networks"] = kept + ([{"id": f"id-{number}", "vxlan": int(number)}] if on else [])
 
 
-def port(switch: Switch, **given: Any) -> Port:
+def port(switch: Switch, *, progress_interval: float = 0, **given: Any) -> Port:
     params = {name: option.get("default") for name, option in PORT_OPTIONS.argument_spec.items()}
-    return Port(switch, {**params, "id": "p", "wait_interval": 0, "wait_timeout": 0.5, **given})  # type: ignore[arg-type]  # a client in all that is used
+    params |= {"id": "p", "project_id": None, "wait_interval": 0, **given}
+    return Port(switch, params, Waiter(0.5, 0, progress_interval))  # type: ignore[arg-type]  # a client in all that is used
 
 
 WANTED = {"layer2": True, "vlan_ids": ["1", "2"], "native_vlan_id": "2"}
@@ -199,20 +206,62 @@ def test_vlans_that_had_to_go_come_back_also_when_an_answer_was_lost_meanwhile()
 def test_the_end_on_the_way_says_how_far_it_came() -> None:
     switch = Switch()
     switch.refused = "native-vlan"
-    with pytest.raises(CollectionError, match=r"Done by then: convert to layer 2; assign VLAN 1, 2\. Not done: make VLAN 2 the native one"):
+    with pytest.raises(CollectionError, match=r"Done by then: convert to layer 2; assign VLAN 1, 2\. Not done: make VLAN 2 the") as caught:
         change(switch, **WANTED)
-
-
-def test_another_batch_is_waited_for() -> None:
+    assert caught.value.acted
+    assert caught.value.details["done"] == ["convert to layer 2", "assign VLAN 1, 2"]
+    assert caught.value.details["not_done"] == ["make VLAN 2 the native one"]
     switch = Switch()
-    switch.busy = 2
-    assert change(switch, layer2=True)["layer2"]
-    switch.busy = 10**9
-    with pytest.raises(CollectionError, match="batch b is queued"):
+    switch.refused = "convert/layer-2"
+    with pytest.raises(CollectionError) as caught:
+        change(switch, **WANTED)
+    assert not caught.value.acted
+    assert "Done by then" not in caught.value.message
+
+
+def test_vlans_that_were_off_for_a_moment_are_named_since_only_this_run_knows_them() -> None:
+    switch = Switch(network_type="layer2-bonded", virtual_networks=[{"id": "id-1", "vxlan": 1}])
+    switch.refused = "convert/layer-3"
+    with pytest.raises(CollectionError, match=r"Not done: convert to layer 3; assign VLAN 1\. Run it again .* with vlan_ids=\['1'\]"):
         change(switch, layer2=False)
 
 
-@pytest.mark.parametrize(("state", "text"), [("failed", "VLAN 9 is odd"), ("queued", "within wait_timeout: the batch b is queued")])
+def test_a_slice_of_a_wait_says_that_something_was_changed_and_is_taken_up() -> None:
+    switch = Switch()
+    switch.batch_state = "in_progress"
+    with pytest.raises(StillWaiting, match="batch b is in_progress") as caught:
+        change(switch, layer2=True, vlan_ids=["1", "2"], progress_interval=0.01)
+    assert caught.value.acted
+    switch.batch_state = "completed"
+    assert change(switch, layer2=True, vlan_ids=["1", "2"], resume={"found": {"id": "p"}})["vlan_ids"] == ["1", "2"]
+
+
+def test_a_batch_of_the_call_before_that_failed_is_told() -> None:
+    switch = Switch()
+    switch.batches = [{"id": "b", "state": "failed", "created_at": "2026-11-21T07:00:00Z", "error_messages": ["VLAN 9 is odd"]}]
+    resource = port(switch, vlan_ids=["1", "9"])
+    assert resource.hindrances(switch.port, resource.wanted()) == []
+    resource = port(switch, vlan_ids=["1", "9"], resume={"found": {"id": "p"}})
+    with pytest.raises(CollectionError, match="VLAN 9 is odd"):
+        resource.hindrances(switch.port, resource.wanted())
+
+
+def test_without_waiting_a_batch_is_the_last_step_or_none() -> None:
+    switch = Switch()
+    switch.batch_state = "queued"
+    change(switch, layer2=True, vlan_ids=["1", "2"], wait=False)
+    assert switch.calls == ["convert/layer-2", "vlan-assignments/batches"]
+    with pytest.raises(CollectionError, match=r"one is waited for before the next: .* Use wait=true"):
+        change(Switch(), **WANTED, wait=False)
+
+
+def test_another_batch_stands_in_the_way() -> None:
+    switch = Switch()
+    switch.batches = [{"id": "b", "state": "queued"}, {"id": "c", "state": "completed"}]
+    assert port(switch).hindrances(switch.port, {"layer2": True}) == ["VLANs of port p are being changed: batch b is queued"]
+
+
+@pytest.mark.parametrize(("state", "text"), [("failed", "VLAN 9 is odd"), ("queued", "within wait_timeout.* batch b is queued")])
 def test_a_batch_that_does_not_end_well_is_an_error(state: str, text: str) -> None:
     switch = Switch()
     switch.batch_state = state

@@ -64,7 +64,7 @@ class Answers:
         self.write(method, path, body, doing=doing)
         return SimpleNamespace(status=204, request_id="r-1")
 
-    def delete(self, path: str, *, doing: str) -> bool:
+    def delete(self, path: str, *, doing: str, missing_ok: bool = True) -> bool:
         raise ValidationError(f"Could not {doing}: no", status=422, errors=["no"])
 
 
@@ -267,11 +267,12 @@ def test_sessions_of_both_families_are_told_apart() -> None:
 
 def test_what_is_read_of_a_device_has_no_password_in_it() -> None:
     client: Any = Answers(
+        devices__d={"id": "d", "project": {"href": "/metal/v1/projects/p"}},
         projects__p__bgp_config={},
         devices__d__bgp__sessions=SESSIONS,
         devices__d__bgp__neighbors=[{"peer_ips": ["192.0.2.1"], "md5_password": "Swordfish4Bgp"}],
     )
-    read = find_bgp(client, {"project_id": "p", "device_id": "d"})
+    read = find_bgp(client, {"project_id": "another", "device_id": "d"})
     assert read["bgp_config"] is None
     assert [each["id"] for each in read["bgp_sessions"]] == ["4", "6"]
     assert read["bgp_neighbors"] == [{"peer_ips": ["192.0.2.1"]}]

@@ -102,7 +102,7 @@ def test_the_time_at_rest_can_be_set() -> None:
 
 
 def test_nodes_ready() -> None:
-    nodes = {"a": NodeState("a", True, "", None), "b": NodeState("b", False, "no network", None)}
+    nodes = {"a": NodeState("a", True, "", None, silent=False), "b": NodeState("b", False, "no network", None, silent=False)}
     assert missing("nodes_ready", nodes=nodes, wanted_nodes=["a"]) == []
     assert missing("nodes_ready", nodes=nodes, wanted_nodes=["a", "b", "c"]) == [
         "node b is not Ready: no network",

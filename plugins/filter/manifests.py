@@ -1,0 +1,112 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: manifests
+short_description: Manifests in files and folders, checked
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Finds and reads manifests on the controller. Each has to be YAML or JSON, with C(apiVersion), C(kind) and C(metadata.name) in every
+    document, or a bootstrap would fail of it an hour later. Every problem is told at once.
+positional: _input
+options:
+  _input:
+    description:
+      - Paths of files, and of folders of which all files C(*.yml), C(*.yaml) and C(*.json) are meant.
+    type: list
+    elements: str
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Show which objects a folder has
+  ansible.builtin.debug:
+    msg: "{{ ['manifests'] | equinix_metal.openshift.manifests | map(attribute='name') }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The files.
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Name of the file.
+      type: str
+      sample: 99-worker-chrony.yml
+    content:
+      description: Its text.
+      type: str
+      sample: "kind: MachineConfig..."
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import together
+
+SUFFIXES = (".yml", ".yaml", ".json")
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(each for each in path.iterdir() if each.suffix in SUFFIXES) if path.is_dir() else [path]
+
+
+def _problems(path: Path, text: str) -> Iterator[str]:
+    try:
+        documents = [document for document in yaml.safe_load_all(text) if document is not None]
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        yield f"{path}: no YAML{f' (line {mark.line + 1})' if mark else ''}: {getattr(problem, 'problem', None) or 'cannot be read'}"
+        return
+    if not documents:
+        yield f"{path}: is empty"
+    for number, document in enumerate(documents, start=1):
+        which = f"{path}: document {number}" if len(documents) > 1 else f"{path}:"
+        if not isinstance(document, Mapping):
+            yield f"{which} is no Kubernetes object"
+            continue
+        metadata = document.get("metadata")
+        missing = [name for name in ("apiVersion", "kind") if not document.get(name)]
+        missing += [] if isinstance(metadata, Mapping) and metadata.get("name") else ["metadata.name"]
+        if missing:
+            yield f"{which} has no {' and no '.join(missing)}"
+
+
+def manifests(paths: Any) -> list[dict[str, str]]:
+    """Name and content of each file; raises AnsibleFilterError telling everything that is wrong with them."""
+    if isinstance(paths, str) or not isinstance(paths, Sequence):
+        raise AnsibleFilterError(f"manifests: a list of paths is needed, not {paths!r}")
+    problems: list[str] = []
+    found: dict[str, tuple[Path, str]] = {}
+    for given in map(Path, paths):
+        try:
+            for path in _files(given.expanduser()):
+                if path.suffix not in SUFFIXES:
+                    problems.append(f"{path}: the installer takes files {', '.join(SUFFIXES)} only")
+                if path.name in found:
+                    problems.append(f"{path}: has the name of {found[path.name][0]}")
+                found[path.name] = path, path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as problem:
+            problems.append(f"{given}: cannot be read: {problem}")
+    for path, text in found.values():
+        problems.extend(_problems(path, text))
+    if problems:
+        raise AnsibleFilterError(together("The manifests cannot be used", problems))
+    return [{"name": name, "content": text} for name, (_path, text) in found.items()]
+
+
+class FilterModule:
+    """Filters of this collection."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"manifests": manifests}

@@ -1,0 +1,114 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The machines beside a wait for their cluster: what they told last, and whether one of them will never get there.
+
+A cluster says nothing of a machine that does not come. The Metal API does: the state of its device, and the events that Ignition sends
+from the machine itself (`user.*`, its state `failed` when a stage ended for good).
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    CollectionError,
+    DeviceFailedError,
+    MetalError,
+    together,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import oldest_first
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
+
+MACHINE_WATCH_OPTIONS = Options(
+    {
+        "machines": {"type": "list", "elements": "str", "default": []},
+        "ownership_tags": {"type": "list", "elements": "str", "default": []},
+    }
+)
+
+PAUSE = 15.0
+"""Seconds between two looks: a look is a call for all machines and one for the events of each."""
+
+
+def last_event(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The newest of a device's events as the service lists them; empty when there is none."""
+    return (oldest_first(events) or [{}])[-1]
+
+
+def hopeless(device: Mapping[str, Any], event: Mapping[str, Any]) -> str | None:
+    """Why this machine will not get further by waiting, by its device and its newest event; None when it may."""
+    hostname = device.get("hostname")
+    if device.get("state") == "failed":
+        return f"{hostname} is failed: {_words(event)}"
+    if str(event.get("type") or "").startswith("user.") and event.get("state") == "failed":
+        return f"{hostname} stopped in its installation or first boot: {_words(event)}"
+    return None
+
+
+def told(device: Mapping[str, Any], event: Mapping[str, Any]) -> str:
+    """How far a machine is, for a human."""
+    return f"machine {device.get('hostname')} is {device.get('state')}, its last event: {_words(event)}"
+
+
+def _words(event: Mapping[str, Any]) -> str:
+    text = " ".join(str(event.get("body") or event.get("type") or "it told nothing").split())
+    at = str(event.get("created_at") or "")
+    return f"{text} ({at[11:]})" if len(at) == 20 else text
+
+
+class MachineWatch:
+    """The devices of the project that have ``ownership_tags`` and one of the host names ``machines``."""
+
+    def __init__(self, client: MetalClient, params: Mapping[str, Any], *, now: Callable[[], float] = time.monotonic) -> None:
+        if not params["project_id"] or not params["ownership_tags"]:
+            raise CollectionError("To watch machines, project_id and ownership_tags must be given")
+        self._client = client
+        self._params = params
+        self._now = now
+        self._looked: float | None = None
+        self._texts: dict[str, str] = {}
+
+    def look(self, *, joined: Collection[str] = ()) -> list[str]:
+        """How far each is that has not ``joined``; looks each PAUSE seconds at most. A Metal API that does not answer is no failure.
+
+        Raises DeviceFailedError for those that will not get further.
+        """
+        if self._looked is None or self._now() - self._looked >= PAUSE:
+            self._looked = self._now()
+            try:
+                self._read()
+            except MetalError as problem:
+                self._texts = {"": f"how far the machines are is not known: {problem.message}"}
+        return [text for hostname, text in sorted(self._texts.items()) if hostname not in joined]
+
+    def _read(self) -> None:
+        params = self._params
+        tags = set(params["ownership_tags"])
+        devices = [
+            device
+            for device in self._client.read_list(
+                f"projects/{params['project_id']}/devices",
+                "devices",
+                params={"tag": params["ownership_tags"][0]},
+                doing="see how far the machines are",
+            )
+            if tags <= set(device.get("tags") or []) and device.get("hostname") in params["machines"]
+        ]
+        self._texts = {hostname: f"machine {hostname} is not there" for hostname in params["machines"]}
+        lost = []
+        for device in devices:
+            event = last_event(
+                self._client.read_list(f"devices/{device['id']}/events", "events", doing=f"see how far {device['hostname']} is")
+            )
+            self._texts[str(device["hostname"])] = told(device, event)
+            lost += [text for text in [hopeless(device, event)] if text]
+        if lost:
+            raise DeviceFailedError(together("Waiting does not help", lost))

@@ -1,0 +1,122 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What clusters have at the Metal API, told by the ownership mark alone.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import price_per_hour
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import device_facts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_gateway import gateway_facts, list_gateways
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_ip_reservation import ip_reservation_facts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_vlan import vlan_facts
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
+
+CLUSTER_MARK = "openshift-cluster="
+ROLE_MARK = "openshift-role="
+
+CLUSTER_INFO_OPTIONS = Options({"names": {"type": "list", "elements": "str"}, "project_ids": {"type": "list", "elements": "str"}})
+
+KINDS = ("devices", "ip_reservations", "virtual_networks", "metal_gateways")
+"""What a cluster can have, in the order in which it is given back the other way round."""
+
+Facts = dict[str, Any]
+
+
+def marks(facts: Mapping[str, Any], mark: str) -> list[str]:
+    """What stands behind the mark in the tags. The service keeps the case of tags, and so do we: only the exact text is a mark."""
+    return [tag.removeprefix(mark) for tag in facts["tags"] if isinstance(tag, str) and tag.startswith(mark) and tag != mark]
+
+
+def find_clusters(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``metal_cluster_info`` returns: the clusters by name, each with all that carries its mark.
+
+    Calls: three lists for each project, one more where one of its VLANs is a cluster's, and one for the prices of all.
+    """
+    wanted = params["names"]
+    found: dict[str, dict[str, list[Facts]]] = defaultdict(lambda: {kind: [] for kind in KINDS})
+    for project in _projects(client, params):
+        for kind, facts in _belongings(client, project, wanted):
+            for name in marks(facts, CLUSTER_MARK):
+                if wanted is None or name in wanted:
+                    found[name][kind].append({**facts, "project_id": project})
+    for belongings in found.values():
+        for project in {network["project_id"] for network in belongings["virtual_networks"]}:
+            belongings["metal_gateways"] += _gateways(client, project, belongings["virtual_networks"])
+    prices = _prices(client) if any(belongings["devices"] for belongings in found.values()) else {}
+    # A name that was asked for is answered also when nothing is left of it.
+    return {"clusters": [_cluster(name, found[name], prices) for name in sorted({*found, *(wanted or [])})]}
+
+
+def _projects(client: MetalClient, params: Mapping[str, Any]) -> list[str]:
+    given = params["project_ids"] or [each for each in [params["project_id"]] if each]
+    if not given:
+        raise CollectionError("No project is given: set project_id, project_ids or the environment variable METAL_PROJECT_ID")
+    if "all" not in given:
+        return list(dict.fromkeys(given))
+    listed = client.read_list("projects", "projects", doing="list the projects")
+    return [str(project["id"]) for project in listed if project.get("id")]
+
+
+def _belongings(client: MetalClient, project: str, wanted: Sequence[str] | None) -> Iterator[tuple[str, Facts]]:
+    """Everything of a project that can carry tags and may be a wanted cluster's, as what kind it is, and its facts."""
+    doing = f"of project {project}"
+    # The service narrows devices by one tag, and nothing else.
+    tag = {"tag": f"{CLUSTER_MARK}{wanted[0]}" if wanted and len(wanted) == 1 else None}
+    for device in client.read_list(f"projects/{project}/devices", "devices", params=tag, doing=f"list the devices {doing}"):
+        yield "devices", device_facts(device)
+    types = {"types": "public_ipv4,global_ipv4,vrf"}
+    for block in client.read_list(f"projects/{project}/ips", "ip_addresses", params=types, doing=f"list the IP reservations {doing}"):
+        yield "ip_reservations", ip_reservation_facts(block)
+    for network in client.read_list(f"projects/{project}/virtual-networks", "virtual_networks", doing=f"list the VLANs {doing}"):
+        yield "virtual_networks", vlan_facts(network)
+
+
+def _gateways(client: MetalClient, project: str, networks: Iterable[Mapping[str, Any]]) -> list[Facts]:
+    """A gateway has no tags: it is its VLAN's."""
+    ours = {network["id"] for network in networks if network["project_id"] == project}
+    listed = map(gateway_facts, list_gateways(client, {"project_id": project}, f"list the gateways of project {project}"))
+    return [{**facts, "project_id": project} for facts in listed if facts["virtual_network_id"] in ours]
+
+
+def _prices(client: MetalClient) -> dict[Any, float | None]:
+    try:
+        return {plan.get("slug"): price_per_hour(plan) for plan in client.read_list("plans", "plans", doing="read the plans' prices")}
+    except NotFoundError:
+        # A service for one's own rack may know no plans; what is there can be told without prices.
+        return {}
+
+
+def _cluster(name: str, belongings: Mapping[str, list[Facts]], prices: Mapping[Any, float | None]) -> dict[str, Any]:
+    devices = [_device(facts, prices) for facts in belongings["devices"]]
+    # Reserved hardware is paid for by its contract, with a machine on it or without.
+    billed = [device["price_per_hour"] for device in devices if not device["hardware_reservation_id"]]
+    known = [price for price in billed if price is not None]
+    return {
+        "name": name,
+        **{kind: sorted(belongings[kind], key=lambda facts: (str(facts["created_at"]), str(facts["id"]))) for kind in KINDS[1:]},
+        "devices": sorted(devices, key=lambda device: (str(device["hostname"]), str(device["id"]))),
+        "project_ids": sorted({facts["project_id"] for kind in KINDS for facts in belongings[kind]}),
+        "count": sum(len(belongings[kind]) for kind in KINDS),
+        "price_per_hour": round(sum(known), 4) if len(known) == len(billed) else None,
+    }
+
+
+def _device(facts: Facts, prices: Mapping[Any, float | None]) -> Facts:
+    told = ("id", "hostname", "plan", "metro", "state", "locked", "created_at", "termination_time", "hardware_reservation_id", "project_id")
+    return {
+        **{name: facts[name] for name in told},
+        "role": next(iter(marks(facts, ROLE_MARK)), None),
+        "price_per_hour": prices.get(facts["plan"]),
+    }

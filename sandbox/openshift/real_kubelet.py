@@ -1,0 +1,248 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A real kubelet for a machine: Kubernetes' own program as a child process, with a container runtime in memory.
+
+It reads what the machine's Ignition config gave it (configuration, bootstrap kubeconfig, authorities) and has a folder of the machine's
+disk as its ``/var``: so its keys and certificates, and its logs, live and die with that disk. It asks for its certificates, renews them,
+registers and renews its Node by itself. Two things of a node's life it leaves to others, and they are done here, through the
+cluster's API:
+
+- It takes no loopback address for its own, but one that a cloud provider wrote into its Node: so there is a small cloud provider.
+- The machine config daemon, which annotates the Node with the machine's configuration, is a pod, and no pod runs here.
+
+The process has user and mount namespaces of its own, for root as for anybody else. Its mounts give it its own ``/var``, and keep it from
+the computer's kernel settings and control groups, which a kubelet sets as it likes them: all below ``/proc`` and ``/sys`` is read-only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import yaml
+
+from sandbox.machines import Machine
+from sandbox.openshift import pki
+from sandbox.openshift.api import NODES, APIError, ClusterAPI, Object
+from sandbox.openshift.cluster import Clusters
+from sandbox.openshift.control_plane import ControlPlaneError
+from sandbox.openshift.kubelet import CONFIG_DAEMON, PORT, KubeletConfig, OnReady
+from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_AUTHORITIES, KUBELET_CONFIGURATION
+from sandbox.openshift.process import Child
+from sandbox.openshift.resources import ROLE_LABEL, annotations_of, is_ready
+
+_logger = logging.getLogger(__name__)
+
+# What the process sees; on the machine's disk it is below var/.
+_SETTINGS: Final = "/var/kubernetes"
+_RUNTIME: Final = "unix:///var/lib/crio/crio.sock"
+
+# Mounts that came from outside keep their flags locked, so those are given again. The program goes along into the new /var: it may lie
+# below the one that is hidden by it, where services have their caches.
+_START: Final = """\
+while read -r _ _ _ _ target _; do
+  case $target in
+    /proc|/proc/*|/sys|/sys/*) mount -o remount,bind,ro,nosuid,nodev,noexec "$target" || exit ;;
+  esac
+done < /proc/self/mountinfo
+mount --bind "$1" "$2/kubelet" && mount --rbind "$2" /var && shift 2 && exec /var/kubelet "$@"
+"""
+_NAMESPACES: Final = ("--user", "--map-root-user", "--mount")
+
+# The taint of a kubelet that waits for its cloud provider (k8s.io/cloud-provider/api).
+_UNINITIALIZED: Final = "node.cloudprovider.kubernetes.io/uninitialized"
+
+# Real seconds between looks at a Node that has all it needs, and at one that has not.
+_LOOK: Final = 5.0
+_LOOK_EARLY: Final = 0.5
+
+_FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
+
+
+class NamespacesError(Exception):
+    """This computer does not allow what a real kubelet needs; the text says what was refused."""
+
+
+def require_namespaces() -> None:
+    """Raise :class:`NamespacesError` where a process may not have user and mount namespaces of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "kubelet").touch()
+        command = [_unshare(), *_NAMESPACES, "/bin/sh", "-c", _START, "try", shutil.which("true") or "/bin/true", folder]
+        tried = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if tried.returncode:
+        raise NamespacesError(tried.stderr.strip() or f"unshare ended with code {tried.returncode}")
+
+
+def _unshare() -> str:
+    found = shutil.which("unshare")
+    if found is None:
+        raise NamespacesError("there is no unshare command (package util-linux)")
+    return found
+
+
+class RealKubelets:
+    """Makes the kubelets of the machines of ``clusters``; ``program`` is the built kubelet."""
+
+    def __init__(self, program: Path, clusters: Clusters) -> None:
+        self._program = program
+        self._clusters = clusters
+
+    def __call__(self, machine: Machine, config: KubeletConfig, on_ready: OnReady | None = None) -> RealKubelet:
+        return RealKubelet(machine, config, on_ready, program=self._program, clusters=self._clusters)
+
+
+class RealKubelet:
+    """The kubelet of ``machine``; ``on_ready`` is awaited once when its Node is Ready for the first time in this boot."""
+
+    def __init__(
+        self, machine: Machine, config: KubeletConfig, on_ready: OnReady | None = None, *, program: Path, clusters: Clusters
+    ) -> None:
+        self._machine = machine
+        self._config = config
+        self._on_ready = on_ready
+        self._program = program
+        self._clusters = clusters
+        self._var = machine.directory / "var"
+        self.node = machine.hardware.hostname.lower()
+        self._child = Child("kubelet", self._command, directory=machine.directory, log=machine.directory / "kubelet.log")
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        await asyncio.to_thread(self._prepare)
+        try:
+            await self._child.start()
+            await self._attend()
+        finally:
+            # As power does, it goes at once.
+            await self._child.stop(patience=0)
+
+    # --- the process ---------------------------------------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        """Write the files that Ignition put on the machine, and one that says what is different here."""
+        settings = self._inside(_SETTINGS)
+        (settings / "manifests").mkdir(parents=True, exist_ok=True)
+        # What the program is mounted on.
+        (self._var / "kubelet").touch()
+        for name in (KUBECONFIG, KUBELET_CONFIGURATION, KUBELET_AUTHORITIES):
+            pki.write_file(settings / Path(name).name, self._config.files[name])
+        pki.write_file(settings / "kubelet.conf.d" / "90-sandbox.conf", yaml.safe_dump(self._differences()).encode())
+
+    def _inside(self, path: str) -> Path:
+        """Where a path of the process is on the machine's disk."""
+        return self._var / Path(path).relative_to("/var")
+
+    def _differences(self) -> dict[str, Any]:
+        """A drop-in over the machine's own kubelet.conf: no containers, an address of many on one computer, nothing of the host touched."""
+        return {
+            "apiVersion": "kubelet.config.k8s.io/v1beta1",
+            "kind": "KubeletConfiguration",
+            "address": self._machine.hardware.address,
+            "port": PORT,
+            "healthzPort": 0,
+            "authentication": {"x509": {"clientCAFile": f"{_SETTINGS}/{Path(KUBELET_AUTHORITIES).name}"}},
+            "containerRuntimeEndpoint": _RUNTIME,
+            "staticPodPath": f"{_SETTINGS}/manifests",
+            "volumePluginDir": "/var/lib/kubelet/volume-plugins",
+            "podLogsDir": "/var/log/pods",
+            "cgroupDriver": "cgroupfs",
+            "cgroupsPerQOS": False,
+            "enforceNodeAllocatable": [],
+            "failSwapOn": False,
+            "makeIPTablesUtilChains": False,
+            "protectKernelDefaults": False,
+            "oomScoreAdj": 0,
+            # The computer's disk and memory are not the machine's: no pressure, no images thrown away.
+            "evictionHard": dict.fromkeys(("memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available"), "0%"),
+            "imageGCHighThresholdPercent": 100,
+            "featureGates": {"KubeletInUserNamespace": True},
+        }
+
+    def _command(self) -> Sequence[str]:
+        # The program refuses roles among its labels (OpenShift's is patched to take its own); the operators set them.
+        labels = {key: value for key, value in self._config.labels.items() if not key.startswith(ROLE_LABEL)}
+        taints = (f"{taint['key']}={taint.get('value', '')}:{taint['effect']}" for taint in self._config.taints)
+        server, port = self._machine.name_server
+        return [
+            "/usr/bin/env",
+            f"SANDBOX_ADDRESS={self._machine.hardware.address}",
+            f"SANDBOX_NAME_SERVER={server}:{port}",
+            f"SANDBOX_CONTAINER_RUNTIME={_RUNTIME}",
+            *(_unshare(), *_NAMESPACES, "/bin/sh", "-c", _START, "kubelet", str(self._program), str(self._var.resolve())),
+            f"--config={_SETTINGS}/{Path(KUBELET_CONFIGURATION).name}",
+            f"--config-dir={_SETTINGS}/kubelet.conf.d",
+            f"--bootstrap-kubeconfig={_SETTINGS}/{Path(KUBECONFIG).name}",
+            "--kubeconfig=/var/lib/kubelet/kubeconfig",
+            f"--hostname-override={self.node}",
+            f"--node-labels={','.join(f'{key}={value}' for key, value in labels.items())}",
+            f"--register-with-taints={','.join(taints)}",
+            "--cloud-provider=external",
+            "--v=2",
+        ]
+
+    # --- the node ------------------------------------------------------------------------------------------------------
+
+    async def _attend(self) -> None:
+        """Give the Node what it does not get from the kubelet, whenever it lacks it: also when it was deleted and is back."""
+        told = ""
+        ready = settled = False
+        while True:
+            try:
+                node = await self._api().get(f"{NODES}/{self.node}")
+                if node is not None:
+                    await self._initialize(node)
+                if node is not None and is_ready(node) and not ready:
+                    ready = True
+                    self._machine.console("kubelet: node is ready")
+                    if self._on_ready is not None:
+                        await self._on_ready()
+                    await self._machine.clock.sleep(CONFIG_DAEMON)
+                if node is not None and ready:
+                    settled = await self._annotate(node, done=True)
+                told = ""
+            except _FAILURES as error:
+                text = str(error) or type(error).__name__
+                if text != told:
+                    _logger.info("%s: its node cannot be attended to, trying again: %s", self.node, text)
+                    told = text
+            await asyncio.sleep(_LOOK if settled else _LOOK_EARLY)
+
+    def _api(self) -> ClusterAPI:
+        """The cluster's administrator. Raises :class:`ControlPlaneError` while there is no cluster, or none of its machines is on."""
+        cluster = self._clusters.trusted_by(self._config.authorities)
+        if cluster is None:
+            raise ControlPlaneError("the cluster whose authority this machine trusts is not there")
+        return cluster.api
+
+    async def _initialize(self, node: Object) -> None:
+        """As a cloud provider does: the machine's addresses, then the taint that waits for them away."""
+        addresses = [
+            {"type": "InternalIP", "address": self._machine.hardware.address},
+            {"type": "Hostname", "address": self.node},
+        ]
+        api, path = self._api(), f"{NODES}/{self.node}"
+        if node["status"].get("addresses") != addresses:
+            node = await api.patch(f"{path}/status", {"status": {"addresses": addresses}})
+            self._machine.console("kubelet: node registered")
+        taints = node["spec"].get("taints") or []
+        if any(taint["key"] == _UNINITIALIZED for taint in taints):
+            # With the version: a taint that came meanwhile must not get lost, the next look tries again.
+            version = {"resourceVersion": node["metadata"]["resourceVersion"]}
+            await api.patch(path, {"metadata": version, "spec": {"taints": [taint for taint in taints if taint["key"] != _UNINITIALIZED]}})
+        await self._annotate(node, done=False)
+
+    async def _annotate(self, node: Object, *, done: bool) -> bool:
+        """Set the first annotations of the machine config daemon that are missing; ``done`` for the one it sets last. True if none is."""
+        wanted = {key: value for key, value in self._config.annotations.items() if done or not key.endswith("/state")}
+        missing = {key: value for key, value in wanted.items() if key not in annotations_of(node)}
+        if missing:
+            await self._api().patch(f"{NODES}/{self.node}", {"metadata": {"annotations": missing}})
+        return done and not missing

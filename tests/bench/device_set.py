@@ -1,0 +1,202 @@
+"""A set of N devices ordered at once, and looked at again: calls, and seconds beside what the machines and the service's limit take.
+
+Ours and the baseline run side by side, so that other work on this computer meets both alike.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+
+from sandbox.running import REPOSITORY, RunningSandbox, is_write
+from tests.bench.figures import Column, Report, Table
+from tests.bench.predecessors import Predecessor
+
+SIZES = (10, 100, 250)
+SPEED = 20.0
+"""A machine of about a quarter of an hour takes three quarters of a minute; looks come as much more often."""
+INTERVAL = 1.0
+LIMIT, WINDOW = 200, 20
+"""So many requests the service takes in so many seconds."""
+MOST_OVER_SLOWEST = 1.1
+MOST_QUIET_CALLS = 3
+MODULE = "ansible_collections.equinix_metal.openshift.plugins.modules.metal_device_set"
+
+
+@dataclass
+class Measured:
+    """``orders``: seconds from the first order to the last. ``slowest``: of all machines, from its order to its phone-home.
+    ``looks``: lists begun after the last order, ``look_calls``: all reads after it.
+    """
+
+    wall: float
+    calls: int
+    writes: int
+    refused: int
+    orders: float = 0.0
+    slowest: float = 0.0
+    looks: int = 0
+    look_calls: int = 0
+
+
+class Side:
+    """Ours or the baseline: with a token of its own, which tells its calls from the other's, and machines of its own names and tags."""
+
+    def __init__(self, sandbox: RunningSandbox, name: str) -> None:
+        self.sandbox = sandbox
+        self.environment = dict(sandbox.environment)
+        self.tags = [f"openshift-cluster={name}.metal.test"]
+        self._name = name
+        self._key = ""
+
+    def machines(self, size: int) -> list[dict[str, Any]]:
+        ordered = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04", "tags": self.tags}
+        return [{"hostname": f"{self._name}-{number}", **ordered} for number in range(size)]
+
+    def measure(self, work: Callable[[], None]) -> Measured:
+        self._take_another_token()
+        started = time.monotonic()
+        work()
+        wall = time.monotonic() - started
+        calls = [entry for entry in self.sandbox.journal() if entry["who"].endswith(self._key)]
+        measured = Measured(wall, len(calls), sum(map(is_write, calls)), sum(entry["status"] == 429 for entry in calls))
+        orders = sorted(entry["time"] for entry in calls if entry["method"] == "POST" and entry["status"] == 201)
+        if orders:
+            looks = [entry for entry in calls if entry["method"] == "GET" and entry["time"] > orders[-1]]
+            measured.orders, measured.slowest = orders[-1] - orders[0], self._slowest(orders)
+            measured.look_calls, measured.looks = len(looks), sum(_begins_a_list(entry["path"]) for entry in looks)
+        return measured
+
+    def _take_another_token(self) -> None:
+        """The service's limit is one for each token: of a new one nobody has used any of it."""
+        first = self.sandbox.environment
+        path = f"{first['METAL_API_URL']}/projects/{first['METAL_PROJECT_ID']}/api-keys"
+        answer = httpx.post(path, headers={"X-Auth-Token": first["METAL_AUTH_TOKEN"]}, json={"description": "bench", "read_only": False})
+        key = answer.raise_for_status().json()
+        self.environment["METAL_AUTH_TOKEN"] = key["token"]
+        # How the journal calls it.
+        self._key = f"key {key['id'][:8]}"
+
+    def _slowest(self, orders: list[float]) -> float:
+        """The journal tells when an order came but not whose it was; the sandbox keeps devices in the order they came in."""
+        names = [device["hostname"] for device in self.sandbox.inventory()["devices"] if device["tags"] == self.tags]
+        calls_home = self.sandbox.call("GET", "journal", params={"service": "boot", "path": "^/phone-home"})["journal"]
+        ready: dict[str, float] = {entry["who"]: entry["time"] for entry in calls_home}
+        return max(ready[name] - moment for name, moment in zip(names, orders, strict=True))
+
+
+def _begins_a_list(path: str) -> bool:
+    """A request for the devices of the project that is no further page."""
+    query = parse_qs(urlsplit(path).query)
+    return urlsplit(path).path.endswith("/devices") and query.get("page", ["1"]) == ["1"]
+
+
+class Module:
+    """``metal_device_set``, each time as a process of its own, as Ansible runs it."""
+
+    def __init__(self, side: Side, folder: Path) -> None:
+        self._side = side
+        self._arguments = folder / "arguments.json"
+
+    def order(self, machines: list[dict[str, Any]]) -> None:
+        if not self._run(machines=machines, ownership_tags=self._side.tags)["changed"]:
+            raise RuntimeError("nothing was ordered")
+
+    def order_again(self, machines: list[dict[str, Any]]) -> None:
+        if self._run(machines=machines, ownership_tags=self._side.tags)["changed"]:
+            raise RuntimeError("a second run changed something")
+
+    def remove(self, tags: list[str]) -> None:
+        self._run(state="absent", all_owned=True, ownership_tags=tags, wait_interval=0.2)
+
+    def _run(self, **options: Any) -> dict[str, Any]:
+        self._arguments.write_text(json.dumps({"ANSIBLE_MODULE_ARGS": {"wait_interval": INTERVAL, **options}}), encoding="utf-8")
+        paths = os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "collections")))
+        done = subprocess.run(
+            [sys.executable, "-m", MODULE, str(self._arguments)],
+            env={**os.environ, **self._side.environment, "PYTHONPATH": paths},
+            cwd=REPOSITORY,
+            check=False,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
+        result: dict[str, Any] = json.loads(done.stdout) if done.stdout.lstrip().startswith("{") else {"failed": True, "msg": done.stderr}
+        if result.get("failed"):
+            raise RuntimeError(result["msg"])
+        return result
+
+
+def earliest(size: int) -> float:
+    """Seconds before which the service does not take the last of ``size`` orders, after one call for the list and one for the stock."""
+    return float((size + 2 - 1) // LIMIT * WINDOW)
+
+
+def bench(report: Report, folder: Path) -> None:
+    ordered = Table(
+        f"A set of devices: ordered and waited for ({LIMIT} requests in {WINDOW} s are allowed)",
+        [
+            Column("devices"),
+            Column("who"),
+            Column("seconds", ".1f"),
+            Column("slowest machine", ".1f"),
+            Column("orders take", ".1f"),
+            Column("allowed", ".1f"),
+            Column("calls"),
+            Column("looks"),
+            Column("calls a look", ".1f"),
+            Column("429"),
+        ],
+        [
+            f"Machines at {SPEED:g} times life, a look every {INTERVAL:g} s. Slowest machine: from its order to its phone-home.",
+            "Orders take: from the first to the last. Allowed: the earliest the service takes the last one, by its limit.",
+            "The baseline looks at each machine that is not there yet by itself, in rounds that end when all were asked.",
+        ],
+    )
+    again = Table(
+        "A set of devices: the same once more, nothing to do",
+        [Column("devices"), Column("who"), Column("seconds", ".1f"), Column("calls"), Column("writes")],
+    )
+    calls_a_look: list[float] = []
+    with RunningSandbox(folder / "state", log=folder / "log", speed=SPEED) as sandbox, ThreadPoolExecutor(2) as pool:
+        ours, theirs = Side(sandbox, "ours"), Side(sandbox, "theirs")
+        module, predecessor = Module(ours, folder), Predecessor(theirs.environment)
+        for size in SIZES:
+            report.note(f"device_set: {size} devices")
+            mine, others, allowed = ours.machines(size), theirs.machines(size), earliest(size)
+            sandbox.call("PUT", "settings", json={"speed": SPEED, "rate_limit": {"requests": LIMIT, "seconds": WINDOW}})
+            baseline = pool.submit(theirs.measure, partial(predecessor.order, others, INTERVAL))
+            run = ours.measure(partial(module.order, mine))
+            calls_a_look.append(run.look_calls / run.looks)
+            for who, each, looks, a_look in (("ours", run, run.looks, calls_a_look[-1]), ("baseline", baseline.result(), None, None)):
+                ordered.row(size, who, each.wall, each.slowest, each.orders, allowed, each.calls, looks, a_look, each.refused)
+            quiet = ours.measure(partial(module.order_again, mine))
+            for who, each in (("ours", quiet), ("baseline", theirs.measure(partial(predecessor.order_again, others)))):
+                again.row(size, who, each.wall, each.calls, each.writes)
+            if size == max(SIZES):
+                bound = MOST_OVER_SLOWEST * run.slowest + allowed
+                report.target(f"set of {size}: seconds", f"{run.wall:.1f}", f"at most {bound:.1f}", met=run.wall <= bound)
+                met = quiet.calls <= MOST_QUIET_CALLS and not quiet.writes
+                wanted = f"at most {MOST_QUIET_CALLS} calls, no write"
+                report.target(f"set of {size}, nothing to do", f"{quiet.calls} calls, {quiet.writes} writes", wanted, met=met)
+            # Without the limit and at once: this is not measured.
+            sandbox.call("PUT", "settings", json={"speed": 6_000, "rate_limit": {"requests": None}})
+            for side in (ours, theirs):
+                module.remove(side.tags)
+            sandbox.forget()
+    figures = ", ".join(f"{calls:g}" for calls in calls_a_look)
+    report.target(f"set of {', '.join(map(str, SIZES))}: calls a look", figures, "1 each", met=set(calls_a_look) == {1.0})
+    report.show(ordered)
+    report.show(again)

@@ -1,0 +1,205 @@
+"""Writes docs/joining.md from the table of hostile requests and the list of rules: ``python -m tests.cluster.joining``.
+
+What it says why a request stays out is the verdict the collection gives, at the time of writing; tests/docs/test_joining.py holds the page
+to it, tests/unit/plugins/module_utils/test_csr.py and tests/cluster/test_csr_approval.py hold the verdicts.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+# As pytest does it, where this is run by itself.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
+
+from tests.unit.plugins.module_utils.csr_cases import CASES, SERVING, Case
+from tests.unit.plugins.module_utils.test_csr import judged
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "joining.md"
+UNIT = "tests/unit/plugins/module_utils/test_csr.py"
+REAL = "tests/cluster/test_csr_approval.py"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule with the tests that hold it: `unit` in UNIT, `real` in REAL. The table stands for all cases of CASES."""
+
+    told: str
+    unit: tuple[str, ...]
+    real: tuple[str, ...]
+
+
+TABLE = "test_odd_and_hostile_requests_stay_pending_with_their_reason"
+FILED = "test_nothing_odd_or_hostile_is_approved"
+
+RULES = [
+    Rule(
+        "the signer is one of the two of kubelets; requests of other signers are not touched",
+        ("test_not_ours_to_decide",),
+        ("test_renewals_and_other_signers_are_not_touched",),
+    ),
+    Rule(
+        "a renewal by a joined node is not touched, the cluster answers it",
+        ("test_not_ours_to_decide",),
+        ("test_renewals_and_other_signers_are_not_touched",),
+    ),
+    Rule("the usages are exactly one of the sets kubelets ask for", (TABLE, "test_what_kubelets_send_is_approved"), (FILED,)),
+    Rule("a first certificate is asked for by the node bootstrapper, with exactly its groups", (TABLE,), (FILED,)),
+    Rule("a serving certificate is asked for by the node itself", (TABLE,), (FILED, "test_names_of_serving_requests_by_another_node")),
+    Rule("the subject is exactly one `system:node:<name>` and one `system:nodes`", (TABLE,), (FILED,)),
+    Rule(
+        "the name is that of a machine of the inventory that is there with the cluster's mark, letter by letter",
+        (TABLE, "test_a_name_longer_than_a_common_name_should_be_is_approved"),
+        (FILED,),
+    ),
+    Rule("a first certificate has no alternative names", (TABLE,), (FILED,)),
+    Rule(
+        "a serving certificate is for the node's own name, and addresses the Metal API says its machine has, or declared ones",
+        (TABLE, "test_short_names_by_choice"),
+        (FILED,),
+    ),
+    Rule("the key is ECDSA P-256, or RSA from 2048 bits, and the signature proves that the asker has it", (TABLE,), (FILED,)),
+    Rule(
+        "what is judged is what is signed: one clean PEM block, DER without a spare byte, one attribute, one extension", (TABLE,), (FILED,)
+    ),
+    Rule(
+        "the first request comes after the machine was made, and within the window",
+        (TABLE, "test_a_machine_named_without_time_may_come_at_any_time"),
+        (FILED,),
+    ),
+    Rule(
+        "no first certificate under the name of a Node that is there",
+        (TABLE,),
+        (FILED, "test_a_second_key_for_a_joined_machine_is_refused"),
+    ),
+    Rule(
+        "of several requests of a machine only the newest is alive: a kubelet that asks again has forgotten its older key",
+        ("test_of_several_waiting_requests_of_a_machine_only_the_newest_lives",),
+        ("test_only_the_newest_key_of_a_restarted_kubelet",),
+    ),
+    Rule(
+        "one approval for each machine: another key right after it waits until the first had its time to register",
+        ("test_a_second_key_right_after_an_approval_waits_for_the_node",),
+        ("test_another_key_right_after_an_approval_waits_and_is_not_locked_out",),
+    ),
+    Rule(
+        "a machine whose certificate was never fetched is not locked out",
+        ("test_a_machine_whose_certificate_was_never_fetched_is_not_locked_out",),
+        ("test_another_key_right_after_an_approval_waits_and_is_not_locked_out",),
+    ),
+    Rule(
+        "a node that is silent since its certificates ended gets others by choice only",
+        ("test_a_silent_node_is_recovered_by_choice_only",),
+        ("test_a_silent_node_is_recovered_by_choice",),
+    ),
+    Rule(
+        "too many pending requests stop every approval until somebody has looked",
+        ("test_too_many_pending_requests_stop_everything",),
+        ("test_many_pending_requests_are_read_page_by_page",),
+    ),
+    Rule(
+        "one odd request stops nothing",
+        ("test_one_odd_request_stops_nothing",),
+        ("test_a_good_one_among_them_is_approved_signed_and_not_twice",),
+    ),
+    Rule("not yet is not no", ("test_not_yet_is_not_no",), ("test_not_yet_is_not_no",)),
+    Rule("refusing is leaving pending; denying is a choice", ("test_denying_is_a_choice",), ("test_denying_is_a_choice",)),
+    Rule(
+        "the approval is for exactly the object that was judged, not for a later one of its name",
+        (),
+        ("test_approval_is_for_exactly_the_request_that_was_judged",),
+    ),
+    Rule("check mode tells all verdicts and writes nothing", (), ("test_a_good_one_among_them_is_approved_signed_and_not_twice",)),
+    Rule("requests are followed: an approval comes within a second of its request", (), ("test_a_machine_joins_while_the_module_follows",)),
+]
+
+HEAD = """\
+# Who may join
+
+<!-- Made by `python -m tests.cluster.joining` from the tests' own tables; tests/docs/test_joining.py fails when it is not up to date. -->
+
+Whoever has reached the machine config server once has the token of the node bootstrapper, and can ask with it for the certificate of
+any node name. So every request of a kubelet is judged, by `equinix_metal.openshift.csr_approval` and the role of the same name. It is
+approved only when it fits a machine that the inventory wants and the Metal API has with this cluster's mark. Each gets a verdict and
+a reason:
+
+| verdict | what it means |
+| --- | --- |
+| approved | all rules hold |
+| pending, not in `refused` | nothing speaks against it, something is still missing: it is approved as soon as that is there |
+| pending, in `refused` | a rule speaks against it: somebody should look. It is shown as a warning as soon as it is seen |
+| denied | the same, where `deny_refused` (`openshift_deny_refused`) was chosen |
+| ignored | not this collection's to decide: another signer, a renewal, decided already |
+
+Refusing is leaving pending: what is refused today may be right tomorrow, when an old Node was removed or an address became known. A denied
+kubelet asks again within seconds. Nothing is remembered between runs but what the cluster shows.
+
+What this cannot know: with the token, somebody can ask for the *first* certificate under the name of a machine of ours that is ordered and
+has not asked yet. There is no serving certificate for that Node then, unless for the addresses of the real machine, and the real
+machine's own request, which comes for a Node that exists already, is named as refused: the run does not end well.
+
+## The rules, and what holds them
+
+Unit tests are in `{unit}`, those with a real API server and signer in `{real}`.
+
+| rule | as a decision | at a real API server |
+| --- | --- | --- |
+"""
+
+MIDDLE = """
+## What does not get in
+
+{filed} odd and hostile requests. The tests file all of them at a real API server, as the bootstrapper, a node, or somebody impersonated;
+{taken} of them it takes, and none of those is approved, each is named with the reason given here. Of the others the reason is what would be
+said if it had taken them. The tests judge {alone} more that no API server would ever tell.
+"""
+
+
+def verdict(case: Case) -> str:
+    """Why the case stays out."""
+    (found,) = judged(case.obj(), nodes=case.nodes)
+    return found.reason
+
+
+def page() -> str:
+    filed = [case for case in CASES if case.possible]
+    rules = [f"| {rule.told} | {_named(rule.unit)} | {_named(rule.real)} |\n" for rule in RULES]
+    serving = [case for case in filed if case.obj()["spec"]["signerName"] == SERVING]
+    first = [case for case in filed if case not in serving]
+    return "".join(
+        [
+            HEAD.format(unit=UNIT, real=REAL),
+            *rules,
+            MIDDLE.format(filed=len(filed), taken=sum(not case.server for case in filed), alone=len(CASES) - len(filed)),
+            "\n### First certificates\n\n",
+            *_cases(first),
+            "\n### Serving certificates\n\n",
+            *_cases(serving),
+        ]
+    )
+
+
+def _named(tests: Iterable[str]) -> str:
+    names = {TABLE: "the table below", FILED: "the table below, filed"}
+    return ", ".join(names.get(test, f"`{test}`") for test in tests) or "-"
+
+
+def _cases(cases: Iterable[Case]) -> list[str]:
+    lines = ["| request | why it stays out |\n", "| --- | --- |\n"]
+    for case in cases:
+        by_server = " (the API server does not take it)" if case.server else ""
+        lines.append(f"| {case.title} | {_cell(verdict(case))}{by_server} |\n")
+    return lines
+
+
+def _cell(text: str) -> str:
+    for character in "\\|*<>[]_":
+        text = text.replace(character, f"\\{character}")
+    return text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,21 @@
+"""docs/joining.md is what the tests' tables say, and names tests that are there."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.cluster.joining import PAGE, REAL, ROOT, RULES, UNIT, page
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m tests.cluster.joining"
+
+
+@pytest.mark.parametrize(("file", "which"), [(UNIT, "unit"), (REAL, "real")])
+def test_every_rule_is_held_by_tests_that_are_there(file: str, which: str) -> None:
+    there = {node.name for node in ast.parse((ROOT / file).read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)}
+    for rule in RULES:
+        assert rule.unit or rule.real, rule.told
+        assert set(getattr(rule, which)) <= there, rule.told

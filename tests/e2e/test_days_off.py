@@ -1,0 +1,40 @@
+"""Day 2 of a cluster that is not always on: a worker that comes late, and all machines off until their certificates have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from sandbox.onlooker import REQUESTS
+from tests.e2e.harness import Moment, User, back_from_days_off, until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    user = User(tmp_path_factory.mktemp("days-off"), speed=1200)
+    with user.at_work():
+        user.play("install.yml", timeout=1800).ended_well()
+        yield user
+
+
+def test_a_worker_that_comes_late_needs_a_word(user: User) -> None:
+    """Nobody was there to let it in when it asked, and now it is later than any first request should be."""
+    user.edit_workers(2)
+    user.play("scale.yml", kill=Moment("csr_approval"))
+    until(
+        lambda: any(not item.get("status", {}).get("conditions") for item in user.kube(REQUESTS)["items"]),
+        what="worker-2 asks",
+    )
+    late = user.play("playbooks/approve.yml", "-e", "openshift_join_window=1", "-e", "openshift_join_timeout=30")
+    assert late.code != 0
+    assert "the window is 1 s" in late.output
+    assert "worker-2" not in user.nodes()
+    user.play("playbooks/approve.yml", "-e", "openshift_join_window=0", timeout=1200).ended_well()
+    assert "worker-2" in user.nodes()
+
+
+def test_off_for_days_and_on_again(user: User) -> None:
+    back_from_days_off(user, 31)

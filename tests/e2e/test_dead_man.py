@@ -1,0 +1,26 @@
+"""An install that is killed, and nobody comes back: what it had for a while only is given back by the service itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.harness import Moment, User, until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
+
+PATIENCE = ("-e", "openshift_bootstrap_lifetime=150", "-e", "openshift_provision_timeout=140", "-e", "openshift_bootstrap_timeout=140")
+
+
+def test_the_bootstrap_machine_of_a_killed_install_ends_by_itself(tmp_path: Path) -> None:
+    user = User(tmp_path, speed=600)
+    with user.at_work():
+        # The role after the machines were ordered.
+        killed = user.play("install.yml", *PATIENCE, kill=Moment("dns"))
+        assert killed.code == -9, killed.tail
+        assert "bootstrap-0" in user.hostnames()
+        until(lambda: "bootstrap-0" not in user.hostnames(), within=180, what="the bootstrap machine has ended")
+        assert user.hostnames() == ["master-0", "master-1", "master-2"]
+        user.destroy().ended_well()
+        assert user.sandbox.inventory_is_empty()

@@ -1,0 +1,147 @@
+"""When a run fails it leaves what tells why, and none of twelve and more secrets that lie where it looks."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import stat
+import tarfile
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.harness import NAME, User
+
+pytestmark = pytest.mark.e2e
+
+
+def b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+PULL_SECRET = json.dumps({"auths": {name: {"auth": b64("open:pl4nted-pull-secret")} for name in ("quay.io", "registry.redhat.io")}})
+BODY = "MHcCAQEEIPl4ntedKeyPl4ntedKeyPl4ntedKeyPl4ntedKey"
+KEY = f"-----BEGIN EC PRIVATE KEY-----\n{BODY}\n-----END EC PRIVATE KEY-----\n"
+# Each secret as it must not be found, and the line of a log that has it.
+PLANTED = {
+    "SSH key": (BODY, KEY),
+    "password of kubeadmin": (
+        "pl4nt-edKub-eadmi-nPass",
+        'level=info msg="Login to the console with user: \\"kubeadmin\\", and password: \\"pl4nt-edKub-eadmi-nPass\\""',
+    ),
+    "key of a kubeconfig": (b64(KEY), f"    client-key-data: {b64(KEY)}"),
+    "bootstrap token": ("pl4nte.pl4ntedtoken0000", "kubelet uses the token pl4nte.pl4ntedtoken0000 to join"),
+    "word of the published file": ("pl4nted-word", 'GET /bootstrap.ign headers={"Authorization": "Bearer pl4nted-word"}'),
+    "userdata": ("pl4nted-userdata", "userdata: |\n  #cloud-config\n  password: x\n  more: pl4nted-userdata\n"),
+    "file within Ignition": (
+        "pl4nted-file",
+        'Ignition: {"source": "data:;base64,' + b64("[Service]\nEnvironment=DB_PASSWORD=pl4nted-file\n") + '"}',
+    ),
+    "customdata": ("pl4nted-customdata", '"customdata": "pl4nted-customdata"'),
+    "password of the proxy": ("pl4nted-proxy", "trying http://proxy-user:pl4nted-proxy@proxy.example.com:3128"),
+    "key of the object storage": ("pl4nted+s3/key", "aws_secret_access_key = pl4nted+s3/key"),
+    "password of BGP": ("pl4nted-md5", '{"asn": 65000, "md5": "pl4nted-md5"}'),
+    "presigned address": (
+        "pl4nted-signature",
+        "https://s3.example.com/bucket/bootstrap.ign?X-Amz-Expires=60&X-Amz-Signature=pl4nted-signature",
+    ),
+    "web token": ("eyJhbGciOiJub25lIn0.eyJwbDRudGVkIjoxfQ", "token eyJhbGciOiJub25lIn0.eyJwbDRudGVkIjoxfQ. was sent"),
+}
+HARMLESS = "2026-11-21T07:10:00Z level=info msg=Waiting up to 20m0s for the Kubernetes API"
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    user = User(tmp_path_factory.mktemp("failure"), speed=1800)
+    user.variables["OPENSHIFT_PULL_SECRET"] = PULL_SECRET
+    with user.at_work():
+        yield user
+        user.destroy()
+
+
+REFUSAL = "Not today, says the service"
+
+
+def refused(method: str, path: str) -> dict[str, Any]:
+    return {"method": method, "path": path, "status": 403, "body": json.dumps({"errors": [REFUSAL]})}
+
+
+def bundles(user: User) -> list[Path]:
+    return sorted(user.cluster.parent.glob(f"{NAME}-failed-*.tar.gz"))
+
+
+def unpacked(path: Path) -> dict[str, str]:
+    with tarfile.open(path) as archive:
+        return {member.name.partition("/")[2]: archive.extractfile(member).read().decode() for member in archive}  # type: ignore[union-attr]
+
+
+def spellings(secret: str) -> set[str]:
+    return {secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1], b64(secret).rstrip("=")}
+
+
+def test_a_failure_is_told_with_what_tells_why_and_without_secrets(user: User) -> None:
+    # Everything is checked and the files are made; then no machine can be had.
+    user.sandbox.call("POST", "faults", json=refused("POST", "/devices$"))
+    user.cluster.mkdir(parents=True, mode=0o700)
+    (user.cluster / "notes.log").write_text("\n".join([HARMLESS, *(line for unused, line in PLANTED.values()), HARMLESS]), encoding="utf-8")
+    run = user.play("install.yml", "-e", "openshift_wait_interval=1")
+    user.sandbox.call("DELETE", "faults")
+    assert run.code != 0
+
+    (path,) = bundles(user)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    told = run.output[run.output.rindex("fatal:") :]
+    assert str(path) in told, "the path is the last thing that is told"
+    assert REFUSAL in told, "and so is the first error"
+
+    entries = unpacked(path)
+    everything = "\n".join([*entries, *entries.values()])
+    secrets = {name: secret for name, (secret, unused) in PLANTED.items()}
+    secrets["token of the API"] = user.environment["METAL_AUTH_TOKEN"]
+    secrets["key of the DNS server"] = user.environment["OPENSHIFT_DNS_KEY_SECRET"]
+    secrets["pull secret"] = b64("open:pl4nted-pull-secret")
+    assert len(secrets) > 12
+    found = [name for name, secret in secrets.items() for spelling in spellings(secret) if spelling in everything]
+    assert not found
+    assert "pl4nted" not in everything
+    assert entries["notes.log"].count(HARMLESS) == 2
+    assert REFUSAL in entries["failure.json"]
+    assert {"machines.json", "events.json", "belongings.json", "consoles.txt", "versions.json", "cluster.json"} <= set(entries)
+    assert ".openshift_install.log" in entries
+
+
+@pytest.mark.long
+def test_what_went_well_leaves_nothing(user: User) -> None:
+    before = bundles(user)
+    user.destroy().ended_well()
+    assert bundles(user) == before, "and what told of a failure is kept when the cluster is given back"
+
+
+@pytest.mark.long
+def test_a_secret_in_the_story_of_a_machine_goes_too(user: User) -> None:
+    """A machine tells what it likes, and anybody who can order one may write into its name and description."""
+    device = user.ask(
+        "POST",
+        f"projects/{user.sandbox.environment['METAL_PROJECT_ID']}/devices",
+        json={
+            "hostname": f"worker-0.{NAME}",
+            "plan": "c3.small.x86",
+            "metro": "da",
+            "operating_system": "ubuntu_24_04",
+            "description": "root password: pl4nted-description",
+            "tags": [f"openshift-cluster={NAME}", "openshift-role=worker"],
+        },
+    )
+    user.sandbox.call("POST", "faults", json=refused("DELETE", f"/devices/{device['id']}"))
+    run = user.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME}")
+    user.sandbox.call("DELETE", "faults")
+    assert run.code != 0
+    entries = unpacked(bundles(user)[-1])
+    assert device["id"] in entries["machines.json"]
+    assert re.search(rf"ssh {device['id']}@sos\.", entries["consoles.txt"])
+    assert "pl4nted" not in "".join(entries.values())
+    user.destroy().ended_well()

@@ -1,0 +1,239 @@
+"""Giving back goes by the ownership mark: what is the cluster's goes, wherever it is, and what only looks like it stays as it is.
+
+No cluster runs here: the things are ordered as others order them, by the API, and it is the end of them that is looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import dns.query
+import dns.tsigkeyring
+import dns.update
+import httpx
+import pytest
+
+from tests.e2e.harness import NAME, User
+
+pytestmark = pytest.mark.e2e
+
+MARK = f"openshift-cluster={NAME}"
+CONFIRMED = ("-e", f"openshift_destroy_confirm={NAME}")
+OTHER = "openshift-cluster=demo2.metal.test"
+MACHINE = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04"}
+
+OURS: dict[str, tuple[str, dict[str, Any]]] = {
+    "master": ("devices", {**MACHINE, "hostname": f"master-0.{NAME}", "tags": [MARK, "openshift-role=control-plane"]}),
+    "worker in a metro the inventory does not have": (
+        "devices",
+        {**MACHINE, "metro": "am", "hostname": f"worker-9.{NAME}", "tags": ["a", MARK, "openshift-role=worker"]},
+    ),
+    "machine whose name was changed": ("devices", {**MACHINE, "hostname": "nobody-knows", "tags": [MARK]}),
+    "block": ("ips", {"type": "public_ipv4", "quantity": 2, "metro": "da", "tags": [MARK]}),
+    "block elsewhere": ("ips", {"type": "public_ipv4", "quantity": 1, "metro": "am", "tags": [MARK]}),
+    "network": ("virtual-networks", {"metro": "da", "vxlan": 1100, "tags": [MARK]}),
+    "second network of the metro": ("virtual-networks", {"metro": "da", "vxlan": 1101, "tags": [MARK]}),
+    "network elsewhere": ("virtual-networks", {"metro": "am", "vxlan": 1100, "tags": [MARK]}),
+}
+
+
+def machine(hostname: str, *tags: str, **more: Any) -> tuple[str, dict[str, Any]]:
+    return "devices", {**MACHINE, "hostname": hostname, "tags": list(tags), **more}
+
+
+DECOYS: dict[str, tuple[str, dict[str, Any]]] = {
+    "no tags, our name": machine(f"worker-0.{NAME}"),
+    "our name, our role, no cluster": machine(f"worker-1.{NAME}", "openshift-role=worker"),
+    "our name, another's mark": machine(f"worker-2.{NAME}", "openshift-cluster=other.metal.test", "openshift-role=worker"),
+    "longer name of a cluster": machine("worker-0.demo2.metal.test", OTHER),
+    "longer domain": machine(f"worker-0.{NAME}.org", f"{MARK}.org"),
+    "shorter domain": machine("worker-0.demo.metal", "openshift-cluster=demo.metal"),
+    "prefix before the name": machine("worker-0.x-demo.metal.test", f"openshift-cluster=x-{NAME}"),
+    "only the name": machine("worker-3", "openshift-cluster=demo"),
+    "upper case value": machine("case-0", f"openshift-cluster={NAME.upper()}"),
+    "upper case key": machine("case-1", f"OpenShift-Cluster={NAME}"),
+    "blank before": machine("blank-0", f" {MARK}"),
+    "blank after": machine("blank-1", f"{MARK} "),
+    "blank within": machine("blank-2", f"openshift-cluster = {NAME}"),
+    "another sign": machine("sign-0", f"openshift-cluster:{NAME}"),
+    "only the key": machine("key-0", "openshift-cluster="),
+    "only the value": machine("value-0", NAME),
+    "the mark in a longer tag": machine("longer-0", f"was {MARK} once"),
+    "a final dot": machine("dot-0", f"{MARK}."),
+    "the mark as description": machine("text-0", description=MARK),
+    "the mark as customdata": machine("text-1", customdata={"tags": [MARK]}),
+    "the mark as userdata": machine("text-2", userdata=f"#!/bin/sh\n# {MARK}\n"),
+    "our name where nobody looks": machine(f"master-0.{NAME}", metro="am"),
+    "block with our details": ("ips", {"type": "public_ipv4", "quantity": 1, "metro": "da", "details": MARK}),
+    "block with our name": ("ips", {"type": "public_ipv4", "quantity": 1, "metro": "da", "details": NAME, "tags": [NAME]}),
+    "block of another cluster": (
+        "ips",
+        {"type": "public_ipv4", "quantity": 4, "metro": "am", "tags": ["openshift-cluster=demo2.metal.test"]},
+    ),
+    "our network's number elsewhere": ("virtual-networks", {"metro": "sv", "vxlan": 1100, "description": NAME}),
+    "network with our name": ("virtual-networks", {"metro": "da", "vxlan": 1102, "description": MARK}),
+    "network of another cluster": ("virtual-networks", {"metro": "da", "vxlan": 1103, "tags": ["openshift-cluster=demo.metal.tes"]}),
+}
+NAMES = ("api.demo2.metal.test", "api.x-demo.metal.test", f"www.{NAME}", f"worker-0.{NAME}.metal.test", "demo.apps.metal.test")
+
+
+class Project:
+    """The project as any client of the API sees it."""
+
+    def __init__(self, user: User) -> None:
+        environment = user.sandbox.environment
+        self._client = httpx.Client(base_url=environment["METAL_API_URL"], headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]})
+        self._project = environment["METAL_PROJECT_ID"]
+
+    def order(self, things: dict[str, tuple[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+        ordered = {}
+        for name, (kind, body) in things.items():
+            answer = self._client.post(f"/projects/{self._project}/{kind}", json=body)
+            assert answer.is_success, f"{name}: {answer.text}"
+            ordered[name] = {"path": f"/{kind}/{answer.json()['id']}", **answer.json()}
+        return ordered
+
+    def connect(self, network: dict[str, Any]) -> dict[str, Any]:
+        """Give a network a gateway, as somebody may have done by hand."""
+        body = {"virtual_network_id": network["id"], "private_ipv4_subnet_size": 8}
+        answer = self._client.post(f"/projects/{self._project}/metal-gateways", json=body)
+        assert answer.is_success, answer.text
+        return {"path": f"/metal-gateways/{answer.json()['id']}", **answer.json()}
+
+    def lock(self, device: dict[str, Any], locked: bool) -> None:
+        assert self._client.put(device["path"], json={"locked": locked}).is_success
+
+    def settle(self, devices: dict[str, dict[str, Any]]) -> None:
+        """Until all are active: what is looked at later is as it will stay."""
+        waiting = [device["path"] for device in devices.values() if device["path"].startswith("/devices/")]
+        deadline = time.monotonic() + 60
+        while waiting := [path for path in waiting if self.look(path)["state"] != "active"]:
+            assert time.monotonic() < deadline, f"not active: {waiting}"
+            time.sleep(0.1)
+
+    def look(self, path: str) -> dict[str, Any]:
+        answer = self._client.get(path)
+        assert answer.is_success, f"{path}: {answer.status_code} {answer.text}"
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def has(self, path: str) -> bool:
+        return self._client.get(path).status_code != httpx.codes.NOT_FOUND
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    user = User(tmp_path_factory.mktemp("giving-back"), speed=3600)
+    with user.at_work():
+        yield user
+
+
+@pytest.fixture(scope="module")
+def project(user: User) -> Project:
+    return Project(user)
+
+
+@pytest.fixture(scope="module")
+def decoys(user: User, project: Project) -> dict[str, dict[str, Any]]:
+    ordered = project.order(DECOYS)
+    project.settle(ordered)
+    ordered["gateway of a network with our name"] = project.connect(ordered["network with our name"])
+    write_names(user, "192.0.2.99")
+    return {name: project.look(thing["path"]) | {"path": thing["path"]} for name, thing in ordered.items()}
+
+
+@pytest.fixture(scope="module")
+def ours(project: Project) -> dict[str, dict[str, Any]]:
+    ordered = project.order(OURS)
+    project.settle(ordered)
+    ordered["gateway of our network"] = project.connect(ordered["network"])
+    return ordered
+
+
+def write_names(user: User, address: str) -> None:
+    environment = user.sandbox.environment
+    key = dns.tsigkeyring.from_text({environment["OPENSHIFT_DNS_KEY_NAME"]: environment["OPENSHIFT_DNS_KEY_SECRET"]})
+    update = dns.update.Update("metal.test", keyring=key, keyalgorithm="hmac-sha256")
+    for name in NAMES:
+        update.replace(f"{name}.", 300, "A", address)
+    answer = dns.query.tcp(update, environment["OPENSHIFT_DNS_SERVER"], port=int(environment["OPENSHIFT_DNS_PORT"]))
+    assert answer.rcode() == 0, answer
+
+
+def test_there_are_thirty_and_more_that_only_look_like_ours(decoys: dict[str, dict[str, Any]]) -> None:
+    assert len(decoys) + len(NAMES) >= 30
+
+
+def test_check_mode_lists_all_that_goes_and_touches_nothing(user: User, decoys: dict[str, Any], ours: dict[str, dict[str, Any]]) -> None:
+    run = user.play("destroy.yml", "--check").ended_well()
+    assert run.writes == []
+    for name, thing in ours.items():
+        assert thing["id"] in run.output, f"{name} is not told:\n{run.tail}"
+    for name, thing in decoys.items():
+        assert thing["id"] not in run.output, f"{name} is told to go:\n{run.tail}"
+
+
+def test_without_a_yes_nothing_is_touched(user: User, ours: dict[str, Any]) -> None:
+    for answer in ((), ("-e", "openshift_destroy_confirm=demo2.metal.test")):
+        run = user.play("destroy.yml", *answer)
+        assert run.code != 0
+        assert run.writes == []
+        assert "Nothing was touched" in run.output
+
+
+def test_a_locked_machine_stops_it_before_anything_went(user: User, project: Project, ours: dict[str, dict[str, Any]]) -> None:
+    project.lock(ours["master"], True)
+    run = user.play("destroy.yml", *CONFIRMED)
+    project.lock(ours["master"], False)
+    assert run.code != 0
+    assert run.writes == []
+    assert f"master-0.{NAME} cannot be given back" in run.output
+
+
+def test_orphans_are_listed_by_cluster_and_nothing_is_touched(user: User, decoys: dict[str, Any], ours: dict[str, dict[str, Any]]) -> None:
+    report = user.folder / "orphans.json"
+    run = user.play("playbooks/orphans.yml", "-e", '{"openshift_orphans_project_ids": ["all"]}', "-e", f"openshift_orphans_file={report}")
+    run.ended_well()
+    assert run.writes == []
+    clusters = {cluster["name"]: cluster for cluster in json.loads(report.read_text(encoding="utf-8"))["clusters"]}
+    assert clusters[NAME]["count"] == len(ours)
+    assert clusters[NAME]["price_per_hour"] == pytest.approx(3 * clusters[NAME]["devices"][0]["price_per_hour"])
+    assert {gateway["id"] for gateway in clusters[NAME]["metal_gateways"]} == {ours["gateway of our network"]["id"]}
+    assert clusters["demo2.metal.test"]["count"] == 2
+    assert NAME.upper() in clusters, "tags keep their case"
+    assert "-e openshift_cluster_name=demo2 -e openshift_base_domain=metal.test" in run.output
+
+
+def test_only_what_is_ours_goes(user: User, project: Project, decoys: dict[str, dict[str, Any]], ours: dict[str, dict[str, Any]]) -> None:
+    run = user.play("destroy.yml", *CONFIRMED).ended_well()
+    assert f"Of {NAME} nothing is left" in run.output
+    left = [name for name, thing in ours.items() if project.has(thing["path"])]
+    assert not left
+    for name, before in decoys.items():
+        assert {**project.look(before["path"]), "path": before["path"]} == before, name
+    for name in NAMES:
+        assert user.names.addresses(name) == ["192.0.2.99"], name
+
+
+def test_again_it_finds_nothing_and_changes_nothing(user: User, ours: dict[str, Any]) -> None:
+    run = user.play("destroy.yml", *CONFIRMED).ended_well()
+    assert run.changed == 0
+    assert run.writes == []
+
+
+@pytest.mark.long
+def test_half_gone_is_no_obstacle(user: User, project: Project) -> None:
+    """A machine that somebody takes while it is being given back, and a network whose gateway is going already."""
+    half = project.order({name: OURS[name] for name in ("master", "network", "block")})
+    gateway = project.connect(half["network"])
+    project.settle(half)
+    for path in (half["master"]["path"], gateway["path"]):
+        answer = httpx.delete(
+            user.sandbox.environment["METAL_API_URL"] + path, headers={"X-Auth-Token": user.sandbox.environment["METAL_AUTH_TOKEN"]}
+        )
+        assert answer.is_success, answer.text
+    user.play("destroy.yml", *CONFIRMED).ended_well()
+    assert not any(project.has(thing["path"]) for thing in half.values())

@@ -1,0 +1,146 @@
+"""A cluster of real kubelets, in the order of its life: installed, scaled, started again while one waits, killed, off for days, destroyed.
+
+What pretended kubelets cannot show: that what is approved is what Kubernetes' own program asks for, and that it is content with it.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from sandbox.demo import processes_of
+from sandbox.onlooker import REQUESTS
+from sandbox.openshift import NamespacesError, require_namespaces
+from tests.e2e.harness import NAME, Moment, User, back_from_days_off, until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    try:
+        require_namespaces()
+    except NamespacesError as error:
+        pytest.skip(f"no real kubelet can run here: {error}")
+    user = User(tmp_path_factory.mktemp("real"), speed=600, kubelets="real")
+    with user.at_work():
+        yield user
+
+
+def kubelets(user: User) -> list[int]:
+    return sorted(number for number, command in processes_of(user.folder) if command.startswith("/var/kubelet "))
+
+
+def requests_of(user: User, node: str, signer: str = "") -> list[dict[str, Any]]:
+    """The certificate requests for a node, oldest first."""
+    found = []
+    for item in user.kube(REQUESTS)["items"]:
+        subject = x509.load_pem_x509_csr(base64.b64decode(item["spec"]["request"])).subject.rfc4514_string()
+        if subject == f"CN=system:node:{node}.{NAME},O=system:nodes" and item["spec"]["signerName"].endswith(signer):
+            found.append(item)
+    return sorted(found, key=lambda item: int(item["metadata"]["resourceVersion"]))
+
+
+def key_of(request: dict[str, Any]) -> bytes:
+    parsed = x509.load_pem_x509_csr(base64.b64decode(request["spec"]["request"]))
+    return parsed.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+
+
+def pending(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [request for request in requests if not request.get("status", {}).get("conditions")]
+
+
+def memory(number: int) -> int:
+    """Resident memory of a process in MiB."""
+    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{number}/status").read_text(encoding="utf-8"))
+    assert found is not None
+    return int(found[1]) // 1024
+
+
+def times_to_ready(user: User) -> list[float]:
+    """Seconds from the start of each kubelet to its Node being Ready, as the machines' consoles tell them (whole seconds)."""
+    found = []
+    for console in (user.sandbox.directory / "machines").glob("*/console.log"):
+        times = {}
+        for line in console.read_text(encoding="utf-8").splitlines():
+            moment, _unused, text = line.partition(" ")
+            times[text] = datetime.fromisoformat(moment)
+        if "kubelet: node is ready" in times:
+            found.append((times["kubelet: node is ready"] - times["Starting kubelet.service"]).total_seconds())
+    return sorted(found)
+
+
+def test_install(user: User, capsys: pytest.CaptureFixture[str]) -> None:
+    run = user.play("install.yml", timeout=1800).ended_well()
+    names = ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
+    assert user.nodes() == names
+    used = [memory(number) for number in kubelets(user)]
+    assert len(used) == 5
+    requests = user.kube(REQUESTS)["items"]
+    assert pending(requests) == []
+    for name in names:
+        assert [item["spec"]["signerName"] for item in requests_of(user, name)] == [
+            "kubernetes.io/kube-apiserver-client-kubelet",
+            "kubernetes.io/kubelet-serving",
+        ]
+    with capsys.disabled():
+        print(
+            f"\n5 real kubelets of {min(used)} to {max(used)} MiB, {len(requests)} requests, Ready after {times_to_ready(user)} s,"
+            f" installed in {run.seconds:.0f} s"
+        )
+
+
+def test_a_second_look_approves_nothing(user: User) -> None:
+    run = user.play("playbooks/approve.yml").ended_well()
+    assert (run.changed, run.writes) == (0, [])
+
+
+def test_started_again_while_it_waits_it_is_not_locked_out(user: User) -> None:
+    """Nobody answers the first request of a new worker, its machine is rebooted, and the kubelet has forgotten its key."""
+    user.edit_workers(2)
+    user.play("scale.yml", kill=Moment("csr_approval"))
+    (first,) = until(lambda: pending(requests_of(user, "worker-2")), what="worker-2 asks")
+    user.switch("reboot", "worker-2")
+    second = until(lambda: pending(requests_of(user, "worker-2"))[1:], what="worker-2 asks again")[0]
+    assert key_of(first) != key_of(second)
+    run = user.play("scale.yml", timeout=1800).ended_well()
+    assert "worker-2" in user.nodes()
+    states = {item["metadata"]["name"]: bool(item.get("status", {}).get("certificate")) for item in requests_of(user, "worker-2")}
+    assert states[second["metadata"]["name"]]
+    assert not states[first["metadata"]["name"]], f"nobody has its key any more:\n{run.tail}"
+
+
+def test_rebooted_after_its_approval_it_goes_on(user: User) -> None:
+    before = requests_of(user, "worker-2")
+    user.switch("reboot", "worker-2")
+    until(lambda: len(kubelets(user)) == len(user.devices()), what="the kubelet is back")
+    assert user.play("playbooks/approve.yml").ended_well().changed == 0
+    assert [item["metadata"]["name"] for item in requests_of(user, "worker-2")] == [item["metadata"]["name"] for item in before]
+
+
+def test_no_kubelet_outlives_a_killed_sandbox(user: User) -> None:
+    before = len(user.kube(REQUESTS)["items"])
+    user.sandbox.kill()
+    until(lambda: kubelets(user) == [], within=10, what="all kubelets are gone")
+    user.sandbox.start()
+    until(lambda: len(kubelets(user)) == len(user.nodes()) == len(user.devices()), what="all kubelets and their nodes are back")
+    assert len(user.kube(REQUESTS)["items"]) == before
+
+
+def test_off_for_days_and_on_again(user: User) -> None:
+    back_from_days_off(user, 31)
+    assert len(kubelets(user)) == len(user.devices())
+
+
+def test_given_back(user: User) -> None:
+    user.destroy().ended_well()
+    assert user.sandbox.inventory_is_empty()
+    assert kubelets(user) == []

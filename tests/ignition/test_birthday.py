@@ -1,0 +1,90 @@
+"""Ignition files are used while they can be, made anew before a machine is made from them, and never after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from .conftest import Role
+
+HOUR = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Stale:
+    """Files of that age, and what is said of them, with these variables."""
+
+    title: str
+    age: timedelta
+    told: str
+    max_age: int = 43200
+
+
+STALE = [
+    Stale("too old", 13 * HOUR, "they are 13.0 hours old, and may be used for 12.0 hours"),
+    Stale("certificates ended", 25 * HOUR, "their first certificate ended at", max_age=10**6),
+    Stale("certificates end soon", 23 * HOUR, "an installation needs 2.0 hours", max_age=10**6),
+    Stale("of tomorrow", -24 * HOUR, "the clock of this computer went back"),
+]
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_files_that_can_be_used_are_used(role: Role) -> None:
+    before = content(role.folder)
+    told = role.well()
+    assert "changed=0" in told
+    assert content(role.folder) == before
+
+
+@pytest.mark.parametrize("case", STALE, ids=lambda case: case.title)
+def test_check_mode_tells_why_they_cannot_be_used_and_leaves_all_as_it_is(case: Stale, role: Role) -> None:
+    role.set_birthday(datetime.now(UTC) - case.age)
+    before = content(role.folder)
+    assert case.told in role.well(check=True, openshift_ignition_max_age=case.max_age)
+    assert content(role.folder) == before
+
+
+def test_without_machines_they_are_made_anew_and_the_older_ones_kept(role: Role) -> None:
+    role.set_birthday(datetime.now(UTC) - 25 * HOUR)
+    before = content(role.files)
+
+    told = role.well()
+
+    assert "New Ignition files are made: their first certificate ended at" in told
+    assert f"they are kept in {role.folder}/ignition.previous" in told
+    assert content(role.folder / "ignition.previous") == before
+    assert content(role.files)["bootstrap.ign"] != before["bootstrap.ign"]
+    assert not list(role.folder.glob(".ignition-*"))
+
+
+@pytest.mark.usefixtures("machine")
+def test_with_machines_they_are_refused_with_the_way_out(role: Role) -> None:
+    role.set_birthday(datetime.now(UTC) - 25 * HOUR)
+    before = content(role.folder)
+
+    told = role.refused()
+
+    assert "their first certificate ended at" in told
+    assert "bootstrap.birthday.metal.test" in told
+    assert "Give the machines back with destroy.yml and run install.yml again." in told
+    assert content(role.folder) == before
+
+
+@pytest.mark.usefixtures("machine")
+def test_with_machines_other_wishes_change_nothing(role: Role) -> None:
+    before = content(role.folder)
+    told = role.well(openshift_machine_networks=["10.9.0.0/16"])
+    assert "changed=0" in told
+    assert content(role.folder) == before
+
+
+def test_destroying_leaves_neither_these_nor_those_before(role: Role) -> None:
+    (role.folder / "ignition.previous").mkdir()
+    role.well(tasks_from="remove")
+    assert not role.folder.exists()

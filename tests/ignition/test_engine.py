@@ -1,0 +1,243 @@
+"""What is written for machines, read by CoreOS' own programs: the validator, and the engine as a machine runs it."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+import json
+import shutil
+import ssl
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from sandbox.openshift.installer import certificates
+from sandbox.running import RunningSandbox
+from tests.conftest import user_environment
+
+from .conftest import DOMAIN, NAME, Role
+from .engine import Machine, relay, start_alone
+
+pytestmark = pytest.mark.debian("ignition")
+
+BOOTSTRAP = {"hostname": f"bootstrap.{NAME}.{DOMAIN}", "role": "bootstrap", "inventory_hostname": "bootstrap"}
+
+
+@pytest.fixture(scope="module")
+def published(made: Role, sandbox_process: RunningSandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What the boot_files role publishes of these files, served by it."""
+    folder = tmp_path_factory.mktemp("published") / "cluster"
+    shutil.copytree(made.folder, folder, symlinks=True)
+    role = Role(sandbox_process, user_environment(sandbox_process), folder, name="boot_files")
+    variables: dict[str, Any] = {
+        "boot_files_bootstrap": [BOOTSTRAP],
+        "openshift_publish_address": "127.0.0.1",
+        "openshift_install_device": "smallest",
+        "openshift_wipe_disks": True,
+    }
+    role.well(**variables)
+    yield folder / "publish"
+    role.well(tasks_from="remove", **variables)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path / "machine")
+
+
+@pytest.fixture
+def pointer(published: Path, tmp_path: Path) -> Callable[..., Path]:
+    """The bootstrap machine's pointer, with changes of its source or of the authorities it trusts."""
+
+    def changed(*, authority: str | None = None, **source: Any) -> Path:
+        config = json.loads((published / "bootstrap-pointer.ign").read_bytes())
+        config["ignition"]["config"]["replace"] |= source
+        if authority is not None:
+            config["ignition"]["security"]["tls"]["certificateAuthorities"] = [{"source": authority}]
+        path = tmp_path / "pointer.ign"
+        path.write_text(json.dumps(config), encoding="utf-8")
+        return path
+
+    return changed
+
+
+def source_of(path: Path) -> str:
+    return str(json.loads(path.read_bytes())["ignition"]["config"]["replace"]["source"])
+
+
+def validated(path: Path) -> tuple[int, str]:
+    done = subprocess.run(["ignition-validate", str(path)], check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_validator_accepts_all_that_machines_are_given(made: Role, published: Path) -> None:
+    written = [*made.files.glob("*.ign"), published / "bootstrap-pointer.ign", *(published / "open").glob("*-live.ign")]
+    assert {path.name for path in written} >= {"bootstrap.ign", "master.ign", "worker.ign", "bootstrap-pointer.ign", "x86_64-live.ign"}
+    assert {path.name: validated(path) for path in written} == {path.name: (0, "") for path in written}
+    assert {json.loads(path.read_bytes())["ignition"]["version"] for path in written} == {"3.2.0"}
+
+
+def test_the_pointer_leads_to_bootstrap_ign(made: Role, pointer: Callable[..., Path], machine: Machine) -> None:
+    done = machine.run(pointer())
+    assert done.returncode == 0, done.stdout
+    fetched = json.loads(machine.cache.read_bytes())
+    wanted = json.loads((made.files / "bootstrap.ign").read_bytes())
+    assert {entry["path"] for entry in fetched["storage"]["files"]} >= {entry["path"] for entry in wanted["storage"]["files"]}
+    assert {unit["name"] for unit in fetched["systemd"]["units"]} >= {unit["name"] for unit in wanted["systemd"]["units"]}
+
+
+def test_a_file_that_is_not_the_one_meant_is_refused(pointer: Callable[..., Path], machine: Machine) -> None:
+    done = machine.run(pointer(verification={"hash": "sha512-" + hashlib.sha512(b"another").hexdigest()}))
+    assert done.returncode == 1
+    assert "hash verification failed" in done.stdout
+
+
+def test_a_file_that_is_gone_ends_the_boot(pointer: Callable[..., Path], machine: Machine) -> None:
+    done = machine.run(pointer(source=source_of(pointer()).replace("bootstrap.ign", "gone.ign")))
+    assert done.returncode == 1
+    assert "resource not found" in done.stdout
+
+
+def test_who_does_not_say_the_word_gets_nothing(pointer: Callable[..., Path], machine: Machine) -> None:
+    done = machine.run(pointer(httpHeaders=[]))
+    assert done.returncode == 1
+    assert "GET result: Unauthorized" in done.stdout
+    assert not machine.cache.exists()
+
+
+def test_nobody_else_is_believed(made: Role, pointer: Callable[..., Path], machine: Machine) -> None:
+    other = json.loads((made.files / "worker.ign").read_bytes())["ignition"]["security"]["tls"]["certificateAuthorities"][0]["source"]
+    with machine.start(pointer(authority=other)) as process:
+        # It asks again without end, since the right one may come yet.
+        lines = iter(cast("Any", process.stdout))
+        assert any("certificate signed by unknown authority" in line for line in lines)
+        assert process.poll() is None
+        process.kill()
+    assert not machine.cache.exists()
+
+
+def test_a_compressed_file_is_read_and_its_hash_is_that_of_what_is_in_it(
+    published: Path, pointer: Callable[..., Path], machine: Machine
+) -> None:
+    packed = published / "secret" / "packed.ign"
+    packed.write_bytes(gzip.compress((published / "secret" / "bootstrap.ign").read_bytes()))
+    done = machine.run(pointer(source=source_of(pointer()).replace("bootstrap.ign", "packed.ign"), compression="gzip"))
+    assert done.returncode == 0, done.stdout
+    assert json.loads(machine.cache.read_bytes())["storage"]["files"]
+
+
+def test_the_live_config_puts_its_files_and_units_in_place(published: Path, machine: Machine) -> None:
+    live = published / "open" / "x86_64-live.ign"
+    for stage in ("fetch", "files"):
+        done = machine.run(live, stage)
+        assert done.returncode == 0, done.stdout
+    config = json.loads(live.read_bytes())
+    for entry in config["storage"]["files"]:
+        path = machine.root / entry["path"].removeprefix("/")
+        assert path.stat().st_mode & 0o777 == entry["mode"], entry["path"]
+    assert (machine.root / "etc/coreos/installer.d/10-openshift.yaml").read_text(encoding="utf-8") == "platform: packet\n"
+    scripts = Path(__file__).resolve().parents[2] / "roles" / "boot_files" / "files"
+    for name in ("wipe-disks", "choose-disk"):
+        assert (machine.root / "usr/local/bin" / name).read_bytes() == (scripts / f"{name}.sh").read_bytes()
+        assert (machine.root / "etc/systemd/system" / f"{name}.service").read_bytes() == (scripts / f"{name}.service").read_bytes()
+
+
+# --- as a machine of the service -------------------------------------------------------------------------------------------------
+
+METADATA = "metadata.packet.net"
+
+
+@pytest.fixture
+def metadata_tls(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
+    """What the metadata service's name is shown with, and the authority to believe."""
+    day = certificates.ONE_DAY
+    wanted = {
+        "authority": certificates.Wanted("metadata authority", day),
+        "server": certificates.Wanted(METADATA, day, signer="authority", usage=certificates.SERVER, names=(METADATA,)),
+    }
+    pairs = certificates.generate(wanted, {})
+    for name, pair in pairs.items():
+        (tmp_path / f"{name}.crt").write_bytes(pair.certificate)
+        (tmp_path / f"{name}.key").write_bytes(pair.key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.crt", tmp_path / "server.key")
+    return context, tmp_path / "authority.crt"
+
+
+def with_address(metadata: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Metadata that has the machine's address: it gets one a little after it was ordered."""
+    latest = time.monotonic() + 30
+    while not (told := metadata())["network"]["addresses"]:
+        assert time.monotonic() < latest, told
+        time.sleep(0.05)
+    return told
+
+
+@pytest.fixture
+def device(made: Role, published: Path) -> Iterator[tuple[httpx.Client, dict[str, Any]]]:
+    """A bootstrap machine with its pointer as userdata, and its metadata. It boots nothing: here the engine is its system."""
+    environment = made.environment
+    wanted = {
+        "hostname": BOOTSTRAP["hostname"],
+        "plan": "c3.small.x86",
+        "metro": "da",
+        "operating_system": "custom_ipxe",
+        "ipxe_script_url": "http://127.0.0.1:9/none.ipxe",
+        "userdata": (published / "bootstrap-pointer.ign").read_text(encoding="utf-8"),
+    }
+    with httpx.Client(base_url=environment["METAL_API_URL"], headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]}) as api:
+        answer = api.post(f"/projects/{environment['METAL_PROJECT_ID']}/devices", json=wanted).raise_for_status().json()
+        yield api, with_address(lambda: api.get(f"/devices/{answer['id']}/metadata").raise_for_status().json())
+        api.delete(f"/devices/{answer['id']}", params={"force_delete": "true"}).raise_for_status()
+
+
+def test_a_machine_finds_its_pointer_by_its_service_and_tells_how_it_goes(
+    made: Role,
+    published: Path,
+    device: tuple[httpx.Client, dict[str, Any]],
+    metadata_tls: tuple[ssl.SSLContext, Path],
+    machine: Machine,
+) -> None:
+    api, metadata = device
+    tls, authority = metadata_tls
+    address = next(each["address"] for each in metadata["network"]["addresses"] if each["public"] and each["address_family"] == 4)
+    service, boot, files = (
+        (url.hostname or "", url.port or 0)
+        for url in map(urlsplit, (metadata["api_url"], metadata["phone_home_url"], source_of(published / "bootstrap-pointer.ign")))
+    )
+
+    async def run() -> tuple[int, str]:
+        alone = start_alone(
+            machine.command("fetch", "packet"),
+            names={METADATA: "127.0.0.1"},
+            listen=[("127.0.0.1", 443), boot, files],
+            environment={"SSL_CERT_FILE": str(authority)},
+        )
+        servers = [
+            await relay(alone.listeners["127.0.0.1", 443], tls, service, address),
+            await relay(alone.listeners[boot], None, boot, address),
+            await relay(alone.listeners[files], None, files, address),
+        ]
+        try:
+            text, _errors = await asyncio.to_thread(alone.process.communicate, timeout=60)
+        finally:
+            alone.process.kill()
+            for server in servers:
+                server.close()
+        return alone.process.returncode, text
+
+    code, text = asyncio.run(run())
+
+    assert code == 0, text
+    wanted = json.loads((made.files / "bootstrap.ign").read_bytes())
+    fetched = json.loads(machine.cache.read_bytes())
+    assert {entry["path"] for entry in fetched["storage"]["files"]} >= {entry["path"] for entry in wanted["storage"]["files"]}
+    events = api.get(f"/devices/{metadata['id']}/events", params={"per_page": 100}).raise_for_status().json()["events"]
+    assert "[fetch] Ignition status: finished successfully" in [event["body"] for event in events]

@@ -1,0 +1,121 @@
+"""Variables become an install-config and manifests that a strict installer takes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox.openshift.assets import files_of
+
+from .conftest import Role
+
+FIELDS: dict[str, Any] = {
+    "openshift_platform": "external",
+    "openshift_cloud_controller_manager": "External",
+    "openshift_cluster_networks": [{"cidr": "10.132.0.0/14", "hostPrefix": 23}, {"cidr": "fd01::/48", "hostPrefix": 64}],
+    "openshift_service_networks": ["172.31.0.0/16", "fd02::/112"],
+    "openshift_machine_networks": ["10.0.0.0/16", "fd03::/64"],
+    "openshift_proxy": {"httpProxy": "http://proxy.test:3128", "httpsProxy": "http://proxy.test:3128", "noProxy": "metal.test"},
+    "openshift_trust_bundle_policy": "Always",
+    "openshift_image_digest_sources": [{"source": "quay.io/openshift-release-dev/ocp-release", "mirrors": ["mirror.test:5000/ocp"]}],
+    "openshift_capabilities": {"baselineCapabilitySet": "None", "additionalEnabledCapabilities": ["Ingress"]},
+    "openshift_fips": True,
+    "openshift_os_image_stream": "rhel-9",
+    "openshift_cpu_partitioning": "AllNodes",
+    "openshift_feature_set": "TechPreviewNoUpgrade",
+    "openshift_cluster_publish": "Internal",
+    "openshift_credentials_mode": "Manual",
+    "openshift_install_config": {"compute": [{"name": "worker", "hyperthreading": "Disabled"}], "networking": {"clusterNetworkMTU": 1400}},
+    "ignition_workers": [{"hostname": "worker-0"}, {"hostname": "worker-1"}],
+}
+LABELS = {"machineconfiguration.openshift.io/role": "worker"}
+OURS = {
+    "apiVersion": "machineconfiguration.openshift.io/v1",
+    "kind": "MachineConfig",
+    "metadata": {"name": "99-worker-ours", "labels": LABELS},
+    "spec": {"config": {"ignition": {"version": "3.2.0"}}},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "manifests"
+    path.mkdir()
+    (path / "99-worker-ours.yml").write_text(yaml.safe_dump(OURS), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def strict(role: Role) -> Role:
+    """With an installer that takes no field it does not know, as newer ones."""
+    role.environment = role.environment | {"SANDBOX_INSTALLER_STRICT": "1"}
+    return role
+
+
+def test_all_fields_and_own_manifests_come_through(strict: Role, made: Role, folder: Path) -> None:
+    bundle = json.loads((made.files / "worker.ign").read_bytes())["ignition"]["security"]["tls"]["certificateAuthorities"][0]["source"]
+    authority = files_of({"storage": {"files": [{"path": "ca", "contents": {"source": bundle}}]}})["ca"].decode()
+
+    strict.well(**FIELDS, openshift_trust_bundle=authority, openshift_manifests=[str(folder)])
+
+    files = files_of(json.loads((strict.files / "bootstrap.ign").read_bytes()))
+    config_map = yaml.safe_load(files["/opt/openshift/manifests/cluster-config.yaml"])
+    config = yaml.safe_load(config_map["data"]["install-config"])
+    assert config["platform"] == {"external": {"platformName": "equinix-metal", "cloudControllerManager": "External"}}
+    assert config["networking"] == {
+        "networkType": "OVNKubernetes",
+        "clusterNetwork": FIELDS["openshift_cluster_networks"],
+        "serviceNetwork": FIELDS["openshift_service_networks"],
+        "machineNetwork": [{"cidr": cidr} for cidr in FIELDS["openshift_machine_networks"]],
+        "clusterNetworkMTU": 1400,
+    }
+    (worker,) = config["compute"]
+    assert (worker["hyperthreading"], worker["replicas"], worker["architecture"]) == ("Disabled", 0, "amd64")
+    assert config["additionalTrustBundle"].strip() == authority.strip()
+    for field, variable in {
+        "proxy": "openshift_proxy",
+        "additionalTrustBundlePolicy": "openshift_trust_bundle_policy",
+        "imageDigestSources": "openshift_image_digest_sources",
+        "capabilities": "openshift_capabilities",
+        "fips": "openshift_fips",
+        "osImageStream": "openshift_os_image_stream",
+        "cpuPartitioningMode": "openshift_cpu_partitioning",
+        "featureSet": "openshift_feature_set",
+        "publish": "openshift_cluster_publish",
+        "credentialsMode": "openshift_credentials_mode",
+    }.items():
+        assert config[field] == FIELDS[variable], field
+    assert yaml.safe_load(files["/opt/openshift/openshift/99-worker-ours.yml"]) == OURS
+    scheduler = yaml.safe_load(files["/opt/openshift/manifests/cluster-scheduler-02-config.yml"])
+    assert scheduler["spec"]["mastersSchedulable"] is False
+
+
+def test_a_field_the_installer_does_not_know_leaves_the_files_as_they_are(strict: Role) -> None:
+    before = (strict.files / "bootstrap.ign").read_bytes()
+    told = strict.refused(openshift_install_config={"flavour": "vanilla"})
+    assert "unknown field" in told
+    assert (strict.files / "bootstrap.ign").read_bytes() == before
+    assert not list(strict.folder.glob(".ignition-*"))
+
+
+def test_boot_images_of_another_stream_are_refused(role: Role) -> None:
+    before = (role.files / "bootstrap.ign").read_bytes()
+    told = role.refused(openshift_os_image_stream="rhel-10")
+    assert "openshift_os_image_stream is rhel-10, but the boot images" in told
+    assert (role.files / "bootstrap.ign").read_bytes() == before
+
+
+def test_contradictions_are_told_before_anything_is_made(role: Role) -> None:
+    told = role.refused(check=True, openshift_install_config={"baseDomain": "other.test", "networking": {"networkType": "Calico"}})
+    assert "baseDomain is 'metal.test'" in told
+    assert "networking.networkType is 'OVNKubernetes'" in told
+
+
+def test_what_is_no_manifest_is_told_before_anything_is_made(role: Role, folder: Path) -> None:
+    (folder / "notes.yml").write_text("- not an object\n", encoding="utf-8")
+    told = role.refused(check=True, openshift_manifests=[str(folder)])
+    assert "notes.yml: is no Kubernetes object" in told

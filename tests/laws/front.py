@@ -1,0 +1,220 @@
+"""Where trouble comes from: in front of the Metal API the sandbox itself, in front of a cluster's API a proxy with the same faults."""
+
+from __future__ import annotations
+
+import json
+import re
+import ssl
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Protocol
+
+import httpx
+
+from sandbox.metal.faults import Fault, Faults
+from sandbox.running import RunningSandbox
+from tests.cluster.control_plane import ControlPlane
+
+BESIDE = "127.64.250.2"
+"""The proxy's address: the cluster's API is reached there by its own name, with a certificate of its own authority."""
+
+
+class Front(Protocol):
+    """The side of a service that a module speaks to."""
+
+    def meet(self, fault: Mapping[str, Any]) -> None:
+        """Let requests meet this fault, as the sandbox takes it."""
+
+    def hits(self) -> int:
+        """How many requests have met it."""
+
+    def well(self) -> None:
+        """No fault any more."""
+
+    def journal(self) -> list[dict[str, Any]]:
+        """The requests since ``forget``, oldest first."""
+
+    def forget(self) -> None:
+        """Empty the journal."""
+
+
+class MetalFront:
+    """The Metal API of a sandbox."""
+
+    def __init__(self, sandbox: RunningSandbox) -> None:
+        self._sandbox = sandbox
+
+    def meet(self, fault: Mapping[str, Any]) -> None:
+        self._sandbox.call("POST", "faults", json=dict(fault))
+
+    def hits(self) -> int:
+        return sum(max(0, each["hits"] - each["skip"]) for each in self._sandbox.call("GET", "faults")["faults"])
+
+    def well(self) -> None:
+        self._sandbox.call("DELETE", "faults")
+
+    def journal(self) -> list[dict[str, Any]]:
+        return self._sandbox.journal()
+
+    def forget(self) -> None:
+        self._sandbox.forget()
+
+
+class ClusterFront(ThreadingHTTPServer):
+    """A proxy before a cluster's API: every request in a journal, and the sandbox's faults."""
+
+    daemon_threads = True
+
+    def __init__(self, cluster: ControlPlane) -> None:
+        super().__init__((BESIDE, 0), _Request)
+        self.address = f"{BESIDE}:{self.server_address[1]}"
+        self._faults = Faults()
+        self._journal: list[dict[str, Any]] = []
+        self._lock = threading.Lock()
+        self._trust = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._trust.load_cert_chain(cluster.directory / "serving.crt", cluster.directory / "serving.key")
+        beyond = ssl.create_default_context(cafile=str(cluster.directory / "ca.crt"))
+        beyond.load_cert_chain(*cluster.admin)
+        self.beyond = httpx.Client(base_url=cluster.url, verify=beyond, timeout=30, limits=httpx.Limits(max_connections=None))
+
+    @contextmanager
+    def serving(self) -> Iterator[ClusterFront]:
+        threading.Thread(target=self.serve_forever, name="cluster front", daemon=True).start()
+        try:
+            yield self
+        finally:
+            self.shutdown()
+            self.server_close()
+            self.beyond.close()
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        # In the connection's own thread: a handshake nobody finishes must not hold up the others.
+        super().finish_request(self._trust.wrap_socket(request, server_side=True), client_address)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Whoever asked has gone away, which is what most of the faults make them do."""
+
+    def fault(self, method: str, path: str) -> Fault | None:
+        with self._lock:
+            return self._faults.for_request(method, path.partition("?")[0], path)
+
+    def spoil(self, method: str, path: str, answer: bytes) -> tuple[Fault | None, bytes]:
+        """The answer as a fault wants it, and which; the same bytes when none does."""
+        with self._lock:
+            if not any(each.rewrites for each in self._faults.all()):
+                return None, answer
+            fault, changed = self._faults.for_answer(method, path.partition("?")[0], path, json.loads(answer))
+        return fault, answer if fault is None else json.dumps(changed).encode()
+
+    def note(self, method: str, path: str, status: int, request_id: str, fault: Fault | None) -> None:
+        entry = {"time": time.time(), "method": method, "path": path, "status": status, "request_id": request_id}
+        with self._lock:
+            self._journal.append({**entry, "fault": fault.id if fault else None})
+
+    def meet(self, fault: Mapping[str, Any]) -> None:
+        with self._lock:
+            self._faults.add(dict(fault))
+
+    def hits(self) -> int:
+        with self._lock:
+            return sum(max(0, each.hits - each.skip) for each in self._faults.all())
+
+    def well(self) -> None:
+        with self._lock:
+            self._faults.remove()
+
+    def journal(self) -> list[dict[str, Any]]:
+        with self._lock:
+            return list(self._journal)
+
+    def forget(self) -> None:
+        with self._lock:
+            self._journal.clear()
+
+
+class _Request(BaseHTTPRequestHandler):
+    """One connection of a client, request by request."""
+
+    protocol_version = "HTTP/1.1"
+    server: ClusterFront
+
+    def do_GET(self) -> None:
+        self._pass_on()
+
+    def do_PATCH(self) -> None:
+        self._pass_on()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """The journal has it."""
+
+    def _pass_on(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        fault = self.server.fault(self.command, self.path)
+        if fault is not None and fault.delay:
+            time.sleep(fault.delay)
+        if fault is not None and fault.cut == "before":
+            self.server.note(self.command, self.path, 0, "", fault)
+            self.close_connection = True
+            return
+        if fault is not None and fault.status is not None:
+            said = fault.body if isinstance(fault.body, str) else json.dumps(fault.body)
+            request_id = str(uuid.uuid4())
+            self.server.note(self.command, self.path, fault.status, request_id, fault)
+            headers = {"Content-Type": "application/json", "Audit-Id": request_id, **fault.headers}
+            self._answer(fault.status, headers, said.encode())
+            return
+        headers = {name: self.headers[name] for name in ("Accept", "Content-Type") if name in self.headers}
+        # A watch whose reader has gone is noticed when there is something to tell, or when it ends: so it ends soon.
+        path = re.sub(r"timeoutSeconds=\d+", "timeoutSeconds=5", self.path)
+        with self.server.beyond.stream(self.command, path, content=body, headers=headers) as answer:
+            if "watch=true" in self.path and answer.status_code == 200:
+                self._stream(answer, fault)
+                return
+            content = answer.read()
+        if fault is None and answer.status_code < 300:
+            fault, content = self.server.spoil(self.command, self.path, content)
+        self.server.note(self.command, self.path, answer.status_code, answer.headers.get("Audit-Id", ""), fault)
+        kept = {name: answer.headers[name] for name in ("Content-Type", "Audit-Id", "Date") if name in answer.headers}
+        self._answer(answer.status_code, kept, content, fault)
+
+    def _answer(self, status: int, headers: Mapping[str, str], content: bytes, fault: Fault | None = None) -> None:
+        cut = fault.cut if fault is not None else None
+        if cut == "after":
+            self.close_connection = True
+            return
+        self.send_response_only(status)
+        for name, value in {**headers, "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if fault is not None and fault.drip:
+            for byte in content:
+                self.wfile.write(bytes([byte]))
+                time.sleep(fault.drip)
+            return
+        self.wfile.write(content[: len(content) // 2] if cut == "body" else content)
+        self.close_connection = self.close_connection or cut is not None
+
+    def _stream(self, answer: httpx.Response, fault: Fault | None) -> None:
+        """A watch: each event as it comes. ``cut`` takes it away after it was begun; "body" in the middle of its first event."""
+        self.server.note(self.command, self.path, answer.status_code, answer.headers.get("Audit-Id", ""), fault)
+        self.close_connection = True
+        if fault is not None and fault.cut == "after":
+            return
+        self.send_response_only(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for line in answer.iter_lines():
+            _fault, content = self.server.spoil(self.command, self.path, line.encode())
+            if fault is not None and fault.cut == "body":
+                self._chunk(content[: len(content) // 2])
+                return
+            self._chunk(content + b"\n")
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _chunk(self, content: bytes) -> None:
+        self.wfile.write(f"{len(content):x}\r\n".encode() + content + b"\r\n")

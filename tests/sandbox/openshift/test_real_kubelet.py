@@ -1,0 +1,286 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A worker with a real kubelet among pretended ones, in the order of its life: each test goes on from where the one before left it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import os
+import signal
+import ssl
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from sandbox.openshift import BinariesError, NamespacesError, RealKubelets, ensure_kubelet, require_namespaces
+from sandbox.openshift.api import CSRS, Object
+from sandbox.openshift.passing_time import ClusterRunsError, pass_days
+from sandbox.openshift.resources import annotations_of, condition_of, is_ready, labels_of
+
+if TYPE_CHECKING:
+    from tests.sandbox.openshift.conftest import Lab, PretendedMachine
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+Eventually = Callable[..., Awaitable[Any]]
+WORKER = "worker-0"
+NODE = "worker-0.demo.metal.test"
+_WANTED_BY_PODS = ("serviceaccounts/default", "configmaps/kube-root-ca.crt")
+BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
+
+
+@pytest.fixture(scope="module")
+def kernel() -> dict[str, str]:
+    """What a kubelet would set if it could, as it is before one is started."""
+    names = ("vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops")
+    return {f"/proc/sys/{name}": Path(f"/proc/sys/{name}").read_text() for name in names}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session", name="lab")
+async def _lab(second_lab: Lab, kernel: dict[str, str]) -> Lab:
+    """The worker's power goes, and when it comes back its kubelet is a real one."""
+    try:
+        require_namespaces()
+    except NamespacesError as error:
+        pytest.skip(f"no real kubelet can run here: {error}")
+    try:
+        program = await asyncio.to_thread(ensure_kubelet)
+    except BinariesError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(f"no kubelet (`python -m sandbox build --kubelets real` builds it): {error}")
+    await second_lab.power_off(WORKER)
+    for item in await second_lab.cluster.api.items(CSRS):
+        await second_lab.cluster.api.delete(f"{CSRS}/{item['metadata']['name']}")
+    await second_lab.serve_names()
+    second_lab.kubelets[WORKER] = RealKubelets(program, second_lab.clusters)
+    second_lab.power_on(WORKER, "worker")
+    return second_lab
+
+
+@pytest.fixture
+def worker(lab: Lab) -> PretendedMachine:
+    return lab.machines[WORKER]
+
+
+def _parsed(request: Object) -> x509.CertificateSigningRequest:
+    parsed = x509.load_pem_x509_csr(base64.b64decode(request["spec"]["request"]))
+    assert parsed.subject.rfc4514_string() == f"CN=system:node:{NODE},O=system:nodes"
+    key = parsed.public_key()
+    assert isinstance(key, ec.EllipticCurvePublicKey)
+    assert isinstance(key.curve, ec.SECP256R1)
+    assert parsed.is_signature_valid
+    return parsed
+
+
+async def _pending(lab: Lab, signer: str, user: str) -> list[Object]:
+    found = await lab.cluster.api.items(CSRS)
+    mine = [item for item in found if item["spec"]["signerName"].endswith(signer) and item["spec"]["username"] == user]
+    return [item for item in mine if not (item.get("status") or {}).get("conditions")]
+
+
+async def _approve(lab: Lab, request: Object) -> None:
+    condition = {"type": "Approved", "status": "True", "reason": "Test", "message": "decided by a test"}
+    await lab.cluster.api.put(f"{CSRS}/{request['metadata']['name']}/approval", {**request, "status": {"conditions": [condition]}})
+
+
+def _processes(state: Path) -> list[int]:
+    """The kubelets of a state folder: their working directory is in it."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (entry / "cwd").readlink().is_relative_to(state) and b"kubelet.conf" in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    return found
+
+
+async def test_it_asks_for_its_client_certificate(lab: Lab, eventually: Eventually) -> None:
+    async def asks() -> list[Object]:
+        return await _pending(lab, "kube-apiserver-client-kubelet", BOOTSTRAPPER)
+
+    (request,) = await eventually(asks, within=30)
+    spec = request["spec"]
+    assert request["metadata"]["name"].startswith("csr-")
+    assert sorted(spec["groups"]) == [
+        "system:authenticated",
+        "system:serviceaccounts",
+        "system:serviceaccounts:openshift-machine-config-operator",
+    ]
+    assert spec["usages"] == ["digital signature", "client auth"]
+    assert len(_parsed(request).extensions) == 0
+    assert await lab.node(WORKER) is None
+
+
+async def test_started_again_while_it_waits_it_asks_with_another_key(lab: Lab, eventually: Eventually) -> None:
+    await lab.power_off(WORKER)
+    assert _processes(lab.state) == []
+    lab.power_on(WORKER, "worker")
+
+    async def two() -> list[Object]:
+        found = await _pending(lab, "kube-apiserver-client-kubelet", BOOTSTRAPPER)
+        return found if len(found) == 2 else []
+
+    keys = {_parsed(request).public_key().public_numbers() for request in await eventually(two, within=30)}  # type: ignore[union-attr]
+    assert len(keys) == 2
+
+
+async def test_it_joins_with_two_approvals(lab: Lab, worker: PretendedMachine, eventually: Eventually) -> None:
+    newest = max(
+        await _pending(lab, "kube-apiserver-client-kubelet", BOOTSTRAPPER), key=lambda item: int(item["metadata"]["resourceVersion"])
+    )
+    await _approve(lab, newest)
+
+    async def asks() -> list[Object]:
+        return await _pending(lab, "kubelet-serving", f"system:node:{NODE}")
+
+    (request,) = await eventually(asks, within=60, what="serving request")
+    assert sorted(request["spec"]["groups"]) == ["system:authenticated", "system:nodes"]
+    assert request["spec"]["usages"] == ["digital signature", "server auth"]
+    (extension,) = _parsed(request).extensions
+    names = extension.value
+    assert isinstance(names, x509.SubjectAlternativeName)
+    assert names.get_values_for_type(x509.DNSName) == [NODE]
+    assert [str(address) for address in names.get_values_for_type(x509.IPAddress)] == [worker.hardware.address]
+    assert len(list(names)) == 2
+    await _approve(lab, request)
+
+    async def ready() -> Object | None:
+        node = await lab.node(WORKER)
+        done = node is not None and is_ready(node) and "node-role.kubernetes.io/worker" in labels_of(node)
+        return node if done and annotations_of(node or {}).get("machineconfiguration.openshift.io/state") == "Done" else None
+
+    node = await eventually(ready, within=60, what="worker is ready and has its role")
+    assert {entry["type"]: entry["address"] for entry in node["status"]["addresses"]} == {
+        "InternalIP": worker.hardware.address,
+        "Hostname": NODE,
+    }
+    assert labels_of(node)["node.openshift.io/os_id"] == "rhel"
+    assert [taint["key"] for taint in node["spec"].get("taints") or []] == []
+    assert node["status"]["nodeInfo"]["kubeletVersion"].startswith("v1.")
+
+
+async def test_it_serves_with_its_certificate_and_lets_no_stranger_in(lab: Lab, worker: PretendedMachine, eventually: Eventually) -> None:
+    async def answers() -> httpx.Response | None:
+        with contextlib.suppress(httpx.ConnectError):
+            return await lab.machines["master-0"].http.request(
+                "GET", f"https://{NODE}:10250/healthz", ca_pem=lab.cluster.control_plane.node_certificate_authorities
+            )
+        return None
+
+    assert (await eventually(answers, within=30)).status_code == 401
+    served = await asyncio.to_thread(ssl.get_server_certificate, (worker.hardware.address, 10250))
+    assert x509.load_pem_x509_certificate(served.encode()).subject.rfc4514_string() == f"CN=system:node:{NODE},O=system:nodes"
+
+
+async def test_rebooted_it_goes_on_with_its_certificates(lab: Lab, worker: PretendedMachine, eventually: Eventually) -> None:
+    before = {item["metadata"]["name"] for item in await lab.cluster.api.items(CSRS)}
+    node = await lab.node(WORKER)
+    assert node is not None
+    await lab.power_off(WORKER)
+    lab.power_on(WORKER, "worker")
+
+    async def heard_again() -> bool:
+        lease = await lab.cluster.api.get(f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NODE}")
+        served = await asyncio.to_thread(_connects, worker.hardware.address)
+        return served and lease is not None
+
+    await eventually(heard_again, within=30)
+    assert {item["metadata"]["name"] for item in await lab.cluster.api.items(CSRS)} == before
+
+
+def _connects(address: str) -> bool:
+    try:
+        ssl.get_server_certificate((address, 10250), timeout=2)
+    except OSError:
+        return False
+    return True
+
+
+async def test_killed_it_is_started_again(lab: Lab, eventually: Eventually) -> None:
+    (pid,) = _processes(lab.state)
+    os.kill(pid, signal.SIGKILL)
+
+    async def another() -> bool:
+        return _processes(lab.state) not in ([], [pid])
+
+    await eventually(another, within=30)
+
+
+async def test_it_touches_nothing_of_the_computer(worker: PretendedMachine, kernel: dict[str, str]) -> None:
+    await asyncio.to_thread(_nothing_is_touched, worker, kernel)
+
+
+def _nothing_is_touched(worker: PretendedMachine, kernel: dict[str, str]) -> None:
+    """What a kubelet writes below /var is on the machine's disk, and the kernel's settings stay as they were."""
+    assert (worker.directory / "var/lib/kubelet/pki/kubelet-client-current.pem").is_symlink()
+    log = (worker.directory / "kubelet.log").read_text(encoding="utf-8", errors="replace")
+    assert "Updating kernel flag" in log, "it would have set them"
+    assert {name: Path(name).read_text() for name in kernel} == kernel
+    for left in ("/var/lib/kubelet", "/var/lib/crio", "/var/kubernetes"):
+        assert not Path(left).exists(), left
+
+
+async def test_its_pods_run_in_memory(lab: Lab, eventually: Eventually) -> None:
+    pods = "/api/v1/namespaces/default/pods"
+    spec = {"containers": [{"name": "web", "image": "web"}], "terminationGracePeriodSeconds": 1}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": spec}
+
+    async def may_be_made() -> bool:
+        # Its service account and the authority it gets are made by controllers, a moment after their namespace.
+        found = [await lab.cluster.api.get(f"/api/v1/namespaces/default/{path}") for path in _WANTED_BY_PODS]
+        return all(found)
+
+    await eventually(may_be_made)
+    await lab.cluster.api.create(pods, pod)
+
+    async def ready() -> Object | None:
+        found = await lab.cluster.api.get(f"{pods}/web")
+        return found if (condition_of(found or {}, "Ready") or {}).get("status") == "True" else None
+
+    running = await eventually(ready, within=60)
+    assert running["spec"]["nodeName"] == NODE
+    assert not running["status"]["containerStatuses"][0]["containerID"].startswith("cri-o://"), "nobody pretended for the kubelet"
+    await lab.cluster.api.delete(f"{pods}/web")
+
+    async def gone() -> bool:
+        return await lab.cluster.api.get(f"{pods}/web") is None
+
+    await eventually(gone, within=60)
+
+
+async def test_after_days_it_asks_with_the_token_again(lab: Lab, eventually: Eventually) -> None:
+    """Its client certificate ended while it was off: its Node is still there, and it falls back to the bootstrap kubeconfig."""
+    with pytest.raises(ClusterRunsError, match="switch the machines of demo"):
+        pass_days(lab.clusters, lab.state / "machines", 31)
+    for name in list(lab.running):
+        await lab.power_off(name)
+    assert len(await asyncio.to_thread(pass_days, lab.clusters, lab.state / "machines", 31)) == 2 * 4
+    for name in ("master-0", "master-1", "master-2"):
+        lab.power_on(name, "master")
+    lab.power_on(WORKER, "worker")
+
+    async def asks() -> set[str]:
+        if not lab.cluster.control_plane.running:
+            return set()
+        found = await _pending(lab, "kube-apiserver-client-kubelet", BOOTSTRAPPER)
+        subjects = {x509.load_pem_x509_csr(base64.b64decode(item["spec"]["request"])).subject.rfc4514_string() for item in found}
+        return subjects if len(subjects) == 4 else set()
+
+    subjects = await eventually(asks, within=60, what="all four ask for client certificates again")
+    assert f"CN=system:node:{NODE},O=system:nodes" in subjects
+    assert {item["spec"]["username"] for item in await lab.cluster.api.items(CSRS)} == {BOOTSTRAPPER}, "the old requests are gone"
+    assert await lab.node(WORKER) is not None
+
+
+async def test_power_off_leaves_no_process(lab: Lab) -> None:
+    await lab.power_off(WORKER)
+    assert _processes(lab.state) == []

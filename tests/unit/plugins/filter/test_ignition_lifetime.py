@@ -1,0 +1,87 @@
+"""Reading the birthday of a bootstrap.ign from the certificates in it."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleFilterError
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from ansible_collections.equinix_metal.openshift.plugins.filter.ignition_lifetime import ignition_lifetime
+
+NOON = datetime(2026, 8, 22, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+KEY = ec.generate_private_key(ec.SECP256R1())
+
+
+def pem(begin: datetime, lifetime: timedelta) -> bytes:
+    name = x509.Name([])
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(KEY.public_key()).serial_number(1)
+    made = builder.not_valid_before(begin).not_valid_after(begin + lifetime).sign(KEY, hashes.SHA256())
+    return made.public_bytes(serialization.Encoding.PEM)
+
+
+def entry(path: str, content: bytes, *, compressed: bool = False) -> dict[str, Any]:
+    data = base64.b64encode(gzip.compress(content) if compressed else content).decode()
+    return {"path": path, "contents": {"source": f"data:;base64,{data}"} | ({"compression": "gzip"} if compressed else {})}
+
+
+def config(*files: dict[str, Any]) -> str:
+    return json.dumps({"ignition": {"version": "3.2.0"}, "storage": {"files": files}})
+
+
+@pytest.mark.parametrize("compressed", [False, True], ids=["plain", "gzip"])
+def test_the_first_to_begin_and_the_first_to_end(compressed: bool) -> None:
+    text = config(
+        entry("/opt/openshift/tls/root-ca.crt", pem(NOON, 3650 * DAY)),
+        entry("/opt/openshift/tls/aggregator-signer.crt", pem(NOON + timedelta(seconds=3), DAY), compressed=compressed),
+        entry("/opt/openshift/tls/root-ca.key", b"no certificate"),
+    )
+    assert ignition_lifetime(text) == {
+        "born": int(NOON.timestamp()),
+        "born_at": "2026-08-22T12:00:00+00:00",
+        "ends": int((NOON + DAY).timestamp()) + 3,
+        "ends_at": "2026-08-23T12:00:03+00:00",
+        "first_to_end": "/opt/openshift/tls/aggregator-signer.crt",
+    }
+
+
+def test_every_certificate_of_a_bundle_is_read() -> None:
+    text = config(entry("/opt/openshift/tls/some-ca-bundle.crt", pem(NOON, 3650 * DAY) + pem(NOON, DAY)))
+    assert ignition_lifetime(text)["ends"] == int((NOON + DAY).timestamp())
+
+
+def test_a_trust_bundle_of_the_users_has_another_birthday() -> None:
+    text = config(
+        entry("/opt/openshift/tls/root-ca.crt", pem(NOON, DAY)),
+        entry("/opt/openshift/manifests/user-ca.crt", pem(NOON - 900 * DAY, 30 * DAY)),
+        entry("/etc/pki/ca-trust/source/anchors/ca.crt", pem(NOON - 900 * DAY, 30 * DAY)),
+    )
+    assert ignition_lifetime(text)["born"] == int(NOON.timestamp())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"storage": {"files": null}}',
+        config(entry("/opt/openshift/tls/root-ca.crt", b"secret words")),
+        config({"path": "/opt/openshift/tls/root-ca.crt", "contents": {"source": "https://elsewhere.test/"}}),
+        config({"path": "/opt/openshift/tls/root-ca.crt", "contents": {"source": "data:;base64,AAAA", "compression": "gzip"}}),
+        config(),
+    ],
+)
+def test_what_is_none_is_told_without_its_words(text: str) -> None:
+    with pytest.raises(AnsibleFilterError, match=r"no bootstrap\.ign of openshift-install") as told:
+        ignition_lifetime(text)
+    assert "secret" not in str(told.value)

@@ -1,0 +1,64 @@
+"""Manifests in files and folders are checked before an installer takes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import manifests
+
+GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ours\n"
+BAD = {
+    "no YAML (line 2)": "kind: [\n:",
+    "is empty": "---\n",
+    "is no Kubernetes object": "- kind: ConfigMap\n",
+    "has no apiVersion and no kind and no metadata.name": "{}\n",
+    "has no metadata.name": "apiVersion: v1\nkind: ConfigMap\nmetadata: ours\n",
+    "document 2 has no kind": GOOD + "---\napiVersion: v1\nmetadata: {name: theirs}\n",
+}
+
+
+def test_a_file_and_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "b.yaml").write_text(GOOD + "---\n" + GOOD, encoding="utf-8")
+    (folder / "a.json").write_text('{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ours"}}', encoding="utf-8")
+    (folder / "README.md").write_text("no manifest", encoding="utf-8")
+    (tmp_path / "c.yml").write_text(GOOD, encoding="utf-8")
+    found = manifests([str(folder), str(tmp_path / "c.yml")])
+    assert [each["name"] for each in found] == ["a.json", "b.yaml", "c.yml"]
+    assert found[2]["content"] == GOOD
+
+
+def test_nothing_of_nothing() -> None:
+    assert manifests([]) == []
+
+
+@pytest.mark.parametrize(("told", "text"), BAD.items())
+def test_what_is_no_manifest_is_told(told: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.yml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(AnsibleFilterError) as problem:
+        manifests([str(path)])
+    assert str(path) in str(problem.value)
+    assert told in str(problem.value)
+
+
+def test_everything_is_told_at_once(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "same.yml").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "bad.yml").write_text("- 1\n", encoding="utf-8")
+    (tmp_path / "notes.txt").write_text(GOOD, encoding="utf-8")
+    paths = ["one", "two", "bad.yml", "notes.txt", "missing.yml"]
+    with pytest.raises(AnsibleFilterError, match="4 problems") as problem:
+        manifests([str(tmp_path / path) for path in paths])
+    for told in ("has the name of", "is no Kubernetes object", "takes files .yml, .yaml, .json only", "missing.yml: cannot be read"):
+        assert told in str(problem.value)
+
+
+def test_a_path_alone_is_no_list() -> None:
+    with pytest.raises(AnsibleFilterError, match="a list of paths"):
+        manifests("manifests")

@@ -1,0 +1,92 @@
+"""What machines told last, and when waiting for them does not help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, DeviceFailedError, ServerError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._machine_watch import PAUSE, MachineWatch, hopeless, told
+
+PARAMS = {"project_id": "p", "ownership_tags": ["c=1", "mine"], "machines": ["a", "b"]}
+GOOD = {"type": "user.0", "state": "succeeded", "body": "[files] done", "created_at": "2026-11-21T07:10:00Z"}
+BAD = {"type": "user.0", "state": "failed", "body": "[files] Ignition error: hash", "created_at": "2026-11-21T07:11:00Z"}
+LATER = {"type": "power.210", "state": None, "body": "Rebooted", "created_at": "2026-11-21T07:12:00Z"}
+
+
+class Service:
+    """Lists of an API; counts what it is asked."""
+
+    def __init__(self, devices: list[dict[str, Any]], events: dict[str, list[dict[str, Any]]]) -> None:
+        self.devices, self.events, self.asked = devices, events, 0
+        self.broken = False
+
+    def read_list(self, path: str, key: str, **more: Any) -> list[dict[str, Any]]:
+        self.asked += 1
+        if self.broken:
+            raise ServerError("503 of the service")
+        return self.devices if key == "devices" else self.events[path.split("/")[1]]
+
+
+def device(name: str, state: str = "active", *tags: str) -> dict[str, Any]:
+    return {"id": f"id-{name}", "hostname": name, "state": state, "tags": [*PARAMS["ownership_tags"], *tags]}
+
+
+@pytest.mark.parametrize(
+    ("state", "event", "lost"),
+    [
+        ("active", GOOD, False),
+        ("active", {}, False),
+        ("provisioning", {"type": "provisioning.104", "state": "failed"}, False),
+        ("active", BAD, True),
+        ("failed", {"type": "provisioning.failed", "body": "no disk"}, True),
+        ("failed", {}, True),
+    ],
+)
+def test_what_does_not_get_better(state: str, event: dict[str, Any], lost: bool) -> None:
+    assert (hopeless(device("a", state), event) is not None) is lost
+
+
+def test_how_far_a_machine_is() -> None:
+    assert told(device("a"), GOOD) == "machine a is active, its last event: [files] done (07:10:00Z)"
+    assert told(device("a"), {}) == "machine a is active, its last event: it told nothing"
+
+
+def test_only_what_is_meant_is_told_and_not_who_has_joined() -> None:
+    other = {**device("a"), "id": "id-other", "tags": ["c=1"]}
+    service = Service([other, device("a"), device("b"), device("c")], {"id-a": [GOOD], "id-b": [LATER, BAD], "id-c": [BAD]})
+    watch = MachineWatch(service, PARAMS)  # type: ignore[arg-type]
+    assert [text.split(",")[0] for text in watch.look()] == ["machine a is active", "machine b is active"]
+    assert [text.split(",")[0] for text in watch.look(joined=["a"])] == ["machine b is active"]
+
+
+def test_one_that_failed_ends_the_wait_with_its_words() -> None:
+    watch = MachineWatch(Service([device("a"), device("b")], {"id-a": [GOOD], "id-b": [BAD, GOOD]}), PARAMS)  # type: ignore[arg-type]
+    with pytest.raises(DeviceFailedError, match=r"b stopped .* Ignition error: hash \(07:11:00Z\)"):
+        watch.look()
+
+
+def test_one_that_is_gone_is_told() -> None:
+    watch = MachineWatch(Service([device("a")], {"id-a": [GOOD]}), PARAMS)  # type: ignore[arg-type]
+    assert "machine b is not there" in watch.look()
+
+
+def test_it_looks_now_and_then_and_bears_a_silent_service() -> None:
+    clock = [0.0]
+    service = Service([device("a")], {"id-a": [GOOD]})
+    watch = MachineWatch(service, PARAMS, now=lambda: clock[0])  # type: ignore[arg-type]
+    watch.look()
+    asked = service.asked
+    clock[0] = PAUSE - 1
+    watch.look()
+    assert service.asked == asked
+    service.broken = True
+    clock[0] = PAUSE
+    assert watch.look() == ["how far the machines are is not known: 503 of the service"]
+
+
+@pytest.mark.parametrize("missing", ["project_id", "ownership_tags"])
+def test_it_has_to_be_said_whose_machines(missing: str) -> None:
+    with pytest.raises(CollectionError, match=missing):
+        MachineWatch(Service([], {}), {**PARAMS, missing: None})  # type: ignore[arg-type]

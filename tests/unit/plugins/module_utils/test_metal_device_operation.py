@@ -1,0 +1,125 @@
+"""What a device is asked for once: the marks that tell of it, and the events that do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import (
+    DONE,
+    REQUESTED,
+    Operation,
+    marks,
+    oldest_first,
+    since,
+    under_way,
+    without_marks,
+)
+
+REINSTALL = Operation("reinstall", "window-7")
+
+
+def event(number: int, type_: str, body: str = "", second: int | None = None) -> dict[str, Any]:
+    seconds = number if second is None else second
+    return {"id": f"e{number}", "type": type_, "body": body, "created_at": f"2026-01-01T00:00:{seconds:02}Z"}
+
+
+INSTALLED = event(1, "provisioning.110", "Device phoned home and is ready to go")
+QUEUED = event(2, "power.200", "Reboot operation queued")
+STARTED = event(3, "power.201", "Power operation started")
+REBOOTED = event(4, "power.203", "Device rebooted")
+AGAIN = event(5, "provisioning.101", "Provisioning started")
+
+
+def test_a_request_leaves_one_tag_before_it_and_one_after_it() -> None:
+    asked = REINSTALL.requested(["a", "b"], [REBOOTED, INSTALLED])
+    assert asked == ["a", "b", "ansible-operation-requested=reinstall:window-7:e4"]
+    assert REINSTALL.newest_before(asked) == "e4"
+    assert not REINSTALL.is_done(asked)
+    done = REINSTALL.done(asked)
+    assert done == ["a", "b", "ansible-operation=reinstall:window-7"]
+    assert REINSTALL.is_done(done)
+    assert REINSTALL.newest_before(done) is None
+    assert REINSTALL.done(done) == done
+
+
+@pytest.mark.parametrize("other", [Operation("reboot", "window-7"), Operation("reinstall", "window-8"), Operation("reinstall", "window")])
+def test_requests_are_told_apart(other: Operation) -> None:
+    tags = other.done(REINSTALL.requested([], [INSTALLED]))
+    assert REINSTALL.newest_before(tags) == "e1", "the other's end does not touch it"
+    assert other.newest_before(tags) is None
+    assert not REINSTALL.is_done(tags)
+    assert marks(REINSTALL.done(tags)) == [other.mark, REINSTALL.mark]
+
+
+def test_a_word_may_look_like_more_than_a_word() -> None:
+    short, long = Operation("reboot", "a"), Operation("reboot", "a:b")
+    tags = long.requested([], [INSTALLED])
+    assert short.newest_before(tags) is None
+    assert long.newest_before(tags) == "e1"
+
+
+def test_a_device_without_events_is_marked_all_the_same() -> None:
+    tags = REINSTALL.requested([], [])
+    assert REINSTALL.newest_before(tags) == "none"
+    assert since([AGAIN, INSTALLED], "none") == [INSTALLED, AGAIN]
+
+
+def test_the_user_s_tags_and_the_marks_are_kept_apart() -> None:
+    tags = ["a", f"{REQUESTED}reboot:w:e1", f"{DONE}rescue:w", "ansible=1"]
+    assert without_marks(tags) == ["a", "ansible=1"]
+    assert marks(tags) == tags[1:3]
+
+
+def test_events_are_ordered_by_their_time_and_within_a_second_as_they_are_told() -> None:
+    same = [event(number, "power.200", second=9) for number in (8, 7, 6)]  # newest first, as the service tells them
+    assert [each["id"] for each in oldest_first([*same, INSTALLED])] == ["e1", "e6", "e7", "e8"]
+    after = since([*same, INSTALLED], "e7")
+    assert after is not None
+    assert [each["id"] for each in after] == ["e8"]
+
+
+def test_what_came_after_an_event_that_is_not_told_is_not_known() -> None:
+    assert since([AGAIN, REBOOTED], "long-gone") is None
+    assert since([], "long-gone") is None
+    assert since([REBOOTED], "e4") == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "events", "told"),
+    [
+        ("reboot", [], False),
+        ("reboot", [QUEUED], True),
+        ("reboot", [REBOOTED], True),
+        ("rescue", [QUEUED], True),
+        ("rescue", [event(6, "power.200", "Rescue operation queued")], True),
+        ("reboot", [event(6, "power.200", "Power off operation queued"), event(7, "power.202", "Device powered off")], False),
+        ("reboot", [AGAIN], False),
+        ("reinstall", [QUEUED, REBOOTED], False),
+        ("reinstall", [AGAIN], True),
+        ("reinstall", [INSTALLED, event(6, "provisioning.104.01")], False),
+        ("reinstall", [event(6, "instance.reinstall", "Reinstall queued")], True),
+        ("reinstall", [{"type": None, "body": None}, {}], False),
+    ],
+)
+def test_what_events_tell(kind: str, events: list[dict[str, Any]], told: bool) -> None:
+    assert Operation(kind, "w").is_told_by(events) is told
+
+
+def test_a_power_operation_is_under_way_until_an_event_ends_it() -> None:
+    assert under_way([INSTALLED, QUEUED]) == QUEUED
+    assert under_way([INSTALLED, QUEUED, STARTED, AGAIN]) == STARTED
+    assert under_way([INSTALLED, QUEUED, STARTED, REBOOTED]) is None
+    assert under_way([INSTALLED]) is None
+
+
+def test_options_that_cannot_be_meant() -> None:
+    assert Operation.of({}) is None
+    assert Operation.of({"operation": "reboot", "operation_id": "2027-01-31T18:00:00Z"}) == Operation("reboot", "2027-01-31T18:00:00Z")
+    for word in ("", "two words", "a,b", "x" * 101, "a\n"):
+        with pytest.raises(CollectionError, match="operation_id"):
+            Operation.of({"operation": "reboot", "operation_id": word})
+    with pytest.raises(CollectionError, match="deprovision_fast and preserve_data can only be given with operation=reinstall"):
+        Operation.of({"operation": "rescue", "operation_id": "w", "deprovision_fast": False, "preserve_data": True})

@@ -1,0 +1,71 @@
+"""What the readers of accounts and of the catalogue let through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import PLAN_OPTIONS, plans
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_project import PROJECT_INFO_OPTIONS, find_projects
+
+PROJECTS: list[dict[str, Any]] = [
+    {"id": "1", "name": "demo", "organization": {"href": "/metal/v1/organizations/o1"}},
+    {"id": "2", "name": "demo-2", "organization": {"href": "/metal/v1/organizations/o2"}},
+]
+PLANS: list[dict[str, Any]] = [
+    {"slug": "c3.small.x86", "type": "standard", "categories": ["compute", "current_gen"]},
+    {"slug": "s3.xlarge.x86", "type": "standard", "categories": ["storage", "current_gen"]},
+    {"slug": "odd.x86", "type": None, "categories": None},
+]
+
+
+class Client:
+    """A client that has the lists above."""
+
+    def read(self, path: str, *, doing: str) -> dict[str, Any]:
+        return next(project for project in PROJECTS if path == f"projects/{project['id']}")
+
+    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        return {"projects": PROJECTS, "plans": PLANS}[key]
+
+
+def options(spec: Mapping[str, Any], **given: Any) -> dict[str, Any]:
+    return {"project_id": "1", **{name: option.get("default") for name, option in spec.items()}, **given}
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"names": ["demo-2", "other"]}, ["2"]),
+        ({"organization_id": "o1"}, ["1"]),
+        ({"organization_id": "o1", "names": ["demo-2"]}, []),
+        ({"all_projects": True, "project_id": None}, ["1", "2"]),
+        ({}, ["1"]),
+    ],
+)
+def test_projects(given: dict[str, Any], found: list[str]) -> None:
+    answer = find_projects(Client(), options(PROJECT_INFO_OPTIONS.argument_spec, **given))  # type: ignore[arg-type]
+    assert [project["id"] for project in answer["projects"]] == found
+    assert (answer["project"] is not None) is (given == {})
+
+
+def test_without_a_project_the_ways_out_are_told() -> None:
+    with pytest.raises(CollectionError, match=r"METAL_PROJECT_ID.*all_projects"):
+        find_projects(Client(), options(PROJECT_INFO_OPTIONS.argument_spec, project_id=None))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"categories": ["storage", "compute"]}, ["c3.small.x86", "s3.xlarge.x86"]),
+        ({"categories": ["legacy_gen"]}, []),
+        ({"type": "standard", "slugs": ["c3.small.x86", "odd.x86"]}, ["c3.small.x86"]),
+        ({}, ["c3.small.x86", "odd.x86", "s3.xlarge.x86"]),
+    ],
+)
+def test_plans(given: dict[str, Any], found: list[str]) -> None:
+    answer = plans(Client(), options(PLAN_OPTIONS.argument_spec, **given))  # type: ignore[arg-type]
+    assert [plan["slug"] for plan in answer["plans"]] == found

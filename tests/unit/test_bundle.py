@@ -1,0 +1,233 @@
+"""What is packed for others to read: what is secret goes in every spelling, and what is no secret stays readable."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import importlib.util
+import io
+import json
+import stat
+import subprocess
+import sys
+import tarfile
+import urllib.parse
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+PROGRAM = Path(__file__).resolve().parents[2] / "roles" / "gather" / "files" / "bundle.py"
+_spec = importlib.util.spec_from_file_location("bundle", PROGRAM)
+assert _spec is not None
+assert _spec.loader is not None
+bundle = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(bundle)
+REDACTED, Redactor, is_secret_name, secrets_in = bundle.REDACTED, bundle.Redactor, bundle.is_secret_name, bundle.secrets_in
+
+SECRET = "pl4nted+s3cret/with=odd&signs"
+KEY = """-----BEGIN EC PRIVATE KEY-----
+MHcCAQEEIPlantedPlantedPlantedPlantedPlantedPlanted
+oAoGCCqGSM49AwEHoUQDQgAEplanted==
+-----END EC PRIVATE KEY-----
+"""
+
+
+def b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+SPELLINGS = {
+    "plain": SECRET,
+    "in a sentence": f"the word {SECRET} is not to be told",
+    "JSON": json.dumps({"x": SECRET}),
+    "JSON in JSON": json.dumps({"x": json.dumps({"y": SECRET + '"'})}),
+    "in an address": "https://example.com/?a=" + urllib.parse.quote(SECRET, safe=""),
+    "in a form": "a=" + urllib.parse.quote_plus(SECRET),
+    "base64": b64(SECRET),
+    "base64, urlsafe": base64.urlsafe_b64encode(SECRET.encode()).decode(),
+    "base64 behind one byte": b64("x" + SECRET),
+    "base64 behind two bytes": b64("xy" + SECRET),
+    "base64 in the middle": b64("user:" + SECRET + ":more"),
+    "base64 of base64": b64("in here: " + b64(SECRET)),
+    "data URL": "data:text/plain;base64," + b64(f"[Unit]\nEnvironment=A={SECRET}\n"),
+    "Ignition in Ignition": json.dumps({"source": "data:;base64," + b64(json.dumps({"source": "data:;base64," + b64(SECRET)}))}),
+}
+
+
+@pytest.mark.parametrize("text", SPELLINGS.values(), ids=SPELLINGS.keys())
+def test_a_known_secret_goes_in_every_spelling(text: str) -> None:
+    redactor = Redactor([SECRET])
+    clean = redactor.text(text)
+    assert redactor.count
+    assert REDACTED in clean
+    for part in (SECRET, b64(SECRET), urllib.parse.quote(SECRET, safe="")):
+        assert part not in clean
+
+
+UNKNOWN = {
+    "PEM": f"ca: here\n{KEY}after",
+    "PEM cut off": KEY[:70],
+    "PEM in JSON": json.dumps({"contents": KEY}),
+    "PEM in base64": b64(KEY),
+    "kubeconfig": "    client-key-data: " + b64("pl4nted"),
+    "YAML": "password: pl4nted",
+    "YAML block": "pull_secret: |\n  pl4nted\n  pl4nted\nnext: seen",
+    "YAML block at the end": "  sshKeyPassphrase: >-\n    pl4nted",
+    "JSON": '{"api_token": "pl4nted", "next": "seen"}',
+    "JSON in a log": 'msg="answer {\\"token\\": \\"pl4nted\\"}"',
+    "ini": "aws_secret_access_key = pl4nted",
+    "environment": 'Environment="AWS_SECRET_ACCESS_KEY=pl4nted"',
+    "nested": "env: 'A=b METAL_AUTH_TOKEN=pl4nted'",
+    "header": "Authorization: Bearer pl4nted12345",
+    "header of the API": "X-Auth-Token: pl4nted",
+    "scheme alone": "sent Bearer pl4nted12345",
+    "proxy": "http://user:pl4nted@proxy.example.com:3128",
+    "presigned": "https://s3.example.com/b/k?X-Amz-Credential=pl4nted&X-Amz-Signature=pl4nted&X-Amz-Expires=60",
+    "JSON web token": "eyJhbGciOiJSUzI1NiJ9.eyJwbDRudGVkIjoi.pl4nted",
+    "OAuth": "sha256~pl4ntedpl4ntedpl4nted",
+    "bootstrap token": "pl4nte.pl4ntedpl4nted00",
+    "BGP": '{"md5": "pl4nted"}',
+    "registry": '{"auths": {"quay.io": {"auth": "pl4nted"}}}',
+}
+
+
+@pytest.mark.parametrize("text", UNKNOWN.values(), ids=UNKNOWN.keys())
+def test_what_looks_like_a_secret_goes(text: str) -> None:
+    clean = Redactor().text(text)
+    assert REDACTED in clean
+    assert "pl4nte" not in clean
+    assert "lanted" not in clean
+    assert ("seen" in text) == ("seen" in clean)
+
+
+HARMLESS = (
+    "2026-11-21T07:10:00Z level=info msg=Waiting up to 20m0s (until 7:30AM UTC) for the Kubernetes API at https://api.demo.metal.test:6443...",
+    "operator authentication is not available: OAuthServerDeploymentAvailable: no pods (since 10:12:31Z)",
+    "machine worker-0.demo.metal.test, c3.small.x86 in da, active (d3d5c2f7-1d8c-4d2d-8d71-c6ef5cf78883)",
+    "rhcos-9.8.20260428-0-live-kernel.x86_64 sha256 9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
+    "token_name: node-bootstrapper\nsecretName: pull\ncredentialsMode: Manual",
+    "public_key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBubkULyBKDqIk9Q",
+    "Error: 401 Unauthorized (request 1f4c1e6a0b6d4c0b)",
+)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert Redactor(["something else"]).text(text) == text
+
+
+def test_data_loses_what_stands_under_the_name_of_a_secret() -> None:
+    plain: dict[str, object] = {"hostname": "m", "userdata": "", "password": None}
+    facts = {**plain, "customdata": {"a": 1}, "list": [{"root_password": "pl4nted", "state": "active"}]}
+    assert Redactor().data(facts) == {**plain, "customdata": REDACTED, "list": [{"root_password": REDACTED, "state": "active"}]}
+
+
+def test_the_longest_goes_first() -> None:
+    assert Redactor(["secret", "secret-and-more"]).text("a secret-and-more b") == f"a {REDACTED} b"
+
+
+def test_short_words_are_no_secrets() -> None:
+    assert Redactor(["abc", "", " "]).text("abc is a word") == "abc is a word"
+
+
+def test_a_pull_secret_is_many_secrets() -> None:
+    pull_secret = json.dumps({"auths": {"quay.io": {"auth": "b3BlbjpzZXNhbWU=", "email": "a@example.com"}}})
+    found = set(secrets_in(pull_secret))
+    assert {pull_secret, "b3BlbjpzZXNhbWU="} <= found
+    assert "a@example.com" not in found
+
+
+def test_a_redacted_document_is_still_one() -> None:
+    document = {"apiVersion": "v1", "pullSecret": '{"auths":{}}', "users": [{"name": "admin", "user": {"client-key-data": b64(KEY)}}]}
+    clean = yaml.safe_load(Redactor().text(yaml.safe_dump(document)))
+    assert clean["users"][0] == {"name": "admin", "user": {"client-key-data": REDACTED}}
+    assert json.loads(Redactor().text(json.dumps(document)))["pullSecret"] == REDACTED
+
+
+@pytest.mark.parametrize("name", ["password", "api_token", "pullSecret", "client-key-data", "X-Auth-Token", "md5", "authorization"])
+def test_the_name_of_a_secret(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", ["tokenName", "author", "public_key", "monkey", "authority", "certificate-authority-data", "pass_count"])
+def test_another_name(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+# --- the archive ---------------------------------------------------------------------------------------------------------------
+
+
+def packed(path: Path, **asked: Any) -> tuple[dict[str, str], dict[str, Any]]:
+    """What is in the archive, and what the program says of it."""
+    done = subprocess.run([sys.executable, PROGRAM, path], input=json.dumps(asked), capture_output=True, text=True, check=True)
+    with tarfile.open(path) as archive:
+        top = path.name.removesuffix(".tar.gz")
+        entries = {member.name.removeprefix(f"{top}/"): archive.extractfile(member).read().decode() for member in archive}  # type: ignore[union-attr]
+    return entries, json.loads(done.stdout)
+
+
+def tar_of(**files: bytes) -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return stream.getvalue()
+
+
+def test_files_folders_and_archives_are_opened_and_cleaned(tmp_path: Path) -> None:
+    (tmp_path / "logs" / "deep").mkdir(parents=True)
+    (tmp_path / "logs" / "install.log").write_text(f"line one\ntoken={SECRET}\n", encoding="utf-8")
+    (tmp_path / "logs" / "deep" / "old.log.gz").write_bytes(gzip.compress(f"it was {SECRET}".encode()))
+    inner = tar_of(**{"journal.log": f"x {SECRET} y".encode()})
+    (tmp_path / "logs" / "bundle.tar.gz").write_bytes(tar_of(**{"a/inner.tar.gz": inner, "../../evil": b"harmless"}))
+    (tmp_path / "logs" / "disk.img").write_bytes(bytes(range(256)))
+    (tmp_path / "word").write_text(SECRET + "\n", encoding="utf-8")
+
+    path = tmp_path / "out" / "failure.tar.gz"
+    entries, told = packed(
+        path,
+        contents={"machines.json": {"m": [SECRET]}, "note.txt": "as it is"},
+        files=[str(tmp_path / "logs"), str(tmp_path / "missing")],
+        secret_files=[str(tmp_path / "word"), str(tmp_path / "no-such-file")],
+    )
+
+    assert (
+        sorted(entries)
+        == told["entries"]
+        == [
+            "left-out.json",
+            "logs/bundle.tar.gz/a/inner.tar.gz/journal.log",
+            "logs/bundle.tar.gz/evil",
+            "logs/deep/old.log",
+            "logs/install.log",
+            "machines.json",
+            "note.txt",
+        ]
+    )
+    assert all(SECRET not in text for text in entries.values())
+    assert entries["logs/bundle.tar.gz/a/inner.tar.gz/journal.log"] == f"x {REDACTED} y"
+    assert entries["note.txt"] == "as it is"
+    assert {entry["name"] for entry in told["left_out"]} == {"logs/disk.img", "missing"}
+    assert told["redacted"] == 4
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_of_what_is_too_long_the_end_is_kept_and_no_half_key(tmp_path: Path) -> None:
+    (tmp_path / "long.log").write_text(KEY * 50_000 + "the end\n", encoding="utf-8")
+    entries, told = packed(tmp_path / "failure.tar.gz", files=[str(tmp_path / "long.log")])
+    assert entries["long.log"].endswith("the end\n")
+    assert "lanted" not in entries["long.log"]
+    assert told["left_out"][0]["name"] == "long.log"
+
+
+def test_where_it_cannot_be_written_it_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    path = tmp_path / "file" / "failure.tar.gz"
+    done = subprocess.run([sys.executable, PROGRAM, path], input="{}", capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"Could not write {path}")
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,103 @@
+"""Every inventory of cases.yml gets the report that the table says, from the filters that make it; what was read is the same for all."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.filter.machines import machines
+from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import preflight
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight import CHECKS
+from tests.validate.cases import GROUPS, TABLE, Case, read
+from tests.validate.page import PAGE, page
+
+WORLD = {
+    "pull_secret": json.dumps({"auths": {"registry.example": {"auth": "dXNlcjp3b3Jk"}}}),
+    "private_block": "10.66.1.0/25",
+    "dns_port": "5353",
+    "api": "http://127.0.0.1:8800/metal/v1",
+}
+GROUND, CASES = read(WORLD)
+SECRET = "planted-secret"
+STOCK = {"ny": 3, "sv": 1, "mr": 4}
+"""Servers of each plan; elsewhere there are enough."""
+SIZE = {"cpus": [{"count": 1, "type": "Xeon 8-Core Processor"}], "memory": {"total": "32GB"}, "drives": [{"count": 2, "size": "480GB"}]}
+PLANS = ("c3.small.x86", "c3.large.arm64")
+READINGS: dict[str, Any] = {
+    "project": {"project": {"name": "sandbox", "max_devices": {}}},
+    "devices": {"devices": []},
+    "plans": {"plans": [{"slug": slug, "price_per_hour": 0.75, "specs": SIZE} for slug in PLANS]},
+    "metros": {"metros": [{"code": code} for code in ("da", "am", *STOCK)]},
+    "operating_systems": {
+        "operating_systems": [{"slug": slug, "provisionable_on": list(PLANS)} for slug in ("custom_ipxe", "ubuntu_24_04")]
+    },
+    "private_blocks": {"ip_reservations": [{"network": "10.66.1.0", "cidr": 25}]},
+    "mirror": {"content": f"{'0' * 64}  openshift-install-linux-4.20.33.tar.gz\n"},
+    "signature": {"status": 200, "rc": 0},
+    "controller": {"architecture": "x86_64", "free_bytes": 50_000_000_000, "writable": True, "mode": None},
+    "publish": {"results": [{"item": 20000}, {"item": 20001}], "ours": False},
+    "dns": {"dns_rc_str": "NXRRSET"},
+    "records": {"api.demo.metal.test": []},
+    "resolver": {"own": "ns.metal.test.", "seen": ""},
+}
+# Settings whose names in the role's `wanted` are not those of the variables without openshift_.
+DEFAULTS = {
+    "architecture": "x86_64",
+    "platform": "none",
+    "load_balancer": "dns",
+    "load_balancer_operating_system": "ubuntu_24_04",
+    "dns_zone": "metal.test",
+    "cluster_networks": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}],
+    "service_networks": ["172.30.0.0/16"],
+    "machine_networks": ["10.0.0.0/16"],
+}
+
+
+def report(case: Case) -> dict[str, Any]:
+    given = case.variables(GROUND)
+    variables = {name: value for name, value in given.items() if not name.startswith("case_")}
+    wanted = {
+        **DEFAULTS,
+        **{name.removeprefix("openshift_"): value for name, value in variables.items()},
+        "machines": {group: machines(given["case_hosts"][group], given["case_hostvars"], strict=False) for group in GROUPS},
+        "variables": variables,
+    }
+    world = {**READINGS, **{name: {**(READINGS.get(name) or {}), **answer} for name, answer in given["case_answers"].items()}}
+    if "capacity" not in world:
+        asked = preflight(wanted, world)["servers"]
+        world["capacity"] = {"servers": [{**each, "available": each["quantity"] <= STOCK.get(each["metro"], 99)} for each in asked]}
+    return preflight(wanted, world)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_report_says_what_the_table_says(case: Case) -> None:
+    made = report(case)
+    lines = {line["check"]: line for line in made["checks"]}
+    for check, expected in case.expected.items():
+        assert lines[check]["verdict"] == expected.verdict, lines[check]
+        assert expected.found in lines[check]["found"], lines[check]
+    told = {check: line["found"] for check, line in lines.items() if line["verdict"] == "failed"}
+    assert set(told) == case.failures, told
+    assert made["failed"] == len(told)
+    assert SECRET not in json.dumps(made)
+    assert all(line["expected"] and (line["advice"] or line["verdict"] != "failed") for line in lines.values())
+    verdicts = [line["verdict"] for line in made["checks"]]
+    assert verdicts == sorted(verdicts, key=("passed", "not checkable", "failed").index)
+    assert made["text"][-1] == made["summary"]
+
+
+def test_the_price_is_that_of_what_is_ordered() -> None:
+    made = report(CASES[0])
+    assert (made["price_per_hour"], made["price_of_the_run"], made["price_per_month"]) == (4.5, 4.5, round(5 * 0.75 * 730, 2))
+
+
+def test_names_are_of_one_case_and_checks_are_known() -> None:
+    names = [entry["name"] for entry in TABLE["cases"]]
+    assert len(names) == len(set(names)) >= 60
+    assert {check for case in CASES for check in case.expected} <= {check.name for check in CHECKS}
+
+
+def test_the_page_is_made_of_the_table() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "make it anew: python -m tests.validate.page"

@@ -25,7 +25,7 @@ PLAIN = {"_errors", "_diff", "_wait", "_argspec", "_addresses", "_time_limit"}
 EDGES = {"_metal_client": "packet", "_cluster_client": "kubernetes"}
 LIFECYCLE = {"_module", "_cluster_module"}
 
-MODULE_UTILS = sorted((ROOT / "plugins" / "module_utils").glob("_[a-z]*.py"))
+MODULE_UTILS = sorted((ROOT / "plugins" / "module_utils").rglob("[_a-z]*.py"))
 MODULES = sorted((ROOT / "plugins" / "modules").glob("[a-z]*.py"))
 PLUGINS = sorted((ROOT / "plugins").rglob("*.py"))
 SANDBOX = sorted((ROOT / "sandbox").rglob("*.py"))

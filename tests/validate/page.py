@@ -8,7 +8,7 @@ from pathlib import Path
 # As pytest does it, where this is run by itself.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight import CHECKS
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.checks import CHECKS
 from tests.validate.cases import Case, read
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
@@ -16,7 +16,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
 HEAD = """\
 # What is checked before anything is ordered
 
-<!-- Made by `python -m tests.validate.page` from plugins/module_utils/_preflight.py and tests/validate/cases.yml, which
+<!-- Made by `python -m tests.validate.page` from plugins/module_utils/_preflight/checks.py and tests/validate/cases.yml, which
      tests/validate/test_cases.py holds. -->
 
 `ansible-playbook playbooks/validate.yml` makes this report, and `install.yml` and `scale.yml` begin with it. All checks are made and told

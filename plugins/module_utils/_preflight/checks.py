@@ -1,0 +1,321 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is checked before the first order: one table, in the order of the report. How is told by what is looked at, beside this file.
+
+The role ``validate`` reads the world and hands it in; nothing here asks anybody. So a check is what it says: what was found, what was
+expected, what to do.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight import (
+    balancer,
+    capacity,
+    controller,
+    credentials,
+    inventory,
+    metal,
+    mirror,
+    names,
+    networks,
+    plans,
+    publishing,
+    settings,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import Finding
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: ``find`` looks, ``expected`` is what it wants, ``advice`` what to do when it is not so."""
+
+    name: str
+    find: Callable[[Situation], Finding]
+    expected: str
+    advice: str
+
+
+CHECKS: tuple[Check, ...] = (
+    Check(
+        "variables",
+        inventory.variables,
+        expected="every openshift_* and metal_* variable known, and of the type its role wants",
+        advice="correct them in the inventory; ansible-doc -t role equinix_metal.openshift.<role> has all of them",
+    ),
+    Check(
+        "host variables",
+        inventory.host_variables,
+        expected="what each host says of its machine can be read",
+        advice="correct these variables on the host or its group",
+    ),
+    Check(
+        "cluster name",
+        settings.cluster_name,
+        expected="1 to 54 lower case letters, digits and dashes, no dash at the ends: '*.apps' takes nine of a DNS label's 63 characters",
+        advice="set openshift_cluster_name to such a name",
+    ),
+    Check(
+        "base domain",
+        settings.base_domain,
+        expected="a DNS domain of lower case labels with two of them at least, 246 characters at most with the cluster's name before it",
+        advice="set openshift_base_domain to a domain like example.com",
+    ),
+    Check(
+        "version",
+        settings.version,
+        expected="a release like 4.20.33, or a channel like stable-4.20",
+        advice="set openshift_version to one release (a channel shows another one tomorrow)",
+    ),
+    Check(
+        "bootstrap machine",
+        inventory.bootstrap,
+        expected="one host in the group bootstrap",
+        advice="have exactly one host in the group bootstrap",
+    ),
+    Check(
+        "control plane",
+        inventory.control_plane,
+        expected="3 hosts in the group control_plane, or 1 for a cluster that may fail with its machine",
+        advice="the group control_plane needs 3 hosts, or 1",
+    ),
+    Check(
+        "workers",
+        inventory.workers,
+        expected="none, or two or more in the groups below workers; one only beside a control plane of one",
+        advice="with one worker the second router has no place: have two or more, or none, and the control plane does their work",
+    ),
+    Check(
+        "worker quorum",
+        inventory.quorum,
+        expected="openshift_worker_quorum not above the number of workers",
+        advice="set openshift_worker_quorum to fewer, or to 0 for all of them",
+    ),
+    Check(
+        "every host once",
+        inventory.once,
+        expected="every host in one of the groups bootstrap, control_plane, workers and load_balancer, each name once",
+        advice="two hosts have the same name, or one is in more than one of the groups bootstrap, control_plane, workers and load_balancer",
+    ),
+    Check(
+        "host names",
+        inventory.host_names,
+        expected="lower case letters, digits, dashes and dots, 63 at most with the cluster's name behind it: it is the node's name",
+        advice="rename these hosts, or shorten the cluster's name or domain",
+    ),
+    Check(
+        "plan and metro of every host",
+        inventory.planned,
+        expected="metal_plan and metal_metro given",
+        advice="set metal_plan and metal_metro for them, on the host, on its group, or for all",
+    ),
+    Check(
+        "placement",
+        inventory.placement,
+        expected="metal_placement a list of alternatives, each with metro, plan or both",
+        advice="write it as [{metro: da}, {metro: ny, plan: c3.medium.x86}], in order of preference",
+    ),
+    Check(
+        "architecture",
+        settings.architecture,
+        expected="openshift_architecture x86_64 or aarch64",
+        advice="set openshift_architecture as the mirror spells it: x86_64 or aarch64",
+    ),
+    Check(
+        "platform",
+        settings.platform,
+        expected="openshift_platform none or external",
+        advice="set openshift_platform to none, or to external with openshift_platform_name",
+    ),
+    Check(
+        "networks of the cluster",
+        networks.networks,
+        expected="cluster, service and machine networks written as networks, none inside another, with a share of the first for every node",
+        advice="correct openshift_cluster_networks, openshift_service_networks and openshift_machine_networks",
+    ),
+    Check(
+        "pull secret",
+        credentials.pull_secret,
+        expected='a JSON object with "auths", each with an "auth" of user and password in base64',
+        advice="set openshift_pull_secret to the JSON text that https://console.redhat.com/openshift/install/pull-secret gives",
+    ),
+    Check(
+        "registries of the pull secret",
+        credentials.registries,
+        expected=f"with OpenShift's own mirror: {', '.join(credentials.REGISTRIES)}",
+        advice="take the whole pull secret of https://console.redhat.com/openshift/install/pull-secret",
+    ),
+    Check(
+        "SSH key",
+        credentials.ssh_key,
+        expected='the public half, a line like "ssh-ed25519 AAAA..."',
+        advice="set openshift_ssh_public_key to what is in the file that ends in .pub",
+    ),
+    Check(
+        "load balancer",
+        balancer.choice,
+        expected="dns with no host in the group load_balancer, or haproxy with one and openshift_dns_provider rfc2136",
+        advice="set openshift_load_balancer to dns or haproxy, and its group to fit; a balancer learns its machines from DNS",
+    ),
+    Check(
+        "DNS settings",
+        names.settings,
+        expected="openshift_dns_provider none, or rfc2136 with server, key and a zone that the base domain is in",
+        advice="set openshift_dns_server, openshift_dns_key_name, openshift_dns_key_secret; openshift_dns_zone if it is another",
+    ),
+    Check(
+        "Metal API settings",
+        metal.settings,
+        expected="address, token and project",
+        advice="set metal_api_url, metal_api_token and metal_project_id, or METAL_API_URL, METAL_AUTH_TOKEN, "
+        "METAL_PROJECT_ID as environment",
+    ),
+    Check(
+        "Metal API, token and project",
+        metal.project,
+        expected="the project can be read",
+        advice="see that metal_api_url answers, that the token is right, and that the project's id is right and the token may see it",
+    ),
+    Check(
+        "rights of the token",
+        metal.rights,
+        expected="a token that may write",
+        advice="take a key that was not made read-only: this one can look, and order nothing",
+    ),
+    Check(
+        "plans",
+        plans.known,
+        expected="plans of the service, for each machine that is missing and each of its alternatives",
+        advice="set metal_plan to a plan of the service",
+    ),
+    Check(
+        "plans are big enough",
+        plans.big_enough,
+        expected="cores, memory and disk: "
+        + ", ".join(f"{group} {n.cores}, {n.memory} GB, {n.disk} GB" for group, n in plans.SIZES.items()),
+        advice="take a bigger plan for these machines",
+    ),
+    Check(
+        "architecture of the plans",
+        plans.architecture,
+        expected="plans of openshift_architecture: the images are made for that one",
+        advice="take other plans, or the other openshift_architecture",
+    ),
+    Check(
+        "metros",
+        metal.metros,
+        expected="metros of the service, for each machine that is missing and each of its alternatives",
+        advice="set metal_metro to a metro of the service",
+    ),
+    Check(
+        "operating systems",
+        plans.operating_systems,
+        expected="the service offers custom_ipxe, with which the machines boot what we give them, on these plans",
+        advice="take plans on which the service offers custom_ipxe",
+    ),
+    Check(
+        "capacity",
+        capacity.capacity,
+        expected="room for all machines that are missing at once, each where metal_placement allows it",
+        advice="take another plan or metro for these, name more in metal_placement, or want fewer of them; nothing was ordered",
+    ),
+    Check(
+        "device quota of the project",
+        metal.quota,
+        expected="max_devices of the project not below what exists and is missing",
+        advice="have the quota raised, or order fewer machines",
+    ),
+    Check(
+        "hardware reservations",
+        capacity.reservations,
+        expected="the reserved machines that hosts name are there, free, sound, of their plan and metro",
+        advice="correct metal_hardware_reservation_id, or wait until the hardware is free",
+    ),
+    Check(
+        "networks beside the project's",
+        networks.private_blocks,
+        expected="cluster and service networks apart from the private blocks of the project in 10.0.0.0/8",
+        advice="take others for openshift_cluster_networks or openshift_service_networks: machines could not tell "
+        "pods from their neighbours",
+    ),
+    Check(
+        "clock",
+        metal.clock,
+        expected=f"this computer's clock within {metal.CLOCK_TOLERANCE} s of the Metal API's",
+        advice="set the clock of this computer (chrony, systemd-timesyncd): certificates made by a wrong one are "
+        "not valid where machines boot",
+    ),
+    Check(
+        "mirror",
+        mirror.mirror,
+        expected="the checksums of the version, with the installer's archive",
+        advice="see that openshift_mirror_url answers and has openshift_version",
+    ),
+    Check(
+        "release signature",
+        mirror.signature,
+        expected="the checksums' signature is good by openshift_release_keyring",
+        advice="do not use this mirror before you know why: the checksums are not what was signed, or the keyring is another's",
+    ),
+    Check(
+        "installer's architecture",
+        mirror.installer_architecture,
+        expected="an installer that runs on this computer",
+        advice="run the playbook on a computer of that architecture",
+    ),
+    Check(
+        "disk space",
+        controller.disk_space,
+        expected=f"{controller.DISK_NEEDED / 1e9:g} GB free where the cluster's folder is",
+        advice="make room, or set openshift_directory to a folder on another disk",
+    ),
+    Check(
+        "cluster's folder",
+        controller.directory,
+        expected="a folder that this user may write, and nobody else may read: it has secrets",
+        advice="chmod 700 it, or set openshift_directory to another",
+    ),
+    Check(
+        "publishing address",
+        publishing.address,
+        expected="an address of this computer that machines reach",
+        advice="set openshift_publish_address to the address at which the machines reach this computer, without scheme and port",
+    ),
+    Check(
+        "publishing ports",
+        publishing.ports,
+        expected="free, or our own server's",
+        advice="end what listens there, or set openshift_publish_http_port and openshift_publish_https_port",
+    ),
+    Check(
+        "DNS zone takes updates",
+        names.zone,
+        expected="the server answers for the zone, signed with the key",
+        advice="see that the server answers for this zone and takes updates signed with openshift_dns_key_name",
+    ),
+    Check(
+        "no stale DNS records",
+        names.stale_records,
+        expected="no name of a cluster that does not exist yet leads anywhere",
+        advice="another cluster may have this name: take another openshift_cluster_name, or remove these records",
+    ),
+    Check(
+        "DNS as nodes ask it",
+        names.resolver,
+        expected="the resolver that nodes use finds the base domain where the names are kept",
+        advice="delegate the zone to the server, or give the nodes a resolver that asks it",
+    ),
+    Check(
+        "balancer's ports",
+        balancer.ports,
+        expected="6443, 22623, 80 and 443 answer at a balancer that exists",
+        advice="look at haproxy on the balancer: its journal tells what became of it",
+    ),
+    Check("price", capacity.price, expected="what an hour of all that is missing costs", advice="look the prices up"),
+)

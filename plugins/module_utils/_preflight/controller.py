@@ -1,0 +1,40 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of the computer that Ansible runs on.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import (
+    Finding,
+    either,
+    failed,
+    not_checkable,
+    passed,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
+
+DISK_NEEDED = 3_000_000_000
+"""Bytes: the installer's archive and the installer (about 600 MB and 1.5 GB), Ignition files, logs."""
+
+
+def disk_space(situation: Situation) -> Finding:
+    free = (situation.world.get("controller") or {}).get("free_bytes")
+    if free is None:
+        return not_checkable("df did not tell")
+    if situation.standing:
+        return passed(f"{int(free) / 1e9:.1f} GB; the installer is there already")
+    return either(int(free) >= DISK_NEEDED, f"{int(free) / 1e9:.1f} GB at {situation.text('directory')}")
+
+
+def directory(situation: Situation) -> Finding:
+    controller = situation.world.get("controller") or {}
+    if not controller.get("writable", True):
+        return failed(f"{situation.text('directory')} cannot be written")
+    mode = controller.get("mode")
+    if mode is None:
+        return passed(f"{situation.text('directory')} will be made")
+    return either(int(mode, 8) & 0o077 == 0, f"{situation.text('directory')} has mode {mode}")

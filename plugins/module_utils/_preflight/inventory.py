@@ -1,0 +1,87 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of the inventory: variables, groups, hosts.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_placement import Place, alternatives
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import Finding, either, failed, listed, passed
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import NAME, Machine, Situation, well_formed
+
+
+def variables(situation: Situation) -> Finding:
+    known: Mapping[str, Any] = situation.wanted.get("known_variables") or {}
+    given: Sequence[str] = situation.wanted.get("given_variables") or []
+    problems = list(situation.wanted.get("variable_errors") or [])
+    unknown = [name for name in given if name not in known]
+    meant = {name: difflib.get_close_matches(name, known, n=1, cutoff=0.9) for name in unknown}
+    problems += [f"{name} is not known: {close[0]} is" for name, close in meant.items() if close]
+    if problems:
+        return failed("; ".join(problems))
+    told = f"{len(given) - len(unknown)} given"
+    return passed(told + (f"; nobody here reads {listed(unknown)}" if unknown else ""))
+
+
+def host_variables(situation: Situation) -> Finding:
+    problems = [problem for machine in situation.machines for problem in machine.get("problems") or []]
+    return either(not problems, "; ".join(problems) or f"of {len(situation.machines)} hosts")
+
+
+def bootstrap(situation: Situation) -> Finding:
+    return either(len(situation.groups["bootstrap"]) == 1, f"{len(situation.groups['bootstrap'])} hosts")
+
+
+def control_plane(situation: Situation) -> Finding:
+    return either(len(situation.groups["control_plane"]) in (1, 3), f"{len(situation.groups['control_plane'])} hosts")
+
+
+def workers(situation: Situation) -> Finding:
+    workers = len(situation.groups["workers"])
+    return either(workers != 1 or len(situation.groups["control_plane"]) == 1, f"{workers} hosts")
+
+
+def quorum(situation: Situation) -> Finding:
+    workers = len(situation.groups["workers"])
+    return either(situation.quorum <= workers, f"{situation.quorum} of {workers}" if situation.quorum else "all are needed")
+
+
+def once(situation: Situation) -> Finding:
+    counts = Counter(machine["hostname"].lower() for machine in situation.machines)
+    twice = [name for name, count in counts.items() if count > 1]
+    return either(not twice, listed(twice) or f"{len(counts)} names")
+
+
+def host_names(situation: Situation) -> Finding:
+    names = [machine["hostname"] for machine in situation.machines]
+    # kubernetes.io/hostname is a label of the node, and the value of a label has 63 characters at most.
+    odd = [name for name in names if not NAME.fullmatch(name) or len(name) > 63]
+    return either(not odd, listed(dict.fromkeys(odd)) or "as Kubernetes wants them")
+
+
+def planned(situation: Situation) -> Finding:
+    without = [
+        machine["hostname"] for machine in situation.machines if well_formed(machine.get("placement")) and not _placed(situation, machine)
+    ]
+    return either(not without, listed(dict.fromkeys(without)) or "given")
+
+
+def _placed(situation: Situation, machine: Machine) -> bool:
+    places = alternatives(Place(str(machine.get("metro") or ""), str(machine.get("plan") or "")), machine.get("placement"))
+    return len(situation.places(machine)) == len(places)
+
+
+def placement(situation: Situation) -> Finding:
+    odd = [machine["hostname"] for machine in situation.machines if not well_formed(machine.get("placement"))]
+    if odd:
+        return failed(f"not readable for {listed(odd)}")
+    counted = [len(machine["placement"]) for machine in situation.machines if machine.get("placement")]
+    return passed(f"{len(counted)} hosts with up to {max(counted)} alternatives" if counted else "no alternatives")

@@ -1,0 +1,89 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of the Metal API: whether it answers, to whom, and what time it has.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import email.utils
+from collections import Counter
+from collections.abc import Mapping
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import (
+    Finding,
+    either,
+    failed,
+    listed,
+    not_checkable,
+    passed,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
+
+CLOCK_TOLERANCE = 60
+"""Seconds. The first certificates count from the controller's clock: by one that goes ahead they are not valid yet where machines boot."""
+
+
+def settings(situation: Situation) -> Finding:
+    url, project = situation.text("metal_api_url"), situation.text("metal_project_id")
+    token = "given" if situation.text("metal_api_token") else "missing"
+    return either(situation.metal_given, f"address {url or 'missing'}, token {token}, project {project or 'missing'}")
+
+
+def project(situation: Situation) -> Finding:
+    if not situation.metal_given:
+        return not_checkable("not asked: settings are missing")
+    asked = situation.text("metal_project_id")
+    answer = situation.world.get("project") or {}
+    project = answer.get("project")
+    if not isinstance(project, Mapping):
+        return failed(f"project {asked}: {answer.get('msg') or 'no answer'}")
+    return passed(f"project {project.get('name') or asked}")
+
+
+def rights(situation: Situation) -> Finding:
+    answer = situation.world.get("capacity") or {}
+    if "servers" in answer:
+        return passed("a question that is asked by POST was answered")
+    if (answer.get("failure") or {}).get("status") == 403:
+        return failed(f"the token only reads: {answer.get('msg')}")
+    return not_checkable("nothing that needs them was asked")
+
+
+def metros(situation: Situation) -> Finding:
+    known = [metro["code"] for metro in situation.read("metros", "metros")]
+    unknown = [code for code in situation.metros() if code not in known]
+    return either(
+        not unknown,
+        f"unknown: {listed(unknown)}" if unknown else listed(situation.metros()),
+        f"metal_metro has to be one of {listed(sorted(known), 40)}",
+    )
+
+
+def quota(situation: Situation) -> Finding:
+    project = (situation.world.get("project") or {}).get("project")
+    if not isinstance(project, Mapping):
+        return not_checkable("the project cannot be read")
+    limits = project.get("max_devices")
+    if not isinstance(limits, Mapping) or not limits:
+        return not_checkable("the service tells no quota of this project")
+    missing = Counter(place.plan for machine in situation.missing for place in situation.places(machine)[:1])
+    there = Counter(str(device.get("plan")) for device in situation.devices)
+    over = [
+        f"{plan}: {limits[plan]} allowed, {there[plan] + count} wanted"
+        for plan, count in missing.items()
+        if isinstance(limits.get(plan), int) and there[plan] + count > limits[plan]
+    ]
+    return either(not over, "; ".join(over) or "enough, as far as it is told")
+
+
+def clock(situation: Situation) -> Finding:
+    answer = situation.world.get("clock") or {}
+    told = answer.get("date")
+    if not told:
+        return not_checkable("no answer of the service told its time")
+    ours = float(answer["now"])
+    ahead = ours - email.utils.parsedate_to_datetime(str(told)).timestamp()
+    return either(abs(ahead) <= CLOCK_TOLERANCE, f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} the service")

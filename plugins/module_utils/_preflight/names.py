@@ -1,0 +1,87 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of DNS.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import (
+    Finding,
+    either,
+    failed,
+    listed,
+    not_checkable,
+    passed,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
+
+
+def settings(situation: Situation) -> Finding:
+    provider, zone, domain = (situation.text(name) for name in ("dns_provider", "dns_zone", "base_domain"))
+    if provider == "none":
+        return passed("none: the playbook prints the records to make")
+    secret = situation.text("dns_key_secret")
+    good = provider == "rfc2136" and all(situation.text(f"dns_{name}") for name in ("server", "key_name", "key_secret"))
+    below = domain == zone or domain.endswith(f".{zone}")
+    found = (
+        f"provider {provider}, server '{situation.text('dns_server')}', zone '{zone}', key '{situation.text('dns_key_name')}' "
+        f"{'with' if secret else 'without'} a secret"
+    )
+    return either(good and below, found)
+
+
+def zone(situation: Situation) -> Finding:
+    if situation.text("dns_provider") != "rfc2136":
+        return not_checkable("no server is set that takes updates (openshift_dns_provider)")
+    answer = situation.world.get("dns") or {}
+    if not answer or answer.get("skipped"):
+        return not_checkable("not asked: settings are missing")
+    # Asked signed with the key whether a record is there that nobody ever makes.
+    code = str(answer.get("dns_rc_str") or "")
+    where = f"{situation.text('dns_zone')} at {situation.text('dns_server')} port {situation.text('dns_port')}"
+    return either(code in ("NOERROR", "NXRRSET", "NXDOMAIN"), f"{where}: {answer.get('msg') or 'answers ' + (code or 'nothing')}")
+
+
+def stale_records(situation: Situation) -> Finding:
+    if situation.text("dns_provider") != "rfc2136":
+        return not_checkable("no server is set that could be asked (openshift_dns_provider)")
+    records = situation.world.get("records")
+    if not records:
+        return not_checkable("the server was not asked")
+    found = {name: [value for value in values if _is_address(value)] for name, values in records.items()}
+    foreign = {name: strange for name, values in found.items() if (strange := sorted(set(values) - situation.addresses))}
+    told = listed(f"{name} is {'/'.join(values)}" for name, values in foreign.items())
+    if foreign and not situation.devices and not situation.wanted.get("folder_exists"):
+        return failed(told)
+    if foreign:
+        return passed(f"this run sets right what an earlier one left: {told}")
+    return passed(f"{sum(map(len, found.values()))} records, all ours")
+
+
+def _is_address(text: Any) -> bool:
+    try:
+        ipaddress.ip_address(str(text))
+    except ValueError:
+        return False
+    return True
+
+
+def resolver(situation: Situation) -> Finding:
+    answer = situation.world.get("resolver") or {}
+    if situation.text("dns_provider") != "rfc2136":
+        return not_checkable("the records are made by hand when the machines have addresses: nothing is there to ask for yet")
+    if not answer.get("own"):
+        return not_checkable("the server does not tell who keeps the zone")
+    seen = answer.get("seen")
+    if seen == answer["own"]:
+        return passed(f"{situation.text('dns_zone')}: the resolver finds what the server keeps")
+    found = f"the resolver finds {'another zone' if seen else 'nothing'} for {situation.text('dns_zone')}"
+    if situation.text("resolver"):
+        return failed(f"{found} ({situation.text('resolver')})")
+    return not_checkable(f"{found} on this computer; which resolver nodes use is not known (validate_resolver)")

@@ -1,0 +1,96 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report: every check of ``checks.py`` made, and told.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.capacity import cost
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.checks import CHECKS, Check
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import (
+    UnreadableError,
+    Verdict,
+    failed,
+    not_checkable,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the report."""
+
+    check: str
+    verdict: Verdict
+    found: str
+    expected: str
+    advice: str
+
+
+def judge(wanted: Mapping[str, Any], world: Mapping[str, Any]) -> dict[str, Any]:
+    """The report: ``checks`` with failures last, counts, prices in US dollars, ``servers`` to ask capacity for, and ``text`` to show."""
+    situation = Situation(wanted, world)
+    lines = sorted((_line(each, situation) for each in CHECKS), key=lambda line: ("passed", "not checkable", "failed").index(line.verdict))
+    counts = Counter(line.verdict for line in lines)
+    costs = cost(situation)
+    summary = _summary(situation, counts, costs)
+    return {
+        "cluster": situation.cluster,
+        "checks": [asdict(line) for line in lines],
+        "passed": counts["passed"],
+        "not_checkable": counts["not checkable"],
+        "failed": counts["failed"],
+        "machines_to_order": len(situation.missing),
+        **costs,
+        "servers": situation.servers(),
+        "summary": summary,
+        "text": [*_columns(lines), summary],
+        "problems": _problems(lines),
+    }
+
+
+def _line(each: Check, situation: Situation) -> Line:
+    try:
+        finding = each.find(situation)
+    except UnreadableError as problem:
+        finding = failed(str(problem)) if problem.failed else not_checkable(str(problem))
+    found = " ".join(finding.found.split())
+    advice = "" if finding.verdict == "passed" else finding.advice or (each.advice if finding.verdict == "failed" else "")
+    return Line(each.name, finding.verdict, found, each.expected, advice)
+
+
+def _columns(lines: Sequence[Line]) -> list[str]:
+    width = max(len(line.check) for line in lines)
+    words = {"passed": "passed", "not checkable": "not checkable", "failed": "FAILED"}
+    return [f"{words[line.verdict]:13}  {line.check:{width}}  {line.found}" for line in lines]
+
+
+def _problems(lines: Sequence[Line]) -> list[str]:
+    told = []
+    for line in lines:
+        if line.verdict == "failed":
+            told += [f"- {line.check}: {line.found}", f"    expected: {line.expected}", f"    to do: {line.advice}"]
+    return told
+
+
+def _summary(situation: Situation, counts: Mapping[Verdict, int], costs: Mapping[str, Any]) -> str:
+    told = f"{counts['passed']} passed, {counts['not checkable']} not checkable, {counts['failed']} failed"
+    ordered = len(situation.missing)
+    if not ordered:
+        return f"{told}; no machine is to be ordered"
+    told += f"; {ordered} {'machine is' if ordered == 1 else 'machines are'} to be ordered"
+    if costs["price_of_the_run"] is None:
+        return told
+    hours = float(situation.wanted.get("run_hours") or 1)
+    return (
+        f"{told}, for {costs['price_per_hour']:.2f} US dollars an hour, so the run costs about {costs['price_of_the_run']:.2f}"
+        f" ({hours:g} h) and a month of those that stay {costs['price_per_month']:.0f}"
+    )

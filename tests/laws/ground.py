@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import multiprocessing
 import os
 import re
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib import import_module
+from functools import cache
+from multiprocessing import forkserver
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _cluster_client, _joining, _metal_client, _resource
 from sandbox.running import RunningSandbox
+from tests.laws import programs
 from tests.laws.scenario import WAIT, Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,11 +31,6 @@ RESERVED_HARDWARE = "reserved hardware"
 """No API makes it or takes it away again: the sandbox makes it, and afterwards it is back in the project it was in."""
 LONGEST = 30.0
 """Seconds within which every hasty call of a module is over, whatever it meets."""
-# Everything is imported by the time that a call is forked: it takes a hundredth of a second, and yet ends as a real process does.
-PROGRAMS = {path.stem: import_module(f"{MODULES}.{path.stem}") for path in sorted((ROOT / "plugins" / "modules").glob("[a-z]*.py"))}
-_PROCESSES = multiprocessing.get_context("fork")
-# What a child never touches it need not be given a copy of.
-gc.freeze()
 
 
 def run(
@@ -47,12 +41,7 @@ def run(
     ``hasty``: with pauses between tries too short to be noticed, and killed after ``LONGEST``. ``page_size``: how much one page may hold.
     Fails for a traceback, for the token in what is said, and when it had to be killed.
     """
-
-    def play() -> None:
-        with patch_module_args(dict(options)):
-            PROGRAMS[module].main()
-
-    _code, text = _forked(module, play, environment, hasty=hasty, page_size=page_size)
+    _code, text = _played(module, programs.play_module, module, dict(options), environment=environment, hasty=hasty, page_size=page_size)
     assert "{" in text, f"{module} ended without a result: {text}"
     result: dict[str, Any] = json.loads(text[text.index("{") :])
     return result
@@ -60,20 +49,10 @@ def run(
 
 def inventory(source: Path, environment: Mapping[str, str], *, page_size: int | None = None) -> dict[str, Any]:
     """``ansible-inventory --list`` of one source, as hasty as modules: ``failed`` with ``msg``, or ``listed``."""
-
-    def play() -> None:
-        # Ansible finds collections by itself, and reads its settings when it is imported: those of this environment.
-        for name in [name for name in sys.modules if name.partition(".")[0] == "ansible_collections"]:
-            del sys.modules[name]
-        from ansible.cli.inventory import InventoryCLI  # noqa: PLC0415 - see above
-        from ansible.plugins.loader import init_plugin_loader  # noqa: PLC0415
-
-        init_plugin_loader()
-        _hasten(import_module(_metal_client.__name__), page_size)
-        InventoryCLI.cli_executor(["ansible-inventory", "-i", str(source), "--list"])
-
     settings = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", "ANSIBLE_NOCOLOR": "1", "COLUMNS": "10000"}
-    code, text = _forked("inventory", play, {**environment, **settings}, hasty=True, page_size=page_size)
+    code, text = _played(
+        "inventory", programs.play_inventory, str(source), environment={**environment, **settings}, hasty=True, page_size=page_size
+    )
     if code:
         # What other plugins say of a source that is not theirs is said by Ansible, not by us.
         told = [line for line in text.splitlines() if "Could not" in line] or text.splitlines()
@@ -81,34 +60,25 @@ def inventory(source: Path, environment: Mapping[str, str], *, page_size: int | 
     return {"listed": json.JSONDecoder().raw_decode(text[text.index("{\n") :])[0]}
 
 
-def _hasten(client: Any, page_size: int | None) -> None:
-    """What is waited for between two tries is looked at elsewhere; here it would only take time."""
-    client._backoff = lambda failures: 0.01
-    client._retry_after = lambda headers: 0.02 if "Retry-After" in headers else None
-    if page_size is not None:
-        client.PAGE_SIZE = page_size
+@cache
+def _processes() -> ForkServerContext:
+    """Forks a clean process: one that has the programs loaded already, and nothing of what the tests have."""
+    context = multiprocessing.get_context("forkserver")
+    # pytest: what a child of multiprocessing has to find is the program that began it all.
+    context.set_forkserver_preload(["__main__", "pytest", programs.__name__])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "collections")]))
+        forkserver.ensure_running()
+    return context
 
 
-def _forked(title: str, play: Callable[[], None], environment: Mapping[str, str], *, hasty: bool, page_size: int | None) -> tuple[int, str]:
-    """Exit code and all that was said by a process that does this."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
-
-        def child() -> None:
-            gc.disable()
-            os.dup2(said.fileno(), 1)
-            os.dup2(said.fileno(), 2)
-            sys.stdout = sys.stderr = said
-            os.environ.clear()
-            os.environ.update(environment)
-            if hasty:
-                _hasten(_metal_client, page_size)
-                _resource.LOOKS_AFTER_LOST_CREATE = (0.2, 0.1)
-                _joining._PAUSE = 0.1
-            if page_size is not None:
-                _cluster_client.PAGE = page_size
-            play()
-
-        process = _PROCESSES.Process(target=child)
+def _played(
+    title: str, program: Callable[..., None], *given: Any, environment: Mapping[str, str], hasty: bool, page_size: int | None
+) -> tuple[int, str]:
+    """Exit code and all that was said by a process that plays this program."""
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as said:
+        manner = programs.Manner(said.name, dict(environment), hasty, page_size)
+        process = _processes().Process(target=program, args=(manner, *given))
         process.start()
         process.join(LONGEST if hasty else None)
         if process.is_alive():
@@ -117,7 +87,6 @@ def _forked(title: str, play: Callable[[], None], environment: Mapping[str, str]
             pytest.fail(f"{title} was not over after {LONGEST:g} s")
         code = process.exitcode
         process.close()
-        said.seek(0)
         text = said.read()
     assert "Traceback" not in text, text
     if token := environment.get("METAL_AUTH_TOKEN", ""):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.running import RunningSandbox, is_write
+from tests.conftest import SPEED
 from tests.laws.ground import run
 from tests.laws.scenario import TAGS, WAIT
 
@@ -77,7 +78,7 @@ def pool(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> Iterat
     yield Pool(sandbox, sandbox_environment)
     sandbox.call("DELETE", "faults")
     everywhere = {"metros": {"da": None, "am": None, "sg": None}, "taken_after_check": 0}
-    sandbox.call("PUT", "settings", json={"capacity": everywhere, "rate_limit": {"requests": None}})
+    sandbox.call("PUT", "settings", json={"capacity": everywhere, "rate_limit": {"requests": None}, "speed": SPEED})
     gone = run("metal_device_set", {"ownership_tags": TAGS, "all_owned": True, "state": "absent", **WAIT}, sandbox_environment)
     assert not gone.get("failed"), gone
 
@@ -88,6 +89,7 @@ def metros(result: dict[str, Any]) -> Counter[str]:
 
 def test_one_of_five_fails_and_is_replaced(pool: Pool) -> None:
     pool.sandbox.call("POST", "faults", json={"hostname": "pool-2", "times": 1})
+    pool.sandbox.call("PUT", "settings", json={"speed": SPEED / 6})  # an order takes less than a machine, however busy this computer is
     result, calls = pool.watched(5, replace_failed=1)
     assert not result.get("failed"), result
     assert calls > 1

@@ -1,0 +1,81 @@
+"""What runs in a process of its own: a module, or ``ansible-inventory``, without the second that Ansible takes to start.
+
+Such processes are forked from a server (``ground``) that has loaded this file and nothing of the tests: whatever these have imported or
+patched, a module knows as little of it as a user's does. Ansible, for one, warns in another way once its controller's half is loaded.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ansible.module_utils.testing import patch_module_args
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils import _cluster_client, _joining, _metal_client, _resource
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"
+# Everything is imported by the time that a call is forked: it takes a hundredth of a second, and yet ends as a real process does.
+PROGRAMS = {path.stem: import_module(f"{MODULES}.{path.stem}") for path in sorted((ROOT / "plugins" / "modules").glob("[a-z]*.py"))}
+# What a child never touches it need not be given a copy of.
+gc.freeze()
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a program is played: the file for what it says, its whole environment, ``hasty`` and ``page_size`` as in ``ground.run``."""
+
+    said: str
+    environment: Mapping[str, str]
+    hasty: bool
+    page_size: int | None
+
+    def settle(self) -> None:
+        gc.disable()
+        target = os.open(self.said, os.O_WRONLY | os.O_APPEND)
+        os.dup2(target, 1)
+        os.dup2(target, 2)
+        os.close(target)
+        os.environ.clear()
+        os.environ.update(self.environment)
+
+    def bend(self, client: Any) -> None:
+        """What is waited for between two tries is looked at elsewhere; here it would only take time."""
+        if self.hasty:
+            client._backoff = lambda failures: 0.01
+            client._retry_after = lambda headers: 0.02 if "Retry-After" in headers else None
+        if self.page_size is not None:
+            client.PAGE_SIZE = self.page_size
+
+
+def play_module(manner: Manner, module: str, options: Mapping[str, Any]) -> None:
+    """One call of a module."""
+    manner.settle()
+    manner.bend(_metal_client)
+    if manner.hasty:
+        _resource.LOOKS_AFTER_LOST_CREATE = (0.2, 0.1)
+        _joining._PAUSE = 0.1
+    if manner.page_size is not None:
+        _cluster_client.PAGE = manner.page_size
+    with patch_module_args(dict(options)):
+        PROGRAMS[module].main()
+
+
+def play_inventory(manner: Manner, source: str) -> None:
+    """``ansible-inventory --list`` of one source."""
+    manner.settle()
+    # Ansible finds collections by itself, and reads its settings when it is imported: those of this environment.
+    for name in [name for name in sys.modules if name.partition(".")[0] == "ansible_collections"]:
+        del sys.modules[name]
+    from ansible.cli.inventory import InventoryCLI  # noqa: PLC0415 - see above
+    from ansible.plugins.loader import init_plugin_loader  # noqa: PLC0415
+
+    init_plugin_loader()
+    manner.bend(import_module(_metal_client.__name__))
+    InventoryCLI.cli_executor(["ansible-inventory", "-i", source, "--list"])

@@ -268,6 +268,7 @@ def facts_of(device: Mapping[str, Any]) -> Facts:
     """What is told of one device: what the modules tell, with its addresses beside the rest, and its place in a cluster."""
     facts = device_facts(device)
     addresses = facts.pop("addresses")
+    del facts["provisioning_started_at"]  # of the parts that are left out
     identity = facts["id"]
     elastic = [
         entry["address"]

@@ -28,6 +28,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_capacity import ask_capacity, lacking
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import (
+    BEGINNING,
     Operation,
     marks,
     oldest_first,
@@ -172,8 +173,15 @@ def device_facts(device: Mapping[str, Any]) -> dict[str, Any]:
         "always_pxe": device.get("always_pxe"),
         "locked": device.get("locked"),
         "termination_time": device.get("termination_time"),
+        "provisioning_started_at": _provisioning_started(device),
         "provisioning_percentage": device.get("provisioning_percentage"),
     }
+
+
+def _provisioning_started(device: Mapping[str, Any]) -> str | None:
+    """When the event that begins every provisioning happened last: a reinstallation tells it anew (recorded answers)."""
+    told = [event.get("created_at") for event in _entries(device.get("provisioning_events")) if event.get("type") == BEGINNING]
+    return max((moment for moment in told if isinstance(moment, str)), default=None)
 
 
 def reference(stub: Any) -> str | None:

@@ -46,6 +46,9 @@ DONE = "ansible-operation="
 NO_EVENT = "none"
 """In the place of the newest event, for a device that has none."""
 
+BEGINNING = "provisioning.101"
+"""Type of the event that begins every provisioning, of a creation and of a reinstallation: "Provisioning started" (recorded answers)."""
+
 _WORD = re.compile(r"[^\s,]{1,100}")
 UNDER_WAY = frozenset({"power.200", "power.201"})
 """Types of events that begin a power operation: queued and started. Others end it (recorded answers)."""
@@ -140,7 +143,7 @@ class Operation:
         """
         for event in events:
             type_, body = str(event.get("type")), str(event.get("body")).lower()
-            if self.kind == "reinstall" and (type_ == "provisioning.101" or "reinstall" in body):
+            if self.kind == "reinstall" and (type_ == BEGINNING or "reinstall" in body):
                 return True
             if self.kind != "reinstall" and type_.startswith("power.") and ("reboot" in body or "rescue" in body):
                 return True

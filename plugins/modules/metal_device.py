@@ -452,6 +452,10 @@ device:
       description: When the service deletes it by itself, or null.
       type: str
       sample: null
+    provisioning_started_at:
+      description: When it was last begun to be provisioned, UTC, by its creation or by a reinstallation. V(null) before that.
+      type: str
+      sample: "2026-11-21T07:10:20Z"
     provisioning_percentage:
       description: How much of the installation is done, in percent.
       type: float

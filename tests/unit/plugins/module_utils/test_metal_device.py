@@ -77,6 +77,10 @@ WHOLE: dict[str, Any] = {
     "customdata": {"key": "secret"},
     "root_password": "secret",
     "ssh_keys": [{"key": "secret"}],
+    "provisioning_events": [
+        {"type": "provisioning.101", "created_at": "2026-11-21T07:10:20Z"},
+        {"type": "provisioning.102", "created_at": None},
+    ],
 }
 
 
@@ -87,6 +91,15 @@ def test_facts_are_plain_and_hold_no_secret() -> None:
     assert (facts["plan"], facts["metro"], facts["operating_system"]) == ("c3.small.x86", "da", "custom_ipxe")
     assert (facts["project_id"], facts["hardware_reservation_id"]) == ("the-project", "the-reservation")
     assert facts["network_ports"][0]["mac"] == "02:00"
+    assert facts["provisioning_started_at"] == "2026-11-21T07:10:20Z"
+
+
+def test_a_device_that_is_installed_anew_has_begun_anew() -> None:
+    """Whether the events of its first installation are still told or not."""
+    again = {"type": "provisioning.101", "created_at": "2026-11-22T08:00:00Z"}
+    events = [again, *WHOLE["provisioning_events"]]
+    assert device_facts({**WHOLE, "provisioning_events": events})["provisioning_started_at"] == "2026-11-22T08:00:00Z"
+    assert device_facts({**WHOLE, "provisioning_events": [{**again, "created_at": None}]})["provisioning_started_at"] is None
 
 
 @pytest.mark.parametrize("odd", [None, [], {}, "text", 7, [None], [7], [{}], [{"address": None}]])

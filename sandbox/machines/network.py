@@ -9,6 +9,7 @@ metadata service, a firewall rule or an access log to see the right machine.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import ipaddress
 import ssl
@@ -19,6 +20,7 @@ from pathlib import Path
 import dns.asyncresolver
 import dns.exception
 import dns.rdatatype
+import dns.resolver
 import httpx
 
 TransportKey = tuple[str, str, int, bytes | None, tuple[str, float, str, float] | None, bool]
@@ -40,11 +42,17 @@ class NameService:
 
     async def resolve(self, name: str) -> list[str]:
         """IPv4 addresses of ``name`` in the order of the answer; empty on NXDOMAIN, no data, refusal or silence."""
+        answer: dns.resolver.Answer | None
         try:
             answer = await self._resolver.resolve(name.rstrip(".") + ".", dns.rdatatype.A, source=self._source)
         except (dns.exception.DNSException, OSError):
-            return []
-        return [rdata.address for rdata in answer]
+            answer = None
+        # Python 3.11's asyncio.wait_for, by which the resolver waits, loses a cancellation that comes together with the answer
+        # (python/cpython#86296): a machine that asks again and again could not be switched off.
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError
+        return [rdata.address for rdata in answer or ()]
 
 
 class BoundHTTP:

@@ -1,12 +1,13 @@
 """Runs that are ended at any moment, with faults of the API on top, and started again: is the world the same as undisturbed?
 
-    make chaos CHAOS="--seed 7 --runs 50"
+    make chaos CHAOS="--seed 7 --runs 50 --jobs 2"
     make chaos CHAOS="--seed 7 --only 23"       # one of them again, alone
 
-Before a step (an install, scaling up or down, destroying) is disturbed for the first time it is done once undisturbed: that tells which
-tasks it has, how long each takes, and what the world is after it. Then each run is ended once, in a way and at a moment that its number
-and the seed decide, meets its share of faults, and is started again until it ends well. Then machines, names, nodes, files and processes
-have to be those of the undisturbed world, and not one machine more may have been ordered than were missing or could not be delivered.
+Before a step (an install, scaling, destroying, giving an install up) is disturbed for the first time it is done once undisturbed:
+that tells which roles it goes through, how long each takes, and what the world is after it. Then each run is ended once or twice, in ways
+and at moments that its number and the seed decide, meets its share of faults, and is started again until it ends well. Then machines,
+names, nodes, files and processes have to be those of the undisturbed world, and not one machine more may have been ordered than were
+missing or could not be delivered. What became of each is kept for docs/resume.md (``python -m tests.e2e.resume``).
 """
 
 from __future__ import annotations
@@ -16,21 +17,26 @@ import contextlib
 import os
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.e2e import resume
 from tests.e2e.harness import End, Moment, Run, User, until
 
-STARTS = 5
-"""So often a run may be started until it ends well: each fault may end one."""
+STARTS = 6
+"""So often a run may be started until it ends well: each end and each fault may cost one."""
 
 PACE = "all: {vars: {openshift_wait_interval: 1, openshift_stable_for: 5}}\n"
 """The sandbox is fast: most of the time would be spent between two looks."""
+
+# Tasks are told when they begin, and not when they have something to say.
+TOLD = {"ANSIBLE_DISPLAY_SKIPPED_HOSTS": "true"}
 
 API = "^/metal/v1/"
 DEVICES = f"{API}projects/[^/]+/devices$"
@@ -38,29 +44,32 @@ FAULTS: dict[str, dict[str, Any]] = {
     "reads: 500": {"method": "GET", "path": API, "status": 500},
     "reads: 502": {"method": "GET", "path": API, "status": 502},
     "reads: 503": {"method": "GET", "path": API, "status": 503},
-    "429": {"path": API, "status": 429, "headers": {"Retry-After": "1"}},
     "reads: connection cut": {"method": "GET", "path": API, "cut": "before"},
     "reads: half an answer": {"method": "GET", "path": API, "cut": "body"},
-    "slow": {"path": API, "delay": 3},
+    "any: 429": {"path": API, "status": 429, "headers": {"Retry-After": "1"}},
+    "any: slow": {"path": API, "delay": 3},
     "order: 500": {"method": "POST", "path": DEVICES, "status": 500},
     "order: cut before": {"method": "POST", "path": DEVICES, "cut": "before"},
     "order: cut after the effect": {"method": "POST", "path": DEVICES, "cut": "after"},
     "delete: 500": {"method": "DELETE", "path": API, "status": 500},
     "delete: cut after the effect": {"method": "DELETE", "path": API, "cut": "after"},
-    "a machine fails": {"hostname": "."},
+    "machine: fails": {"hostname": "."},
 }
 
 
 @dataclass(frozen=True)
 class Step:
-    """From a cluster with ``before`` workers to one with ``after``; None is no cluster."""
+    """From a cluster with ``before`` workers to one with ``after``; None is no cluster. ``given_up``: what was ended is not started again
+    but destroyed."""
 
+    title: str
     playbook: str
     before: int | None
     after: int | None
+    given_up: bool = False
 
     def __str__(self) -> str:
-        return f"{self.playbook.removesuffix('.yml')} {self.before or 0} to {self.after or 0}"
+        return self.title
 
     def missing(self) -> int:
         """How many machines have to be ordered."""
@@ -69,56 +78,98 @@ class Step:
         return max(0, self.after - (self.before or 0)) + (4 if self.before is None else 0)  # control plane and bootstrap
 
 
-INSTALL, UP, DOWN, DESTROY = Step("install.yml", None, 2), Step("scale.yml", 2, 3), Step("scale.yml", 3, 2), Step("destroy.yml", 2, None)
-CIRCLE = (UP, DOWN, UP, DOWN, DESTROY, INSTALL)
+INSTALL = Step("install", "install.yml", None, 2)
+UP = Step("scale up", "scale.yml", 2, 3)
+DOWN = Step("scale down", "scale.yml", 3, 2)
+DESTROY = Step("destroy", "destroy.yml", 2, None)
+GIVE_UP = Step("install, given up", "install.yml", None, None, given_up=True)
+CIRCLE = (INSTALL, UP, DOWN, DESTROY, GIVE_UP)
 """The steps of the runs by their number. Each begins where the one before it ends."""
 
 
 @dataclass(frozen=True)
+class Phase:
+    """A role's part of a run: when it is entered for the ``occurrence``-th time, and for how many seconds."""
+
+    role: str
+    occurrence: int
+    begins: float
+    lasts: float
+
+
+def phases(run: Run) -> tuple[Phase, ...]:
+    """Of a run that ended well."""
+    entries: list[tuple[str, float]] = []
+    for heading in run.headings:
+        if heading.role and (not entries or entries[-1][0] != heading.role):
+            entries.append((heading.role, heading.after))
+    ends = [*(begins for _role, begins in entries[1:]), run.seconds]
+    roles = [role for role, _begins in entries]
+    return tuple(Phase(role, roles[: index + 1].count(role), begins, ends[index] - begins) for index, (role, begins) in enumerate(entries))
+
+
+@dataclass(frozen=True)
 class Trial:
-    """What happens to one run; ``faults`` are names of FAULTS with how many requests each meets after letting some pass."""
+    """What happens to one run: when its first starts are ended, and ``faults``, names of FAULTS with how many requests each meets after
+    letting some pass."""
 
     number: int
     step: Step
-    moment: Moment
+    moments: tuple[Moment, ...]
     faults: tuple[tuple[str, int, int], ...]
 
     @classmethod
-    def drawn(cls, seed: int, number: int, step: Step, begun: tuple[float, ...]) -> Trial:
-        """``begun``: when the tasks of the undisturbed run were first heard of, and when it ended, in seconds from its start."""
+    def drawn(cls, seed: int, number: int, step: Step, undisturbed: tuple[Phase, ...]) -> Trial:
+        """``undisturbed``: the phases of the step as it is when nothing happens."""
         dice = random.Random(f"{seed}/{number}")  # noqa: S311 - it has to be the same again
-        # Half of them any task, however short, half any time: most of which is spent in few tasks, waiting.
-        by_task, by_time, within = dice.random(), dice.uniform(begun[0], begun[-1]), dice.random()
-        if dice.random() < 0.5:
-            task = int(by_task * (len(begun) - 1))
-            delay = within * (begun[task + 1] - begun[task])
-        else:
-            task = max(index for index, start in enumerate(begun[:-1]) if start <= by_time)
-            delay = by_time - begun[task]
-        end = dice.choice(list(End))
+        moments = []
+        for _start in range(1 if dice.random() < 0.7 else 2):
+            # Half of them any phase, however short, half any time: most of which is spent in few phases, waiting.
+            by_phase, by_time, within = dice.random(), dice.random(), dice.random()
+            if dice.random() < 0.5:
+                phase = undisturbed[int(by_phase * len(undisturbed))]
+            else:
+                phase = dice.choices(undisturbed, [each.lasts for each in undisturbed])[0]
+                within = by_time
+            moments.append(Moment(phase.role, round(within * phase.lasts, 2), phase.occurrence, dice.choice(list(End))))
         faults = tuple((name, dice.randint(1, 2), dice.randint(0, 4)) for name in dice.sample(sorted(FAULTS), dice.randint(0, 3)))
-        return cls(number, step, Moment("", round(delay, 2), task + 1, end), faults)
+        return cls(number, step, tuple(moments), faults)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a trial: ``differences`` is empty when all is as undisturbed."""
+    """What became of a trial: the world after it, and what was wrong on the way.
+
+    ``ends``: in which phase which end found it; ``met``: in which phase which fault.
+    """
 
     trial: Trial
-    ended_after: str
+    ends: tuple[tuple[str, str], ...]
+    met: tuple[tuple[str, str], ...]
     starts: int
-    hits: int
     seconds: float
-    differences: tuple[str, ...]
+    world: dict[str, Any]
+    wrong: tuple[str, ...]
+
+    def differences(self, worlds: Mapping[int | None, dict[str, Any]]) -> list[str]:
+        """From the undisturbed worlds, by their workers."""
+        return [*self.wrong, *differences(worlds[self.trial.step.after], self.world)]
+
+    def record(self, seed: int, *, same: bool) -> resume.Record:
+        return {
+            "seed": seed,
+            "number": self.trial.number,
+            "step": self.trial.step.title,
+            "ends": [list(each) for each in self.ends],
+            "met": [list(each) for each in self.met],
+            "starts": self.starts,
+            "same": same,
+        }
 
     def row(self) -> str:
-        verdict = "same" if not self.differences else "DIFFERENT"
-        faults = ", ".join(name for name, _times, _skip in self.trial.faults) or "none"
-        when = f"{self.trial.moment.delay:g} s after {self.ended_after}"
-        return (
-            f"{self.trial.number:>3}  {self.trial.step!s:<15} {self.trial.moment.end:<9} {when[:60]:<60} {self.starts:>2} starts "
-            f"{self.hits:>2} faults {self.seconds:>4.0f} s  {verdict}  ({faults})"
-        )
+        ends = ", ".join(f"{end} in {phase}" for phase, end in self.ends) or "ended before its end came"
+        met = ", ".join(f"{fault} in {phase}" for phase, fault in self.met) or "no fault"
+        return f"{self.trial.number:>3}  {self.trial.step!s:<17} {self.starts} starts {self.seconds:>4.0f} s  {ends}; {met}"
 
 
 def world(user: User) -> dict[str, Any]:
@@ -167,25 +218,23 @@ def differences(wanted: Any, found: Any, where: str = "") -> Iterator[str]:
 class Chaos:
     """A user whose runs are disturbed; ``say`` is called with each line of what happens."""
 
-    def __init__(self, folder: Path, seed: int, speed: float, say: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, speed: float, say: Callable[[str], None]) -> None:
         self._folder = folder
-        self._seed = seed
         self._speed = speed
         self._say = say
         self._users = contextlib.ExitStack()
         self._user: User | None = None
         self._workers: int | None = None
-        self._begun: dict[Step, tuple[float, ...]] = {}
-        self._worlds: dict[int | None, dict[str, Any]] = {}
         self._count = 0
+        self.phases: dict[Step, tuple[Phase, ...]] = {}
+        self.worlds: dict[int | None, dict[str, Any]] = {}
+        """What the world is undisturbed, by the number of workers."""
 
     def __enter__(self) -> Chaos:
-        # Where this is started in the background Ctrl-C is ignored, and would be by all it starts.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._leave()
+        self.leave()
 
     @property
     def user(self) -> User:
@@ -193,11 +242,12 @@ class Chaos:
             self._count += 1
             user = User(self._folder / f"world-{self._count}", speed=self._speed)
             user.folder.mkdir(parents=True)
+            user.variables |= TOLD
             self._user = self._users.enter_context(user.at_work())
             (user.inventory / "09-pace.yml").write_text(PACE, encoding="utf-8")
         return self._user
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
         """Leave this world as it is, for whoever wants to look; what runs in it ends."""
         if self._user is not None:
             for number in self._user.processes():
@@ -207,107 +257,158 @@ class Chaos:
         self._workers = None
         self._users.close()
 
-    def _undisturbed(self, step: Step) -> None:
-        """Do this step, and keep how it went and what the world is then."""
-        run = self._start(step, None).ended_well()
-        self._begun[step] = (*run.begun, run.seconds)
-        self._workers = step.after
-        until(lambda: not self.user.processes(), what="the end of all the run left running")
-        after = world(self.user)
-        known = self._worlds.setdefault(step.after, after)
-        if found := list(differences(known, after)):
-            raise AssertionError(f"after an undisturbed {step}: " + "\n".join(found))
-        self._say(f"     {step!s:<15} undisturbed: {run.tasks} tasks, {run.seconds:.0f} s")
+    def learn(self, *steps: Step) -> None:
+        """Do these steps undisturbed, each from where it begins, and keep how they go and what the world is then."""
+        for step in steps:
+            if step.given_up:
+                self.learn(INSTALL, DESTROY)
+                self.phases[step] = self.phases[INSTALL]
+            else:
+                self._reach(step.before)
+                self._undisturbed(step)
 
-    def disturbed(self, number: int, step: Step) -> Outcome:
-        """Run number ``number``: ended, started again until it ends well, compared."""
-        if step not in self._begun:
-            self._reach(step.before)
-            self._undisturbed(step)
+    def trial(self, seed: int, number: int) -> Trial:
+        """Run number ``number`` of that seed."""
+        step = CIRCLE[number % len(CIRCLE)]
+        if step not in self.phases:
+            self.learn(step)
+        return Trial.drawn(seed, number, step, self.phases[step])
+
+    def run(self, trial: Trial) -> Outcome:
+        """Disturb a run, start it again until it ends well, and look at the world."""
+        step = trial.step
         self._reach(step.before)
-        trial = Trial.drawn(self._seed, number, step, self._begun[step])
         control = self.user.sandbox
-        for name, times, skip in trial.faults:
-            control.call("POST", "faults", json=FAULTS[name] | {"times": times, "skip": skip})
+        names = {
+            control.call("POST", "faults", json=FAULTS[name] | {"times": times, "skip": skip})["id"]: name
+            for name, times, skip in trial.faults
+        }
         since, started = time.time(), time.monotonic()
-        runs = [self._start(step, trial.moment)]
-        self._keep(trial, runs)
-        ended_after = runs[0].last_task if runs[0].code else "came too late"
-        while runs[-1].code and len(runs) <= STARTS:
-            runs.append(self._start(step, None))
-            self._keep(trial, runs)
+        runs: list[Run] = []
+        moments = list(trial.moments)
+        while not runs or ((runs[-1].code or (step.given_up and len(runs) == 1)) and len(runs) < STARTS):
+            destroys = step.after is None and (bool(runs) or not step.given_up)
+            runs.append(self._start(step, moments.pop(0) if moments else None, destroys=destroys))
+            log = self.user.folder / f"run-{trial.number}-start-{len(runs)}.log"
+            log.write_text(runs[-1].output, encoding="utf-8")
         faults = control.call("GET", "faults")["faults"]
         control.call("DELETE", "faults")
         undelivered = sum(max(0, each["hits"] - each["skip"]) for each in faults if each["hostname"])
-        found = list(self._compared(step, runs, since, undelivered))
-        hits = sum(max(0, each["hits"] - each["skip"]) for each in faults)
+        met = [
+            (next(run for run in reversed(runs) if run.began <= entry["time"]), entry["time"], names[entry["fault"]])
+            for entry in control.call("GET", "journal", params={"since": since})["journal"]
+            if entry["fault"] in names
+        ]
+        wrong = list(self._wrong(step, runs, since, undelivered))
+        if not runs[-1].code:
+            with contextlib.suppress(AssertionError):  # those that are left are told as a difference
+                until(lambda: not self.user.processes(), what="the end of all the runs left running")
         self._workers = step.after
-        outcome = Outcome(trial, ended_after, len(runs), hits, time.monotonic() - started, tuple(found))
-        if found:
-            self._leave()
-        return outcome
+        return Outcome(
+            trial,
+            tuple((run.phase(), str(moment.end)) for run, moment in zip(runs, trial.moments, strict=False) if run.cut),
+            (*((run.phase(moment - run.began), name) for run, moment, name in met), *[("provision", "machine: fails")] * undelivered),
+            len(runs),
+            time.monotonic() - started,
+            world(self.user),
+            tuple(wrong),
+        )
 
-    def _compared(self, step: Step, runs: list[Run], since: float, undelivered: int) -> Iterator[str]:
-        for run in runs[1:]:
-            if "Traceback (most recent call last)" in run.output:
+    def _wrong(self, step: Step, runs: list[Run], since: float, undelivered: int) -> Iterator[str]:
+        for run in runs:
+            if "Traceback (most recent call last)" in run.output and not run.cut:
                 yield f"a traceback:\n{run.tail}"
         if runs[-1].code:
             yield f"it did not end well in {len(runs)} starts:\n{runs[-1].tail}"
             return
-        with contextlib.suppress(AssertionError):  # those that are left are told below
-            until(lambda: not self.user.processes(), what="the end of all the runs left running")
-        yield from differences(self._worlds[step.after], world(self.user))
         asked = {"service": "metal", "method": "POST", "path": "/devices$", "since": since}
         orders = [each for each in self.user.sandbox.call("GET", "journal", params=asked)["journal"] if each["status"] == 201]
-        if len(orders) != step.missing() + undelivered:
+        if not step.given_up and len(orders) != step.missing() + undelivered:
             yield f"{len(orders)} machines ordered, {step.missing()} were missing and {undelivered} could not be delivered"
+
+    def _undisturbed(self, step: Step) -> None:
+        run = self._start(step, None, destroys=step.after is None).ended_well()
+        self.phases[step] = phases(run)
+        self._workers = step.after
+        until(lambda: not self.user.processes(), what="the end of all the run left running")
+        after = world(self.user)
+        known = self.worlds.setdefault(step.after, after)
+        if found := list(differences(known, after)):
+            raise AssertionError(f"after an undisturbed {step}: " + "\n".join(found))
+        self._say(f"     {step!s:<17} undisturbed: {run.tasks} tasks, {run.seconds:.0f} s")
 
     def _reach(self, workers: int | None) -> None:
         """Have a cluster with so many workers, or none, by undisturbed steps: at the beginning, and after a run that went wrong."""
         while self._workers != workers:
             self._undisturbed({None: INSTALL, 2: UP if workers == 3 else DESTROY, 3: DOWN}[self._workers])
 
-    def _start(self, step: Step, moment: Moment | None) -> Run:
-        if step.after is None:
+    def _start(self, step: Step, moment: Moment | None, *, destroys: bool) -> Run:
+        if destroys:
             return self.user.destroy(kill=moment)
-        self.user.edit_workers(step.after - 1)
+        self.user.edit_workers((2 if step.after is None else step.after) - 1)
         return self.user.play(step.playbook, kill=moment)
-
-    def _keep(self, trial: Trial, runs: list[Run]) -> None:
-        (self.user.folder / f"run-{trial.number}-start-{len(runs)}.log").write_text(runs[-1].output, encoding="utf-8")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.chaos", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=7, help="decides every moment and fault (default %(default)s)")
     parser.add_argument("--runs", type=int, default=50, help="how many runs are disturbed (default %(default)s)")
-    parser.add_argument("--only", type=int, metavar="N", help="run number N alone")
+    parser.add_argument("--jobs", type=int, default=1, help="share them between so many sandboxes at once (default %(default)s)")
+    parser.add_argument("--only", metavar="N[-M]", help="run number N alone, or those from N to M")
     parser.add_argument("--minutes", type=float, default=180, help="begin no further run after this time (default %(default)g)")
     parser.add_argument("--speed", type=float, default=600, help="simulated seconds per second (default %(default)g)")
     chosen = parser.parse_args()
     # However it is ended, what it started ends too.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    first, last = (0, chosen.runs - 1) if chosen.only is None else (int(each) for each in (chosen.only.split("-") * 2)[:2])
+    if chosen.jobs > 1:
+        return shared(chosen, first, last)
+    return disturbed(chosen.seed, range(first, last + 1), speed=chosen.speed, minutes=chosen.minutes)
 
+
+def shared(chosen: argparse.Namespace, first: int, last: int) -> int:
+    """By processes of their own, each whole circles."""
+    began = time.monotonic()
+    share = -(-(last + 1 - first) // chosen.jobs)
+    share += -share % len(CIRCLE)
+    command = [sys.executable, "-m", "tests.e2e.chaos", "--seed", str(chosen.seed), "--speed", f"{chosen.speed:g}"]
+    command += ["--minutes", f"{chosen.minutes:g}", "--only"]
+    jobs = [subprocess.Popen([*command, f"{begin}-{min(begin + share - 1, last)}"]) for begin in range(first, last + 1, share)]
+    try:
+        codes = [job.wait() for job in jobs]
+    finally:
+        for job in jobs:
+            job.terminate()
+        for job in jobs:
+            job.wait()
+    print(f"all: {(time.monotonic() - began) / 60:.0f} minutes")
+    return max(codes)
+
+
+def disturbed(seed: int, numbers: range, *, speed: float, minutes: float) -> int:
+    """Exit status: 0 when all was as undisturbed and there was time for all."""
     folder = Path(tempfile.mkdtemp(prefix="chaos-"))
-    print(f"seed {chosen.seed}; everything is kept in {folder}", flush=True)
-    numbers = range(chosen.runs) if chosen.only is None else [chosen.only]
-    end = time.monotonic() + chosen.minutes * 60
-    outcomes = []
-    with Chaos(folder, chosen.seed, chosen.speed, lambda line: print(line, flush=True)) as chaos:
+    print(f"seed {seed}; everything is kept in {folder}", flush=True)
+    began = time.monotonic()
+    different = []
+    done = 0
+    with Chaos(folder, speed, lambda line: print(line, flush=True)) as chaos:
         for number in numbers:
-            if time.monotonic() > end:
+            if time.monotonic() > began + minutes * 60:
                 break
-            outcome = chaos.disturbed(number, CIRCLE[number % len(CIRCLE)])
-            outcomes.append(outcome)
-            print(outcome.row(), flush=True)
-            for line in outcome.differences:
-                print(f"       {line}", flush=True)
-    different = [outcome.trial.number for outcome in outcomes if outcome.differences]
-    print(f"{len(outcomes)} of {len(numbers)} runs, {len(outcomes) - len(different)} as undisturbed")
+            outcome = chaos.run(chaos.trial(seed, number))
+            found = outcome.differences(chaos.worlds)
+            resume.write_down(outcome.record(seed, same=not found))
+            print("\n       ".join([f"{outcome.row()}: {'DIFFERENT' if found else 'same'}", *found]), flush=True)
+            done += 1
+            if found:
+                different.append(number)
+                chaos.leave()
+    print(f"{done} of {len(numbers)} runs in {(time.monotonic() - began) / 60:.0f} minutes, {done - len(different)} as undisturbed")
     for number in different:
-        print(f'again, alone: make chaos CHAOS="--seed {chosen.seed} --only {number}"')
-    return 1 if different or len(outcomes) < len(numbers) else 0
+        print(f'again, alone: make chaos CHAOS="--seed {seed} --only {number}"')
+    return 1 if different or done < len(numbers) else 0
 
 
 if __name__ == "__main__":

@@ -37,6 +37,15 @@ RECAP = re.compile(r"^\S+ +: ok=\d+ +changed=(\d+) +unreachable=\d+ +failed=\d+"
 
 
 @dataclass(frozen=True)
+class Heading:
+    """A task that was heard of: in which role (empty between roles), its name, seconds after the start of the run."""
+
+    role: str
+    name: str
+    after: float
+
+
+@dataclass(frozen=True)
 class Run:
     """One ``ansible-playbook`` that ended, or was killed."""
 
@@ -44,8 +53,12 @@ class Run:
     output: str
     seconds: float
     requests: list[dict[str, Any]]
-    # When each task was first heard of, in seconds from the start: at its first result, since those that are skipped are not shown.
-    begun: tuple[float, ...] = ()
+    # Each task when it was first heard of: at its first result, where those that are skipped are not shown.
+    headings: tuple[Heading, ...] = ()
+    began: float = 0.0
+    """Seconds since 1970."""
+    cut: bool = False
+    """Whether it was ended before its time."""
 
     @property
     def changed(self) -> int:
@@ -56,13 +69,17 @@ class Run:
     @property
     def tasks(self) -> int:
         """How many tasks were heard of: not those that were skipped."""
-        return len(self.begun)
+        return len(self.headings)
+
+    def phase(self, after: float | None = None) -> str:
+        """The role that was at work so many seconds after the start, or in the end."""
+        roles = [heading.role for heading in self.headings if heading.role and (after is None or heading.after <= after)]
+        return roles[-1] if roles else "start"
 
     @property
     def last_task(self) -> str:
         """The task that was heard of last, with its role."""
-        names = [heading for line in self.output.splitlines() if (heading := HEADING.match(line)) and heading["kind"] != "PLAY"]
-        return f"{names[-1]['role'] or 'playbook'}: {names[-1]['name']}" if names else "before the first task"
+        return f"{self.headings[-1].role or 'playbook'}: {self.headings[-1].name}" if self.headings else "before the first task"
 
     @property
     def writes(self) -> list[dict[str, Any]]:
@@ -89,7 +106,7 @@ class End(StrEnum):
 
 @dataclass(frozen=True)
 class Moment:
-    """When to end a run: ``delay`` seconds after the ``occurrence``-th time that it enters ``role``, or is at any task if that is empty."""
+    """When to end a run: ``delay`` seconds after the ``occurrence``-th time that it enters ``role``."""
 
     role: str
     delay: float = 0.0
@@ -97,7 +114,7 @@ class Moment:
     end: End = End.KILLED
 
     def __str__(self) -> str:
-        return f"{self.role or 'task'}-{self.occurrence}+{self.delay:g}s"
+        return f"{self.role}-{self.occurrence}+{self.delay:g}s"
 
 
 class User:
@@ -149,7 +166,8 @@ class User:
         """
         began = time.time()
         environment = {name: value for name, value in (self.environment | (variables or {})).items() if name not in without}
-        command = ["ansible-playbook", "-i", str(self.inventory), str(REPOSITORY / playbook), *arguments]
+        # Where tests run in the background Ctrl-C is ignored, and would be by all they start.
+        command = ["env", "--default-signal=INT", "ansible-playbook", "-i", str(self.inventory), str(REPOSITORY / playbook), *arguments]
         started = time.monotonic()
         process = subprocess.Popen(
             command,
@@ -167,7 +185,14 @@ class User:
         lines: list[str] = []
         pending = dict(after or {})
         entered: list[str] = []
-        begun: list[float] = []
+        headings: list[Heading] = []
+        cut = threading.Event()
+
+        def end(how: End) -> None:
+            if process.poll() is None:
+                cut.set()
+                self._end(process, how)
+
         assert process.stdout is not None
         try:
             for line in process.stdout:
@@ -177,10 +202,7 @@ class User:
                 if heading and heading["kind"] == "PLAY":
                     entered.append("")
                 elif heading:
-                    begun.append(time.monotonic() - started)
-                    if kill is not None and not kill.role and len(begun) == kill.occurrence:
-                        timers.append(threading.Timer(kill.delay, self._end, [process, kill.end]))
-                        timers[-1].start()
+                    headings.append(Heading(role or "", heading["name"], time.monotonic() - started))
                 if role is None or (entered and entered[-1] == role):
                     continue
                 left = next((name for name in reversed(entered) if name), "")
@@ -188,7 +210,7 @@ class User:
                     pending.pop(left)()
                 entered.append(role)
                 if kill is not None and role == kill.role and entered.count(role) == kill.occurrence:
-                    timers.append(threading.Timer(kill.delay, self._end, [process, kill.end]))
+                    timers.append(threading.Timer(kill.delay, end, [kill.end]))
                     timers[-1].start()
             code = process.wait()
         finally:
@@ -198,7 +220,8 @@ class User:
             for timer in timers:
                 timer.join()
             self._kill(process)
-        return Run(code, "\n".join(lines), time.monotonic() - started, self.sandbox.journal(since=began), tuple(begun))
+        took = time.monotonic() - started
+        return Run(code, "\n".join(lines), took, self.sandbox.journal(since=began), tuple(headings), began, cut.is_set())
 
     @staticmethod
     def _kill(process: subprocess.Popen[str]) -> None:

@@ -82,6 +82,27 @@ _value:
       type: list
       elements: str
       sample: [openshift-pool=infra]
+    architecture:
+      description: C(openshift_architecture), else what the plan's name ends in (C(x86), C(arm64)), else C(x86_64).
+      type: str
+      sample: x86_64
+    install_device:
+      description: C(openshift_install_device). Not there when it is not given, like the next two.
+      type: str
+      sample: smallest nvme
+    root_device_hints:
+      description: C(openshift_root_device_hints).
+      type: dict
+      sample: {minSizeGigabytes: 200, rotational: false}
+    consoles:
+      description: C(openshift_consoles).
+      type: list
+      elements: str
+      sample: ["ttyS1,115200n8"]
+    boot_profile:
+      description: Name of what the machine boots. Machines of one architecture, with the same disk rule and the same consoles, share it.
+      type: str
+      sample: x86_64
     labels:
       description: C(openshift_node_labels).
       type: dict
@@ -104,6 +125,9 @@ _value:
       sample: hourly
 """
 
+import hashlib
+import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -111,6 +135,7 @@ from ansible.errors import AnsibleError, AnsibleFilterError
 from jinja2.exceptions import UndefinedError
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import ARCHITECTURES, architecture_of
 
 ROLES = {"bootstrap": "bootstrap", "control_plane": "control-plane", "workers": "worker", "load_balancer": "load-balancer"}
 """Role by the inventory group."""
@@ -118,6 +143,20 @@ ROLES = {"bootstrap": "bootstrap", "control_plane": "control-plane", "workers": 
 DEFAULT_POOL = "worker"
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 TEXTS = ("plan", "metro", "operating_system")
+INSTALL_DEVICE = re.compile(r"/dev/\S+|(smallest|largest)( (nvme|ssd|hdd))?")
+"""A path, or a rule: which of the disks by size, if need be among those of one type."""
+HINTS: dict[str, type] = {
+    "deviceName": str,
+    "hctl": str,
+    "model": str,
+    "vendor": str,
+    "serialNumber": str,
+    "minSizeGigabytes": int,
+    "wwn": str,
+    "rotational": bool,
+}
+"""The words of OpenShift's rootDeviceHints."""
+WORDS = {str: "a text (in quotes)", int: "a whole number above 0", bool: "true or false"}
 FURTHER = (
     "billing_cycle",
     "description",
@@ -191,6 +230,39 @@ class _Host:
             self.tell(f"openshift_node_taints: each one needs a key and an effect of {', '.join(EFFECTS)}, they are {value!r}")
         return good
 
+    def architecture(self, plan: str | None) -> str:
+        given = self.text("openshift_architecture")
+        if given is not None and given not in ARCHITECTURES.values():
+            self.tell(f"openshift_architecture has to be one of {', '.join(sorted(ARCHITECTURES.values()))}, it is {given!r}")
+        return given or architecture_of(plan or "") or "x86_64"
+
+    def disk(self) -> dict[str, Any]:
+        """What is said of the disk to install to, as far as it is well formed."""
+        found: dict[str, Any] = {"install_device": self.text("openshift_install_device"), "root_device_hints": self.hints()}
+        device = found["install_device"]
+        if device is not None and not INSTALL_DEVICE.fullmatch(device):
+            self.tell(
+                f"openshift_install_device has to be a path below /dev, or smallest or largest (with nvme, ssd or hdd), it is {device!r}"
+            )
+        elif (device or "").startswith("/") and found["root_device_hints"]:
+            self.tell(f"openshift_install_device names {device}, so openshift_root_device_hints has nothing to choose: give one of them")
+        return found
+
+    def hints(self) -> dict[str, Any] | None:
+        value = self.get("openshift_root_device_hints")
+        if value is None:
+            return None
+        if not isinstance(value, Mapping):
+            self.tell(f"openshift_root_device_hints has to be a mapping of {', '.join(HINTS)}, it is {value!r}")
+            return {}
+        for name, hint in value.items():
+            if name not in HINTS:
+                self.tell(f"openshift_root_device_hints: there is no {name!r} among {', '.join(HINTS)}")
+            # A boolean is a number to Python, and 0 is equal to it.
+            elif type(hint) is not HINTS[name] or (hint in ("", 0) and hint is not False):
+                self.tell(f"openshift_root_device_hints: {name} has to be {WORDS[HINTS[name]]}, it is {hint!r}")
+        return {name: hint for name, hint in value.items() if name in HINTS}
+
     def role(self) -> str | None:
         groups = self.get("group_names") or []
         found = [role for group, role in ROLES.items() if group in groups]
@@ -247,8 +319,20 @@ def _machine(host: _Host, pools: frozenset[str]) -> dict[str, Any]:
         "labels": host.labels(),
         "taints": host.taints(),
     }
-    given = {name: host.text(f"metal_{name}") for name in TEXTS} | {name: host.get(f"metal_{name}") for name in FURTHER}
+    texts = {name: host.text(f"metal_{name}") for name in TEXTS}
+    boot = {"consoles": None if host.get("openshift_consoles") is None else host.texts("openshift_consoles"), **host.disk()}
+    boot = {name: value for name, value in boot.items() if value is not None}
+    architecture = host.architecture(texts["plan"])
+    machine |= {"architecture": architecture, "boot_profile": _boot_profile(architecture, boot), **boot}
+    given = texts | {name: host.get(f"metal_{name}") for name in FURTHER}
     return machine | {name: value for name, value in given.items() if value is not None}
+
+
+def _boot_profile(architecture: str, boot: Mapping[str, Any]) -> str:
+    """Short, for it is part of a URL; the same in every run, for that URL is the device's."""
+    if not boot:
+        return architecture
+    return f"{architecture}-{hashlib.sha256(json.dumps(boot, sort_keys=True, default=str).encode()).hexdigest()[:8]}"
 
 
 def machines(names: Any, hostvars: Any, strict: bool = True) -> list[dict[str, Any]]:

@@ -26,6 +26,13 @@ PLAN_OPTIONS = Options(
 )
 METRO_OPTIONS = Options({"codes": {"type": "list", "elements": "str"}})
 OPERATING_SYSTEM_OPTIONS = Options({"slugs": {"type": "list", "elements": "str", "aliases": ["slug"]}, "plan": {"type": "str"}})
+ARCHITECTURES = {"arm64": "aarch64", "x86": "x86_64"}
+"""What the slugs of plans end in, as OpenShift's mirror spells it: the API has no other word for the architecture."""
+
+
+def architecture_of(plan: str) -> str | None:
+    """Of a plan by its slug; None where the slug does not tell."""
+    return ARCHITECTURES.get(plan.rpartition(".")[2])
 
 
 def price_per_hour(plan: Mapping[str, Any]) -> float | None:

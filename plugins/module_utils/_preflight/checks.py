@@ -124,8 +124,8 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "architecture",
         settings.architecture,
-        expected="openshift_architecture x86_64 or aarch64",
-        advice="set openshift_architecture as the mirror spells it: x86_64 or aarch64",
+        expected="openshift_architecture of every host x86_64 or aarch64; left out, it follows the plan",
+        advice="leave openshift_architecture out, or set it as the mirror spells it: x86_64 or aarch64",
     ),
     Check(
         "platform",
@@ -204,8 +204,8 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "architecture of the plans",
         plans.architecture,
-        expected="plans of openshift_architecture: the images are made for that one",
-        advice="take other plans, or the other openshift_architecture",
+        expected="plans of the architecture of their machine, as all its alternatives: it boots images for that one",
+        advice="take other plans, or leave openshift_architecture out for these hosts: it follows the plan",
     ),
     Check(
         "metros",

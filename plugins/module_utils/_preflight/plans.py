@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import architecture_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import (
     Finding,
     UnreadableError,
@@ -21,7 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight
     not_checkable,
     passed,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import SUFFIXES, Situation
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
 
 
 class Needs(NamedTuple):
@@ -88,15 +89,17 @@ def gigabytes(text: Any) -> float | None:
 
 
 def architecture(situation: Situation) -> Finding:
-    wanted = situation.text("architecture")
-    known = {plan: SUFFIXES.get(plan.rpartition(".")[2]) for plan, groups in situation.by_plan().items() if groups != ["load_balancer"]}
-    if not known:
+    nodes = [machine for machine in situation.missing if machine.get("role") != "load-balancer"]
+    pairs = dict.fromkeys((place.plan, machine.get("architecture")) for machine in nodes for place in situation.places(machine))
+    if not pairs:
         raise UnreadableError(situation.why_not_asked("plans"))
-    wrong = [f"{plan} is {architecture}" for plan, architecture in known.items() if architecture not in (None, wanted)]
+    wrong = [
+        f"{plan} is {architecture_of(plan)}, wanted is {wanted}" for plan, wanted in pairs if architecture_of(plan) not in (None, wanted)
+    ]
     if wrong:
-        return failed(f"{listed(wrong)}, wanted is {wanted}")
-    untold = [plan for plan, architecture in known.items() if architecture is None]
-    return not_checkable(f"the names of {listed(untold)} do not tell") if untold else passed(wanted)
+        return failed(listed(wrong))
+    untold = [plan for plan, _wanted in pairs if architecture_of(plan) is None]
+    return not_checkable(f"the names of {listed(untold)} do not tell") if untold else passed(listed(sorted(situation.architectures)))
 
 
 def operating_systems(situation: Situation) -> Finding:

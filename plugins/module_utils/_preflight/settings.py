@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import Finding, either, passed
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import LABEL, NAME, SUFFIXES, Situation
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import ARCHITECTURES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import Finding, either, listed, passed
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import LABEL, NAME, Situation
 
 RELEASE = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?")
 
@@ -38,7 +39,8 @@ def version(situation: Situation) -> Finding:
 
 
 def architecture(situation: Situation) -> Finding:
-    return either(situation.text("architecture") in SUFFIXES.values(), f"'{situation.text('architecture')}'")
+    odd = sorted(situation.architectures - set(ARCHITECTURES.values()))
+    return either(not odd, listed(odd or sorted(situation.architectures)) or "no machines")
 
 
 def platform(situation: Situation) -> Finding:

@@ -29,8 +29,6 @@ Machine = Mapping[str, Any]
 LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 """A label of RFC 1123, as Kubernetes wants it in names of nodes."""
 NAME = re.compile(rf"{LABEL}(\.{LABEL})*")
-SUFFIXES = {"arm64": "aarch64", "x86": "x86_64"}
-"""What a plan's slug ends in: the API has no other word for the architecture."""
 PUBLIC_MIRROR = "mirror.openshift.com"
 
 
@@ -74,6 +72,17 @@ class Situation:
     @property
     def machines(self) -> list[Machine]:
         return [machine for machines in self.groups.values() for machine in machines]
+
+    @property
+    def architectures(self) -> set[str]:
+        """Those of the machines that become nodes."""
+        return {str(machine.get("architecture")) for machine in self.machines if machine.get("role") != "load-balancer"}
+
+    @property
+    def release_architecture(self) -> str:
+        """What the release has to be for: ``multi`` for machines of several architectures."""
+        kinds = sorted(self.architectures)
+        return self.text("release_architecture") or ("multi" if len(kinds) > 1 else kinds[0] if kinds else "x86_64")
 
     @property
     def cluster(self) -> str:

@@ -74,6 +74,8 @@ def test_roles_pools_and_names() -> None:
         "plan": "c3.small.x86",
         "metro": "da",
         "tags": [],
+        "architecture": "x86_64",
+        "boot_profile": "x86_64",
         "labels": {},
         "taints": [],
     }
@@ -136,3 +138,59 @@ def test_several_problems_are_told_together() -> None:
 def test_wrong_arguments(arguments: tuple[Any, Any]) -> None:
     with pytest.raises(AnsibleFilterError, match="machines"):
         machines(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, "x86_64"),
+        ({"metal_plan": "c3.large.arm64"}, "aarch64"),
+        ({"metal_plan": "one.of.ours"}, "x86_64"),
+        ({"metal_plan": "one.of.ours", "openshift_architecture": "aarch64"}, "aarch64"),
+    ],
+)
+def test_the_architecture_is_what_is_said_or_what_the_plan_is(variables: dict[str, Any], expected: str) -> None:
+    (found,) = machines(["worker-0"], hostvars(**{"worker-0": variables}))
+    assert (found["architecture"], found["boot_profile"]) == (expected, expected)
+
+
+def test_machines_that_boot_the_same_share_a_profile() -> None:
+    rule = {"openshift_install_device": "smallest nvme", "openshift_root_device_hints": {"minSizeGigabytes": 200, "rotational": False}}
+    found = machines(
+        ["master-0", "worker-0", "worker-1", "infra-0"],
+        hostvars(**{"worker-0": rule, "worker-1": dict(reversed(rule.items())), "infra-0": {**rule, "openshift_consoles": ["tty0"]}}),
+    )
+    plain, first, second, other = (machine["boot_profile"] for machine in found)
+    assert plain == "x86_64"
+    assert first == second != other
+    assert first.startswith("x86_64-")
+    assert (found[1]["install_device"], found[1]["root_device_hints"]) == tuple(rule.values())
+    assert "consoles" not in found[1] and found[3]["consoles"] == ["tty0"]
+
+
+@pytest.mark.parametrize("device", ["/dev/sda", "/dev/disk/by-id/wwn-0x5002538e", "smallest", "largest", "smallest nvme", "largest hdd"])
+def test_disks_that_can_be_said(device: str) -> None:
+    assert machines(["worker-0"], hostvars(**{"worker-0": {"openshift_install_device": device}}))[0]["install_device"] == device
+
+
+@pytest.mark.parametrize(
+    ("variables", "told"),
+    [
+        ({"openshift_install_device": "sda"}, "openshift_install_device has to be a path below /dev"),
+        ({"openshift_install_device": "smallest tape"}, "with nvme, ssd or hdd"),
+        ({"openshift_root_device_hints": "sda"}, "has to be a mapping of deviceName, hctl"),
+        ({"openshift_root_device_hints": {"size": 5}}, "there is no 'size' among deviceName, hctl"),
+        ({"openshift_root_device_hints": {"serialNumber": 12345}}, "serialNumber has to be a text (in quotes), it is 12345"),
+        ({"openshift_root_device_hints": {"minSizeGigabytes": "200"}}, "minSizeGigabytes has to be a whole number above 0"),
+        ({"openshift_root_device_hints": {"minSizeGigabytes": True}}, "minSizeGigabytes has to be a whole number above 0"),
+        ({"openshift_root_device_hints": {"minSizeGigabytes": 0}}, "minSizeGigabytes has to be a whole number above 0"),
+        ({"openshift_root_device_hints": {"rotational": 0}}, "rotational has to be true or false"),
+        ({"openshift_root_device_hints": {"wwn": ""}}, "wwn has to be a text"),
+        ({"openshift_install_device": "/dev/sda", "openshift_root_device_hints": {"model": "PM"}}, "give one of them"),
+        ({"openshift_architecture": "amd64"}, "openshift_architecture has to be one of aarch64, x86_64, it is 'amd64'"),
+    ],
+)
+def test_disks_and_architectures_that_cannot_be_used(variables: dict[str, Any], told: str) -> None:
+    with pytest.raises(AnsibleFilterError, match="host worker-0") as caught:
+        machines(["worker-0"], hostvars(**{"worker-0": variables}))
+    assert told in str(caught.value)

@@ -53,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument(
         "--seed", type=int, default=1, metavar="N", help="the same number gives the same ids and durations (default: %(default)d)"
     )
+    serve.add_argument("--until-eof", action="store_true", help="end when standard input does: with whoever started it, however that ends")
     build = commands.add_parser(
         "build",
         help="build etcd and Kubernetes for the sandbox, once",
@@ -81,7 +82,7 @@ def _run(chosen: argparse.Namespace) -> int:
                 ensure_kubelet()
             return 0
         address, port = parse_listen(chosen.listen) if chosen.listen is not None else (None, None)
-        return serve(Options(chosen.state, address, port, chosen.speed, chosen.seed, chosen.kubelets))
+        return serve(Options(chosen.state, address, port, chosen.speed, chosen.seed, chosen.kubelets, chosen.until_eof))
     except (StartError, BinariesError) as error:
         print(f"sandbox: {error}", file=sys.stderr)
         return 1

@@ -83,7 +83,7 @@ class RunningSandbox:
     def start(self) -> None:
         """Start, or start again on the same address with the same state, and return when it is ready."""
         command = [sys.executable, "-m", "sandbox", "serve", "--state", str(self.directory), "--listen", self._address]
-        command += ["--speed", f"{self._speed:g}"]
+        command += ["--speed", f"{self._speed:g}", "--until-eof"]
         if self._seed is not None:
             command += ["--seed", str(self._seed)]
         if self._kubelets is not None:
@@ -91,7 +91,7 @@ class RunningSandbox:
         process = subprocess.Popen(
             command,
             cwd=REPOSITORY,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,  # ours to hold: however we end, the sandbox and all it started end as well
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -24,6 +24,7 @@ import signal
 import socket
 import ssl
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +78,10 @@ class StartError(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    """What is ``None`` was not given: then it is as at the last start, else the default. Port 0 is any free one."""
+    """What is ``None`` was not given: then it is as at the last start, else the default. Port 0 is any free one.
+
+    ``until_eof``: end when standard input ends, which it does with the process that holds its other end.
+    """
 
     state: Path
     address: str | None
@@ -85,6 +89,7 @@ class Options:
     speed: float
     seed: int
     kubelets: Kubelets | None = None
+    until_eof: bool = False
 
 
 def parse_listen(text: str) -> tuple[str, int]:
@@ -104,7 +109,7 @@ def parse_listen(text: str) -> tuple[str, int]:
 
 
 def serve(options: Options) -> int:
-    """Run a sandbox until SIGINT or SIGTERM. Raises :class:`StartError` when it cannot start."""
+    """Run a sandbox until SIGINT, SIGTERM or, by choice, the end of standard input. Raises :class:`StartError` when it cannot start."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     # One line a request of a machine would drown everything else; the journal has those that matter.
     for chatty in ("httpx", "httpcore", "uvicorn"):
@@ -307,6 +312,8 @@ async def _run(options: Options, identity: Identity, programs: Programs) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ended.set)
+    if options.until_eof:
+        threading.Thread(target=_read_to_the_end, args=(loop, ended), daemon=True).start()
     try:
         starting = asyncio.create_task(sandbox.start())
         waiting = asyncio.create_task(ended.wait())
@@ -322,6 +329,13 @@ async def _run(options: Options, identity: Identity, programs: Programs) -> int:
     finally:
         await sandbox.stop()
     return 0
+
+
+def _read_to_the_end(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    with contextlib.suppress(RuntimeError):  # the loop is closed: it has ended already
+        loop.call_soon_threadsafe(ended.set)
 
 
 def _announce(exports: dict[str, str]) -> None:

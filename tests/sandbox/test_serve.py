@@ -229,6 +229,30 @@ def test_days_pass_by_the_control_path(sandbox: RunningSandbox) -> None:
         assert "number of days" in answer.json()["errors"][0]
 
 
+def test_it_ends_with_whoever_started_it(tmp_path: Path) -> None:
+    program = (
+        "import sys, time, pathlib; from sandbox.running import RunningSandbox\n"
+        "running = RunningSandbox(pathlib.Path(sys.argv[1]), log=pathlib.Path(sys.argv[1] + '.log'))\n"
+        "running.start(); print(running.pid, flush=True); time.sleep(600)\n"
+    )
+    starter = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path / "state")],
+        cwd=REPOSITORY,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert starter.stdout is not None
+    sandbox = Path("/proc") / starter.stdout.readline().strip()
+    assert sandbox.exists()
+    starter.kill()
+    starter.wait()
+    deadline = time.monotonic() + 20
+    while sandbox.exists():
+        assert time.monotonic() < deadline, "it goes on though whoever started it was killed"
+        time.sleep(0.1)
+
+
 def test_one_folder_one_sandbox(sandbox: RunningSandbox) -> None:
     second = start("serve", "--state", str(sandbox.directory), "--listen", "127.0.0.1:0")
     assert second.returncode == 1
@@ -310,7 +334,7 @@ def test_machines_keep_the_kind_of_their_kubelets(tmp_path: Path, capsys: pytest
 def test_help_tells_all(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, words in (
         (["--help"], ("serve", "build", "demo")),
-        (["serve", "--help"], ("--state", "--listen", "--speed", "--seed", "--kubelets")),
+        (["serve", "--help"], ("--state", "--listen", "--speed", "--seed", "--kubelets", "--until-eof")),
     ):
         with pytest.raises(SystemExit):
             main(arguments)

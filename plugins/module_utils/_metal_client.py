@@ -207,6 +207,8 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         self._threads = threading.local()
         self.read_only = read_only
         self._last_answer = ""
+        self.time_told: tuple[str | None, float] | None = None
+        """The service's time in its last answer (the header Date), if it tells, and ours when it came."""
         self.meta: dict[str, Any] | None = None
 
     # What modules use.
@@ -424,6 +426,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             else:
                 text = f"Could not {doing}: the connection was lost during {call}: {_reason(error)}"
             raise UnreachableError(self._text(text), method=method, path=path, request_id=request_id) from error
+        self.time_told = (response.headers.get("Date"), time.time())
         return self._answer(response, method, path, doing)
 
     def _answer(self, response: Any, method: str, path: str, doing: str) -> Answer:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import email.utils
 import gc
 import logging
 import re
@@ -173,6 +174,7 @@ class MetalApp:
         )
         if answer is not None:
             answer.headers["X-Request-Id"] = request_id
+            answer.headers["Date"] = email.utils.formatdate(time.time() + world.settings["clock"]["ahead"], usegmt=True)
         if answer is None or (fault is not None and fault.cut == "after"):
             await _cut(receive, send)
         elif fault is not None and fault.cut == "body":

@@ -36,7 +36,7 @@ class RateLimit:
         headers = {
             "X-RateLimit-Limit": str(limit["requests"]),
             "X-RateLimit-Remaining": str(max(0, limit["requests"] - used)),
-            "X-RateLimit-Reset": str(int(ends) + 1),
+            "X-RateLimit-Reset": str(int(ends + self._world.settings["clock"]["ahead"]) + 1),
         }
         if used > limit["requests"]:
             if limit["retry_after"]:

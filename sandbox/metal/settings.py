@@ -27,6 +27,8 @@ DEFAULTS: dict[str, Any] = {
     "stale_reads": {"seconds": 0},
     # `requests` per `seconds` (real ones) and token; null: no limit. The real figures are not known. `retry_after`: send that header.
     "rate_limit": {"requests": None, "seconds": 60, "retry_after": True},
+    # Real seconds that the service's clock is ahead of this computer's, or behind it when negative: the header Date of every answer.
+    "clock": {"ahead": 0},
     # Real seconds before an answer.
     "latency": {"read": 0, "write": 0},
     # Simulated seconds. network and configuration are of a recorded provisioning; ports took 13 to 17 s (public issue threads);
@@ -55,6 +57,8 @@ DEFAULTS: dict[str, Any] = {
 
 # Whose keys are the user's to choose: codes of metros and slugs of plans.
 _FREE = {("capacity", "metros"), ("spot", "metros")}
+# Values that may be below zero.
+_SIGNED = {("clock", "ahead")}
 # Values of which null is one: no limit, or nothing by itself.
 _NULLABLE = {("approval", "addresses_at_once"), ("approval", "seconds"), ("rate_limit", "requests")} | {
     ("quotas", name) for name in DEFAULTS["quotas"]
@@ -74,7 +78,7 @@ def merged(settings: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
                 problems.append(f"{group}.{name} is not a setting ({', '.join(DEFAULTS[group])})")
             elif (group, name) in _FREE:
                 problems += _overlay(group, result[group][name], value)
-            elif not _fits(DEFAULTS[group][name], value, nullable=(group, name) in _NULLABLE):
+            elif not _fits(DEFAULTS[group][name], value, nullable=(group, name) in _NULLABLE, signed=(group, name) in _SIGNED):
                 problems.append(f"{group}.{name} cannot be {value!r}")
             else:
                 result[group][name] = value
@@ -101,9 +105,9 @@ def _overlay(group: str, metros: dict[str, Any], change: object) -> list[str]:
     return problems
 
 
-def _fits(default: object, value: object, *, nullable: bool = False) -> bool:
+def _fits(default: object, value: object, *, nullable: bool = False, signed: bool = False) -> bool:
     if value is None:
         return nullable
     if isinstance(default, bool):
         return isinstance(value, bool)
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int | float) and not isinstance(value, bool) and (signed or value >= 0)

@@ -37,10 +37,10 @@ READINGS: dict[str, Any] = {
     "mirror": {"content": f"{'0' * 64}  openshift-install-linux-4.20.33.tar.gz\n"},
     "signature": {"status": 200, "rc": 0},
     "controller": {"architecture": "x86_64", "free_bytes": 50_000_000_000, "writable": True, "mode": None},
-    "publish": {"results": [{"item": 20000}, {"item": 20001}], "ours": False},
+    "publish": {"ports": {"20000": "free", "20001": "free"}, "ours": False},
     "dns": {"dns_rc_str": "NXRRSET"},
     "records": {"api.demo.metal.test": []},
-    "resolver": {"own": "ns.metal.test.", "seen": ""},
+    "resolver": {"at": "192.0.2.53", "own": "ns.metal.test.", "seen": "", "names": {}},
 }
 # Settings whose names in the role's `wanted` are not those of the variables without openshift_.
 DEFAULTS = {

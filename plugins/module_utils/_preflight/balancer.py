@@ -11,11 +11,15 @@ from __future__ import annotations
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import (
     Finding,
     either,
+    failed,
     listed,
     not_checkable,
     passed,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
+
+API_PORT = 6443
+FIREWALL = "nobody answers there at all: see that the address is the balancer's, and that no firewall drops what this computer sends it"
 
 
 def choice(situation: Situation) -> Finding:
@@ -25,13 +29,32 @@ def choice(situation: Situation) -> Finding:
 
 
 def ports(situation: Situation) -> Finding:
-    if situation.text("load_balancer") != "haproxy":
+    balancer = situation.world.get("balancer") or {}
+    results = balancer.get("results") or []
+    if not results and situation.text("load_balancer") != "haproxy":
         return passed("no machine balances: the names have several addresses")
-    probes = (situation.world.get("balancer") or {}).get("results") or []
-    if not probes:
+    if not results:
         return not_checkable("the balancer is made by this run: its ports are its own, and free")
-    # A port that is waited for in vain leaves a message.
-    closed = [str(probe["item"]) for probe in probes if probe.get("msg")]
-    if closed and not situation.standing:
-        return not_checkable(f"{listed(closed)} do not answer yet; this run waits for them")
-    return either(not closed, f"closed: {listed(closed)}" if closed else listed(probe["item"] for probe in probes))
+    doors = {
+        answer: [f"{each['address']} port {each['port']}" for each in results if each["answer"] == answer]
+        for answer in ("open", "refused", "silent")
+    }
+    found = "; ".join(f"{answer}: {listed(where)}" for answer, where in doors.items() if where)
+    if not doors["refused"] and not doors["silent"]:
+        return passed(found)
+    if not balancer.get("own"):
+        return _of_others(situation, found, {each["answer"] for each in results if each["port"] == API_PORT}, bool(doors["silent"]))
+    if not situation.standing:
+        return not_checkable(f"{found}; this run waits for it")
+    return failed(found, FIREWALL if doors["silent"] else None)
+
+
+def _of_others(situation: Situation, found: str, api: set[str], silent: bool) -> Finding:
+    """A balancer that others made. It may refuse as long as nobody is behind it, and shut this computer out of all but the API."""
+    if "silent" in api:
+        return failed(found, FIREWALL)
+    if situation.standing and "refused" in api:
+        return failed(found, "see why the balancer has nobody behind it")
+    if silent:
+        return not_checkable(f"{found}; machines may be let through where this computer is not")
+    return passed(f"{found}; it can be reached, and has nobody behind it yet")

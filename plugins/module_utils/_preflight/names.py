@@ -9,6 +9,7 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import (
@@ -74,14 +75,25 @@ def _is_address(text: Any) -> bool:
 
 def resolver(situation: Situation) -> Finding:
     answer = situation.world.get("resolver") or {}
-    if situation.text("dns_provider") != "rfc2136":
+    if not answer:
+        return not_checkable("which resolver nodes use is not known (openshift_resolver), and this computer's cannot be asked for it")
+    where = str(situation.text("resolver") or f"{answer.get('at')}, which this computer uses")
+    names: Mapping[str, Sequence[str]] = answer.get("names") or {}
+    told = "; ".join(f"{name} is {'/'.join(addresses)}" for name, addresses in names.items() if addresses)
+    lacking = [name for name, addresses in names.items() if not addresses]
+    problems = []
+    if situation.text("dns_provider") == "rfc2136":
+        if not answer.get("own"):
+            return not_checkable("the server does not tell who keeps the zone")
+        if answer.get("seen") != answer["own"]:
+            problems.append(f"{'another zone' if answer.get('seen') else 'nothing'} for {situation.text('dns_zone')}")
+    elif not situation.standing and not told:
         return not_checkable("the records are made by hand when the machines have addresses: nothing is there to ask for yet")
-    if not answer.get("own"):
-        return not_checkable("the server does not tell who keeps the zone")
-    seen = answer.get("seen")
-    if seen == answer["own"]:
-        return passed(f"{situation.text('dns_zone')}: the resolver finds what the server keeps")
-    found = f"the resolver finds {'another zone' if seen else 'nothing'} for {situation.text('dns_zone')}"
+    if situation.standing and lacking and not problems:
+        problems.append(f"no address for {listed(lacking)}")
+    if not problems:
+        return passed(f"{where}: {told or 'finds ' + situation.text('dns_zone') + ' where the server keeps it'}")
+    found = f"{where} finds {' and '.join(problems)}"
     if situation.text("resolver"):
-        return failed(f"{found} ({situation.text('resolver')})")
-    return not_checkable(f"{found} on this computer; which resolver nodes use is not known (validate_resolver)")
+        return failed(found)
+    return not_checkable(f"{found}; which resolver nodes use is not known (openshift_resolver)")

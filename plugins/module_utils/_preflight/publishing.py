@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Mapping
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import (
     Finding,
@@ -20,6 +21,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight
     passed,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import NAME, Situation
+
+PRIVATE = [ipaddress.ip_network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")]
+"""RFC 1918, RFC 6598, RFC 4193."""
 
 
 def address(situation: Situation) -> Finding:
@@ -37,20 +41,29 @@ def address(situation: Situation) -> Finding:
     if parsed.is_loopback:
         local = re.search(r"//(127\.|\[::1\]|localhost)", situation.text("metal_api_url"))
         return either(bool(local), f"{address} is loopback" + (", as the Metal API is" if local else ": only this computer reaches it"))
-    return not_checkable(f"no machine is there yet that could say whether it reaches {address}")
+    private = any(parsed in network for network in PRIVATE if network.version == parsed.version)
+    return not_checkable(
+        f"no machine is there yet that could say whether it reaches {address}"
+        + (", which is a private address: only networks that have a way to it do" if private else "")
+    )
 
 
 def ports(situation: Situation) -> Finding:
     if situation.standing and not situation.missing:
         return not_checkable("nothing is to be published: all machines are there")
-    probes = (situation.world.get("publish") or {}).get("results") or []
-    if not probes:
-        return not_checkable("without an address there is nothing to look at")
-    # A port that is asked to be free and is not leaves a message.
-    taken = [str(probe.get("item")) for probe in probes if probe.get("msg")]
+    read = situation.world.get("publish") or {}
+    ports: Mapping[str, str] = read.get("ports") or {}
+    where = situation.text("publish_bind_address") or situation.text("publish_address")
+    if not ports:
+        return not_checkable("without an address and ports there is nothing to look at")
+    impossible = {port: state for port, state in ports.items() if state not in ("free", "taken")}
+    if impossible:
+        return failed(
+            f"nobody can listen at {where}: " + "; ".join(f"{port}: {state}" for port, state in impossible.items()),
+            "set openshift_publish_bind_address to an address of this computer, and ports above 1023",
+        )
     # Our own server of an earlier run listens on both; the role that starts it knows it by its id.
-    ours = bool((situation.world.get("publish") or {}).get("ours"))
-    told = listed(str(probe.get("item")) for probe in probes)
-    if taken and not ours:
-        return failed(f"something listens on {listed(taken)} at {situation.text('publish_address')}")
-    return passed(f"{told}, with our server of an earlier run" if ours else told)
+    taken = [port for port, state in ports.items() if state == "taken"]
+    if taken and not read.get("ours"):
+        return failed(f"something listens on {listed(taken)} at {where}")
+    return passed(f"{listed(ports)}, with our server of an earlier run" if taken else listed(ports))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import email.utils
+import time
+
 import httpx
 import pytest
 
@@ -158,6 +161,15 @@ async def test_rate_limit_and_its_headers(sandbox: Sandbox) -> None:
     assert int(refused.headers["retry-after"]) > 0
     await sandbox.control.put("/settings", json={"rate_limit": {"requests": None}})
     assert (await sandbox.api.get("/user")).status_code == 200
+
+
+@pytest.mark.parametrize("ahead", [0, 300, -300])
+async def test_every_answer_tells_the_time(sandbox: Sandbox, ahead: int) -> None:
+    await sandbox.control.put("/settings", json={"clock": {"ahead": ahead}})
+    for path, status in (("/projects", 200), ("/nothing", 501)):
+        answer = await sandbox.api.get(path)
+        told = email.utils.parsedate_to_datetime(answer.headers["date"]).timestamp()
+        assert (answer.status_code, round(told - time.time() - ahead, -1)) == (status, 0)
 
 
 async def test_a_body_that_is_no_object_is_refused(sandbox: Sandbox) -> None:

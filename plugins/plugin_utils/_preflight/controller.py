@@ -1,0 +1,74 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The computer that Ansible runs on: room and rights where the cluster's folder is, and who has the ports to publish at.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import platform
+import re
+import shutil
+import socket
+import stat
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+
+from ansible.module_utils.urls import open_url
+
+
+def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """``controller`` (architecture, free_bytes, mode of the folder or None, writable) and ``publish`` (ports, ours)."""
+    directory = Path(wanted["directory"]).expanduser().absolute()
+    nearest = next((folder for folder in (directory, *directory.parents) if folder.is_dir()), Path("/"))
+    world: dict[str, Any] = {
+        "controller": {
+            "architecture": platform.machine(),
+            "free_bytes": shutil.disk_usage(nearest).free,
+            "mode": f"{stat.S_IMODE(directory.stat().st_mode):04o}" if directory.is_dir() else None,
+            "writable": os.access(nearest, os.W_OK | os.X_OK),
+        }
+    }
+    ports = [str(wanted[name]) for name in ("publish_http_port", "publish_https_port")]
+    address = str(wanted["publish_bind_address"])
+    # What is no address or no port is told by the checks of the settings.
+    if re.fullmatch(r"[0-9A-Za-z.:-]+", address) and all(port.isdecimal() and int(port) < 2**16 for port in ports):
+        found = {port: _state(address, int(port)) for port in ports}
+        world["publish"] = {"ports": found, "ours": "taken" in found.values() and _ours(address, ports[0], float(wanted["timeout"]))}
+    return world
+
+
+def _state(address: str, port: int) -> str:
+    """``free``, ``taken``, or why nobody could listen there."""
+    try:
+        family, kind, protocol, _name, where = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
+    except OSError as problem:
+        return str(problem.strerror)
+    with closing(socket.socket(family, kind, protocol)) as probe:
+        # As servers do it: the remains of connections that have ended are in nobody's way.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(where)
+        except OSError as problem:
+            return "taken" if problem.errno == errno.EADDRINUSE else str(problem.strerror)
+    return "free"
+
+
+def _ours(address: str, port: str, timeout: float) -> bool:
+    """Whether who listens is our own server of an earlier run: it has an id."""
+    reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104 - asked, not bound
+    host = f"[{reached}]" if ":" in reached else reached
+    try:
+        with open_url(f"http://{host}:{port}/healthz", timeout=timeout, use_proxy=False) as answer:
+            told = json.loads(answer.read())
+    except (URLError, OSError, ValueError):
+        return False
+    return isinstance(told, Mapping) and "id" in told

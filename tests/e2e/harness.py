@@ -31,8 +31,9 @@ from sandbox.running import REPOSITORY, RunningSandbox, is_write
 from sandbox.stranger import Stranger
 
 NAME = "demo.metal.test"
-# In the environment of all that a user starts, and of what that starts.
+# In the environment of all that a user starts, and of what that starts: the folder, and the tests' own process.
 MARK = "USER_AT_WORK_IN"
+TESTED_BY = "USER_TESTED_BY"
 RECAP = re.compile(r"^\S+ +: ok=\d+ +changed=(\d+) +unreachable=\d+ +failed=\d+", re.MULTILINE)
 
 
@@ -129,6 +130,7 @@ class User:
 
     @contextlib.contextmanager
     def at_work(self) -> Iterator[User]:
+        end_orphans()
         shutil.copytree(REPOSITORY / "inventory", self.inventory)
         with self.sandbox:
             yield self
@@ -145,6 +147,7 @@ class User:
             **self.variables,
             "PWD": str(self.folder),
             MARK: str(self.folder),
+            TESTED_BY: process_name(os.getpid()),
             "ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg"),
             "ANSIBLE_NOCOLOR": "1",
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
@@ -245,15 +248,7 @@ class User:
 
     def processes(self) -> dict[int, str]:
         """Command lines of what the user's runs have left on this computer, by process number: servers, jobs, orphans."""
-        mark = f"{MARK}={self.folder}".encode()
-        found = {}
-        for path in Path("/proc").glob("[0-9]*"):
-            try:
-                if mark in (path / "environ").read_bytes().split(b"\0") and (command := (path / "cmdline").read_bytes()):
-                    found[int(path.name)] = command.replace(b"\0", b" ").decode(errors="replace").strip()
-            except OSError:
-                continue  # it ended while we looked, or is none of ours
-        return found
+        return {number: command for number, (folder, command) in processes_with(MARK).items() if folder == str(self.folder)}
 
     def destroy(self, **arguments: Any) -> Run:
         return self.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME}", **arguments)
@@ -338,6 +333,34 @@ class User:
     def kube(self, path: str) -> Any:
         """GET of the cluster's API with the kubeconfig that the install wrote."""
         return cluster_api(self.cluster / "kubeconfig", path)
+
+
+def processes_with(variable: str) -> dict[int, tuple[str, str]]:
+    """What this variable is in the environment of each process that has it, and the command line, by process number."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it ended while we looked, or is none of ours
+            settings = (path / "environ").read_bytes().decode(errors="replace").split("\0")
+            values = [value for name, _sign, value in (setting.partition("=") for setting in settings) if name == variable]
+            if values and (command := (path / "cmdline").read_bytes()):
+                found[int(path.name)] = (values[0], command.replace(b"\0", b" ").decode(errors="replace").strip())
+    return found
+
+
+def process_name(number: int) -> str:
+    """A process for good: its number may be another's later, its start cannot. Empty when there is none."""
+    try:
+        return f"{number}@{Path(f'/proc/{number}/stat').read_text(encoding='utf-8').rpartition(')')[2].split()[19]}"
+    except OSError:
+        return ""
+
+
+def end_orphans() -> None:
+    """End what tests that were killed have left running: servers and jobs have sessions of their own."""
+    for number, (tested_by, _command) in processes_with(TESTED_BY).items():
+        if process_name(int(tested_by.partition("@")[0])) != tested_by:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
 
 
 def until(look: Callable[[], Any], *, within: float = 90.0, what: str) -> Any:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import os
 import random
 import signal
@@ -59,31 +60,33 @@ FAULTS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Step:
-    """From a cluster with ``before`` workers to one with ``after``; None is no cluster. ``given_up``: what was ended is not started again
-    but destroyed."""
+    """From a cluster with ``before`` workers to one with ``after``; None is no cluster.
+
+    ``attempt``: what the first start is for. Where it is not ``after``, the user has thought better of it when the run was ended.
+    """
 
     title: str
-    playbook: str
     before: int | None
+    attempt: int | None
     after: int | None
-    given_up: bool = False
 
     def __str__(self) -> str:
         return self.title
 
     def missing(self) -> int:
-        """How many machines have to be ordered."""
+        """How many machines have to be ordered, where the user stays with it."""
         if self.after is None:
             return 0
         return max(0, self.after - (self.before or 0)) + (4 if self.before is None else 0)  # control plane and bootstrap
 
 
-INSTALL = Step("install", "install.yml", None, 2)
-UP = Step("scale up", "scale.yml", 2, 3)
-DOWN = Step("scale down", "scale.yml", 3, 2)
-DESTROY = Step("destroy", "destroy.yml", 2, None)
-GIVE_UP = Step("install, given up", "install.yml", None, None, given_up=True)
-CIRCLE = (INSTALL, UP, DOWN, DESTROY, GIVE_UP)
+INSTALL = Step("install", None, 2, 2)
+UP = Step("scale up", 2, 3, 3)
+DOWN = Step("scale down", 3, 2, 2)
+TAKE_BACK = Step("scale up, taken back", 2, 3, 2)
+DESTROY = Step("destroy", 2, None, None)
+GIVE_UP = Step("install, given up", None, 2, None)
+CIRCLE = (INSTALL, UP, DOWN, TAKE_BACK, DESTROY, GIVE_UP)
 """The steps of the runs by their number. Each begins where the one before it ends."""
 
 
@@ -169,7 +172,7 @@ class Outcome:
     def row(self) -> str:
         ends = ", ".join(f"{end} in {phase}" for phase, end in self.ends) or "ended before its end came"
         met = ", ".join(f"{fault} in {phase}" for phase, fault in self.met) or "no fault"
-        return f"{self.trial.number:>3}  {self.trial.step!s:<17} {self.starts} starts {self.seconds:>4.0f} s  {ends}; {met}"
+        return f"{self.trial.number:>3}  {self.trial.step!s:<20} {self.starts} starts {self.seconds:>4.0f} s  {ends}; {met}"
 
 
 def world(user: User) -> dict[str, Any]:
@@ -226,7 +229,7 @@ class Chaos:
         self._user: User | None = None
         self._workers: int | None = None
         self._count = 0
-        self.phases: dict[Step, tuple[Phase, ...]] = {}
+        self.phases: dict[tuple[int | None, int | None], tuple[Phase, ...]] = {}
         self.worlds: dict[int | None, dict[str, Any]] = {}
         """What the world is undisturbed, by the number of workers."""
 
@@ -260,19 +263,16 @@ class Chaos:
     def learn(self, *steps: Step) -> None:
         """Do these steps undisturbed, each from where it begins, and keep how they go and what the world is then."""
         for step in steps:
-            if step.given_up:
-                self.learn(INSTALL, DESTROY)
-                self.phases[step] = self.phases[INSTALL]
-            else:
-                self._reach(step.before)
-                self._undisturbed(step)
+            self._reach(step.before)
+            self._undisturbed(step.before, step.attempt)
+            self._reach(step.after)
 
     def trial(self, seed: int, number: int) -> Trial:
         """Run number ``number`` of that seed."""
         step = CIRCLE[number % len(CIRCLE)]
-        if step not in self.phases:
+        if (step.before, step.attempt) not in self.phases or step.after not in self.worlds:
             self.learn(step)
-        return Trial.drawn(seed, number, step, self.phases[step])
+        return Trial.drawn(seed, number, step, self.phases[step.before, step.attempt])
 
     def run(self, trial: Trial) -> Outcome:
         """Disturb a run, start it again until it ends well, and look at the world."""
@@ -285,12 +285,12 @@ class Chaos:
         }
         since, started = time.time(), time.monotonic()
         runs: list[Run] = []
-        moments = list(trial.moments)
-        while not runs or ((runs[-1].code or (step.given_up and len(runs) == 1)) and len(runs) < STARTS):
-            destroys = step.after is None and (bool(runs) or not step.given_up)
-            runs.append(self._start(step, moments.pop(0) if moments else None, destroys=destroys))
+        for aim, moment in itertools.zip_longest([step.attempt] + [step.after] * (STARTS - 1), trial.moments):
+            runs.append(self._start(step.before, aim, moment))
             log = self.user.folder / f"run-{trial.number}-start-{len(runs)}.log"
             log.write_text(runs[-1].output, encoding="utf-8")
+            if not runs[-1].code and aim == step.after:
+                break
         faults = control.call("GET", "faults")["faults"]
         control.call("DELETE", "faults")
         undelivered = sum(max(0, each["hits"] - each["skip"]) for each in faults if each["hostname"])
@@ -323,30 +323,31 @@ class Chaos:
             return
         asked = {"service": "metal", "method": "POST", "path": "/devices$", "since": since}
         orders = [each for each in self.user.sandbox.call("GET", "journal", params=asked)["journal"] if each["status"] == 201]
-        if not step.given_up and len(orders) != step.missing() + undelivered:
+        if step.attempt == step.after and len(orders) != step.missing() + undelivered:
             yield f"{len(orders)} machines ordered, {step.missing()} were missing and {undelivered} could not be delivered"
 
-    def _undisturbed(self, step: Step) -> None:
-        run = self._start(step, None, destroys=step.after is None).ended_well()
-        self.phases[step] = phases(run)
-        self._workers = step.after
+    def _undisturbed(self, before: int | None, after: int | None) -> None:
+        run = self._start(before, after).ended_well()
+        self.phases[before, after] = phases(run)
+        self._workers = after
         until(lambda: not self.user.processes(), what="the end of all the run left running")
-        after = world(self.user)
-        known = self.worlds.setdefault(step.after, after)
-        if found := list(differences(known, after)):
-            raise AssertionError(f"after an undisturbed {step}: " + "\n".join(found))
-        self._say(f"     {step!s:<17} undisturbed: {run.tasks} tasks, {run.seconds:.0f} s")
+        found = world(self.user)
+        different = list(differences(self.worlds.setdefault(after, found), found))
+        told = f"undisturbed from {before} to {after} workers"
+        if different:
+            raise AssertionError(f"{told}: " + "\n".join(different))
+        self._say(f"     {told}: {run.tasks} tasks, {run.seconds:.0f} s")
 
     def _reach(self, workers: int | None) -> None:
         """Have a cluster with so many workers, or none, by undisturbed steps: at the beginning, and after a run that went wrong."""
         while self._workers != workers:
-            self._undisturbed({None: INSTALL, 2: UP if workers == 3 else DESTROY, 3: DOWN}[self._workers])
+            self._undisturbed(self._workers, {None: 2, 2: workers, 3: 2}[self._workers])
 
-    def _start(self, step: Step, moment: Moment | None, *, destroys: bool) -> Run:
-        if destroys:
+    def _start(self, before: int | None, after: int | None, moment: Moment | None = None) -> Run:
+        if after is None:
             return self.user.destroy(kill=moment)
-        self.user.edit_workers((2 if step.after is None else step.after) - 1)
-        return self.user.play(step.playbook, kill=moment)
+        self.user.edit_workers(after - 1)
+        return self.user.play("install.yml" if before is None else "scale.yml", kill=moment)
 
 
 def main() -> int:

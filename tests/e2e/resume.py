@@ -38,6 +38,7 @@ STEPS = {
     "install": "`install.yml`, from nothing to three control plane machines and two workers, started again until it ended well",
     "scale up": "`scale.yml` with a worker more, started again until it ended well",
     "scale down": "`scale.yml` with a worker less, started again until it ended well",
+    "scale up, taken back": "`scale.yml` with a worker more, ended, and then without it: what was begun for it has to be gone",
     "destroy": "`destroy.yml`, started again until it ended well",
     "install, given up": "`install.yml`, ended, and `destroy.yml` after it: also what was half ordered has to be gone",
 }

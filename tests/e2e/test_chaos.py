@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import resume
-from tests.e2e.chaos import CIRCLE, DESTROY, DOWN, FAULTS, GIVE_UP, INSTALL, UP, Chaos, Phase, Trial, differences, phases
+from tests.e2e.chaos import CIRCLE, DESTROY, DOWN, FAULTS, GIVE_UP, INSTALL, TAKE_BACK, UP, Chaos, Phase, Trial, differences, phases
 from tests.e2e.harness import End, Heading, Moment, Run
 
 PHASES = (Phase("validate", 1, 0.0, 4.0), Phase("dns", 1, 4.0, 0.5), Phase("provision", 1, 4.5, 20.0), Phase("dns", 2, 24.5, 0.5))
@@ -42,7 +42,7 @@ def test_phases_are_the_roles_in_their_order() -> None:
 
 
 def test_each_step_begins_where_the_one_before_it_ends() -> None:
-    assert {INSTALL, UP, DOWN, DESTROY, GIVE_UP} == set(CIRCLE)
+    assert {INSTALL, UP, DOWN, TAKE_BACK, DESTROY, GIVE_UP} == set(CIRCLE)
     for step, following in zip(CIRCLE, (*CIRCLE[1:], CIRCLE[0]), strict=True):
         assert step.after == following.before
 

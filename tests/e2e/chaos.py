@@ -1,6 +1,6 @@
 """Runs that are ended at any moment, with faults of the API on top, and started again: is the world the same as undisturbed?
 
-    make chaos CHAOS="--seed 7 --runs 50 --jobs 2"
+    make chaos CHAOS="--seed 7 --runs 50"
     make chaos CHAOS="--seed 7 --only 23"       # one of them again, alone
 
 Before a step (an install, scaling, destroying, giving an install up) is disturbed for the first time it is done once undisturbed:
@@ -354,7 +354,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.chaos", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=7, help="decides every moment and fault (default %(default)s)")
     parser.add_argument("--runs", type=int, default=50, help="how many runs are disturbed (default %(default)s)")
-    parser.add_argument("--jobs", type=int, default=1, help="share them between so many sandboxes at once (default %(default)s)")
+    parser.add_argument("--jobs", type=int, default=2, help="share them between so many sandboxes at once (default %(default)s)")
     parser.add_argument("--only", metavar="N[-M]", help="run number N alone, or those from N to M")
     parser.add_argument("--minutes", type=float, default=180, help="begin no further run after this time (default %(default)g)")
     parser.add_argument("--speed", type=float, default=600, help="simulated seconds per second (default %(default)g)")
@@ -363,7 +363,7 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     first, last = (0, chosen.runs - 1) if chosen.only is None else (int(each) for each in (chosen.only.split("-") * 2)[:2])
-    if chosen.jobs > 1:
+    if chosen.jobs > 1 and last - first >= len(CIRCLE):
         return shared(chosen, first, last)
     return disturbed(chosen.seed, range(first, last + 1), speed=chosen.speed, minutes=chosen.minutes)
 
@@ -374,7 +374,7 @@ def shared(chosen: argparse.Namespace, first: int, last: int) -> int:
     share = -(-(last + 1 - first) // chosen.jobs)
     share += -share % len(CIRCLE)
     command = [sys.executable, "-m", "tests.e2e.chaos", "--seed", str(chosen.seed), "--speed", f"{chosen.speed:g}"]
-    command += ["--minutes", f"{chosen.minutes:g}", "--only"]
+    command += ["--minutes", f"{chosen.minutes:g}", "--jobs", "1", "--only"]
     jobs = [subprocess.Popen([*command, f"{begin}-{min(begin + share - 1, last)}"]) for begin in range(first, last + 1, share)]
     try:
         codes = [job.wait() for job in jobs]

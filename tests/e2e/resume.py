@@ -80,7 +80,7 @@ was not tried. A phase is a role. What happened to a run in one phase shows in a
 """
 
 TAIL = """
-Again, or others: `make chaos CHAOS="--seed 7 --runs 50 --jobs 2"`. A short form, an install, a scaling and a destruction that are ended at
+Again, or others: `make chaos CHAOS="--seed 7 --runs 50"`. A short form, an install, a scaling and a destruction that are ended at
 chosen moments, is in `make test`.
 """
 

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, DeviceFailedError, ServerError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._machine_watch import PAUSE, MachineWatch, hopeless, told
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._machine_watch import (
+    AT_ONCE,
+    PAUSE,
+    MachineWatch,
+    hopeless,
+    told,
+)
 
 PARAMS = {"project_id": "p", "ownership_tags": ["c=1", "mine"], "machines": ["a", "b"]}
 GOOD = {"type": "user.0", "state": "succeeded", "body": "[files] done", "created_at": "2026-11-21T07:10:00Z"}
@@ -84,6 +90,41 @@ def test_it_looks_now_and_then_and_bears_a_silent_service() -> None:
     service.broken = True
     clock[0] = PAUSE
     assert watch.look() == ["how far the machines are is not known: 503 of the service"]
+
+
+def test_of_hundreds_a_look_asks_some_and_in_turn_each() -> None:
+    clock = [0.0]
+    names = [f"worker-{number:03}" for number in range(4 * AT_ONCE)]
+    service = Service([device(name) for name in names], {f"id-{name}": [GOOD] for name in names})
+    params = {**PARAMS, "machines": names}
+    asked_at: list[int] = []
+    last_of_all = None
+    for turn in range(4):
+        clock[0] = turn * PAUSE
+        before = service.asked
+        # Each in a process of its own, as the slices of a wait are.
+        texts = MachineWatch(service, params, now=lambda: clock[0]).look()  # type: ignore[arg-type]
+        asked_at.append(service.asked - before)
+        told_of = {text.split(" ")[1] for text in texts if "its last event" in text}
+        last_of_all = told_of if last_of_all is None else last_of_all | told_of
+        assert len(texts) == len(names)
+    assert asked_at == [1 + AT_ONCE] * 4
+    assert last_of_all == set(names)
+
+
+def test_one_that_failed_is_told_though_it_was_not_its_turn() -> None:
+    names = [f"worker-{number:03}" for number in range(2 * AT_ONCE)]
+    states = [device(name, "failed" if name == names[-1] else "active") for name in names]
+    service = Service(states, {f"id-{name}": [GOOD] for name in names})
+    watch = MachineWatch(service, {**PARAMS, "machines": names}, now=lambda: 0.0)  # type: ignore[arg-type]
+    with pytest.raises(DeviceFailedError, match=f"{names[-1]} is failed"):
+        watch.look()
+
+
+def test_who_has_joined_is_not_asked() -> None:
+    service = Service([device("a"), device("b")], {"id-b": [GOOD]})
+    watch = MachineWatch(service, PARAMS)  # type: ignore[arg-type]
+    assert len(watch.look(joined=["a"])) == 1
 
 
 @pytest.mark.parametrize("missing", ["project_id", "ownership_tags"])

@@ -9,6 +9,7 @@ asks nobody who they are: what it serves (bootstrap token, pull secret) is there
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -53,6 +54,19 @@ class UnusableVersionError(Exception):
 
 def application(config_for: Callable[[str], Awaitable[Config]]) -> Starlette:
     """Return the server's application; ``config_for`` gives a pool's config (spec 3) or raises :class:`NotServedError`."""
+    making: dict[tuple[str, Version], asyncio.Task[bytes]] = {}
+
+    async def made(pool: str, version: Version) -> bytes:
+        return json.dumps(in_version(await config_for(pool), version), separators=(",", ":")).encode()
+
+    async def shared(pool: str, version: Version) -> bytes:
+        """One config for all who ask while it is being made: five hundred workers come at once and give up when they wait long."""
+        key = (pool, version)
+        if key not in making:
+            making[key] = asyncio.create_task(made(pool, version), name=f"config of {pool}")
+            making[key].add_done_callback(lambda _task: making.pop(key))
+        # Who goes away does not take it from the others.
+        return await asyncio.shield(making[key])
 
     async def config(request: Request) -> Response:
         if request.method not in {"GET", "HEAD"}:
@@ -64,7 +78,7 @@ def application(config_for: Callable[[str], Awaitable[Config]]) -> Starlette:
             _logger.info("machine config server: %s", error)
             return _empty(400)
         try:
-            served = in_version(await config_for(pool), version)
+            served = await shared(pool, version)
         except NotServedError as error:
             _logger.info("machine config server: %s", error)
             return _empty(500)
@@ -72,7 +86,7 @@ def application(config_for: Callable[[str], Awaitable[Config]]) -> Starlette:
             _logger.exception("machine config server: no config for pool %s", pool)
             return _empty(500)
         # Starlette leaves the body of a HEAD out and keeps its length.
-        return Response(json.dumps(served, separators=(",", ":")), media_type="application/json")
+        return Response(served, media_type="application/json")
 
     async def healthz(request: Request) -> Response:
         return _empty(200 if request.method in {"GET", "HEAD"} else 405)

@@ -5,12 +5,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
+import httpx
 import pytest
 
 from sandbox.openshift.kubelet import KubeletConfig
 from sandbox.openshift.machine_config_server import (
     UnusableVersionError,
     accepted_version,
+    application,
     in_version,
     merged,
     rendered_name,
@@ -79,3 +84,30 @@ def test_kubelet_reads_its_role_from_its_unit(schedulable: bool, taints: int, wo
     assert ("node-role.kubernetes.io/worker" in read.labels) == worker
     assert read.labels["node.openshift.io/os_id"] == "rhel"
     assert "" not in read.labels
+
+
+def test_hundreds_who_ask_at_once_share_one_config() -> None:
+    made = 0
+
+    async def config_for(pool: str) -> dict[str, Any]:
+        nonlocal made
+        made += 1
+        await asyncio.sleep(0.1)
+        return {"ignition": {"version": "3.5.0"}, "storage": {"files": [{"path": f"/{pool}-{made}"}]}}
+
+    async def ask(number: int) -> list[httpx.Response]:
+        transport = httpx.ASGITransport(application(config_for))
+        headers = {"accept": f"{IGNITION};version=3.4.0"}
+        async with httpx.AsyncClient(transport=transport, base_url="https://api-int:22623", headers=headers) as client:
+            first = asyncio.create_task(client.get("/config/worker"))
+            asked = [asyncio.create_task(client.get("/config/worker")) for _ in range(number)]
+            await asyncio.sleep(0.05)
+            # Who goes away takes nothing from the others.
+            first.cancel()
+            return [*await asyncio.gather(*asked), await client.get("/config/worker")]
+
+    *together, later = asyncio.run(ask(300))
+    assert {answer.status_code for answer in together} == {200}
+    assert {answer.json()["storage"]["files"][0]["path"] for answer in together} == {"/worker-1"}
+    # Who asks later gets what is true then.
+    assert later.json()["storage"]["files"][0]["path"] == "/worker-2"

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import httpx
 import yaml
 
-from sandbox.machines import SystemFactory, ignition
+from sandbox.machines import SystemFactory, disks, ignition
 from sandbox.machines.host import Host, Hung, Rebooting
 from sandbox.machines.ignition import Config, Engine, IgnitionError
 from sandbox.machines.ipxe import Boot, Image
@@ -171,6 +171,14 @@ def plan_of(arguments: Arguments, files: dict[str, bytes]) -> Plan | None:
     return plan
 
 
+class NoDisk(Hung):
+    """No disk is what the live config asks for. ``told``: whether its script tells so as an event."""
+
+    def __init__(self, why: str, *, told: bool) -> None:
+        super().__init__(why)
+        self.told = told
+
+
 @dataclass
 class Preparation:
     """What the live config does to the machine before the installer starts, as far as it can be read from its text."""
@@ -186,13 +194,14 @@ def preparation_of(config: Config, files: dict[str, bytes], host: Host) -> Prepa
     ``storage.disks`` with ``wipeTable`` is taken at its word. Of enabled units ordered before coreos-installer, and of the
     files they name, the text counts: ``wipefs``, ``sgdisk --zap-all`` or ``blkdiscard`` wipe the drives that are named, or all
     when the script lists drives itself (``lsblk``, ``/sys/block``, ``/dev/disk/by-``); writing ``dest-device`` into installer.d
-    chooses the smallest drive.
+    chooses a drive: by the rule in a JSON file that the script names (``disks.choose``), without one the smallest. Raises
+    :class:`NoDisk` when there is none like that.
     """
     found = Preparation()
     names = [drive.name for drive in host.hardware.drives]
     for disk in (config.get("storage") or {}).get("disks") or []:
         if disk.get("wipeTable"):
-            device = resolve_device(host, str(disk.get("device", "")))
+            device = disks.resolve(host, str(disk.get("device", "")))
             if device is None:
                 raise IgnitionError(f"disks: create partitions: device {disk.get('device')!r} not found")
             found.wiped.append(device)
@@ -215,22 +224,18 @@ def preparation_of(config: Config, files: dict[str, bytes], host: Host) -> Prepa
             found.wiped += wiped
             found.remarks.append(f"unit {unit.get('name')} read as: wipes {', '.join(wiped) or 'nothing'}")
         if chooses:
-            smallest = min(host.hardware.drives, key=lambda drive: (drive.size_gb, drive.name), default=None)
-            found.chosen = smallest.name if smallest else ""
-            found.remarks.append(f"unit {unit.get('name')} read as: installs to the smallest drive, {found.chosen}")
+            try:
+                found.chosen = disks.choose(host, _rule(text, files))
+            except disks.NoDiskError as error:
+                raise NoDisk(str(error), told="phone_home_url" in text) from None
+            found.remarks.append(f"unit {unit.get('name')} read as: installs to {found.chosen}")
     return found
 
 
-def resolve_device(host: Host, name: str) -> str | None:
-    """The drive a path means: itself, or a by-id or by-path link; a bare name is deprecated and still works."""
-    links: dict[str, str] = {}
-    for number, drive in enumerate(host.hardware.drives):
-        serial = f"{host.hardware.device_id[:8]}{number}"
-        bus = "nvme" if drive.kind == "NVMe" else "ata"
-        links[drive.name] = links[drive.name.removeprefix("/dev/")] = drive.name
-        links[f"/dev/disk/by-id/{bus}-SANDBOX_{drive.kind}_{drive.size_gb}_{serial}"] = drive.name
-        links[f"/dev/disk/by-path/pci-0000:00:17.0-{bus}-{number + 1}"] = drive.name
-    return links.get(name)
+def _rule(script: str, files: dict[str, bytes]) -> dict[str, Any]:
+    named = next((content for path, content in files.items() if path.endswith(".json") and path in script), b"{}")
+    rule: dict[str, Any] = json.loads(named)
+    return rule
 
 
 class LiveSystem:
@@ -279,6 +284,12 @@ class LiveSystem:
                 host.console(f"wiped {name}")
             plan.device = plan.device or prepared.chosen
             await self._install(plan, build)
+        except NoDisk as error:
+            host.console(f"choose-disk: {error}")
+            host.console("coreos-installer.service: Dependency failed. You are in emergency mode.")
+            if error.told:
+                await host.report("failed", f"[choose-disk] {error}")
+            raise
         except (InstallError, IgnitionError) as error:
             host.console(f"coreos-installer: Error: {error}")
             host.console("coreos-installer.service: Failed. You are in emergency mode.")
@@ -404,7 +415,7 @@ class LiveSystem:
         host = self._host
         if not plan.device:
             raise InstallError("no destination device was given")
-        device = resolve_device(host, plan.device)
+        device = disks.resolve(host, plan.device)
         if device is None:
             drives = ", ".join(drive.name for drive in host.hardware.drives)
             raise InstallError(f"checking for exclusive access to {plan.device}: No such file or directory (this machine has {drives})")

@@ -39,7 +39,6 @@ def published(made: Role, sandbox_process: RunningSandbox, tmp_path_factory: pyt
     variables: dict[str, Any] = {
         "boot_files_bootstrap": [BOOTSTRAP],
         "openshift_publish_address": "127.0.0.1",
-        "openshift_install_device": "smallest",
         "openshift_wipe_disks": True,
     }
     role.well(**variables)
@@ -143,6 +142,8 @@ def test_the_live_config_puts_its_files_and_units_in_place(published: Path, mach
         path = machine.root / entry["path"].removeprefix("/")
         assert path.stat().st_mode & 0o777 == entry["mode"], entry["path"]
     assert (machine.root / "etc/coreos/installer.d/10-openshift.yaml").read_text(encoding="utf-8") == "platform: packet\n"
+    rule = json.loads((machine.root / "etc/choose-disk.json").read_bytes())
+    assert rule == {"device": "smallest", "hints": {}, "metadata": "https://metadata.packet.net/metadata"}
     scripts = Path(__file__).resolve().parents[2] / "roles" / "boot_files" / "files"
     for name in ("wipe-disks", "choose-disk"):
         assert (machine.root / "usr/local/bin" / name).read_bytes() == (scripts / f"{name}.sh").read_bytes()

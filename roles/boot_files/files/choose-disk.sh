@@ -1,6 +1,84 @@
 #!/usr/bin/env bash
-# The smallest disk that is not removable: on plans with several that is the one meant to boot from.
+# Says which disk to install to, by a rule: {"device", "hints", "metadata"}. No disk that fits is a reason to stop, not to take another.
+#   device     a path, or "smallest" or "largest", if need be with a type: "smallest nvme", "ssd", "hdd"
+#   hints      what OpenShift calls rootDeviceHints; a disk has to fit all of them
+#   metadata   URL of the machine's metadata, which says where its events go
+# Not for a rule: what is removable, read-only, empty, on USB (a BMC's virtual media) or on no bus at all (zram, nbd, device mapper).
 set -euo pipefail
-chosen=$(lsblk --nodeps --noheadings --bytes --paths --output SIZE,NAME,TYPE,RM | awk '$3 == "disk" && $4 == 0 && $1 > 0' | sort -n | awk 'NR == 1 {print $2}')
-[ -n "$chosen" ]
-echo "dest-device: $chosen" >/etc/coreos/installer.d/20-disk.yaml
+shopt -s inherit_errexit
+root=${CHOOSE_DISK_ROOT:-}
+rule=$root/etc/choose-disk.json
+columns=NAME,KNAME,TYPE,SIZE,RM,RO,ROTA,TRAN,SUBSYSTEMS,MODEL,VENDOR,SERIAL,WWN,HCTL
+
+# The device a path leads to, as lsblk names it; nothing while the path is not there.
+device() {
+    local found
+    found=$(readlink --canonicalize-existing "$root$1") && echo "${found#"$root"}"
+}
+
+disks() {
+    lsblk --json --bytes --paths --output "$columns" | jq --compact-output '
+        # RHEL 8 writes all of it as texts.
+        def yes: . == true or . == "1";
+        def text: . // "" | tostring | sub("^\\s+"; "") | sub("\\s+$"; "");
+        def type: if .tran == "nvme" then "nvme" elif .rota | yes then "hdd" else "ssd" end;
+        [.blockdevices[] | select(.type == "disk" and (.size // 0 | tonumber) > 0)
+            # Several paths to one disk: what is written to is what multipath made of them.
+            | (first(.children[]? | select(.type == "mpath")) // .) as $whole
+            | {
+                path: $whole.name, names: [.name, .kname, $whole.name, $whole.kname], size: (.size | tonumber), type: type,
+                rotational: (.rota | yes), model: (.model | text), vendor: (.vendor | text), serial: (.serial | text), wwn: (.wwn | text),
+                hctl: (.hctl | text),
+                chosen_by_rules: ((.rm | yes | not) and (.ro | yes | not) and .tran != "usb" and .subsystems != "block")
+            }] | group_by(.path) | map(first + {names: map(.names[])})'
+}
+
+# Of disks of one size the first in the order of the kernel; sdb is before sdaa.
+choose() {
+    local path
+    path=$(jq --raw-output '.device | select(startswith("/")) // ""' "$rule")
+    [ -z "$path" ] || path=$(device "$path") || return 0
+    local hint
+    hint=$(jq --raw-output '.hints.deviceName // ""' "$rule")
+    [ -z "$hint" ] || hint=$(device "$hint") || return 0
+    disks | jq --raw-output --slurpfile rules "$rule" --arg path "$path" --arg hint "$hint" '
+        $rules[0] as $rule | ($rule.hints // {}) as $hints | ($rule.device | split(" ")) as [$order, $type]
+        | [.[] | if $path != "" then select(.names | index($path)) else select(
+            .chosen_by_rules
+            and ($type == null or .type == $type)
+            and ($hint == "" or (.names | index($hint)))
+            and ($hints.hctl == null or .hctl == $hints.hctl)
+            and (.model | contains($hints.model // ""))
+            and (.vendor | contains($hints.vendor // ""))
+            and ($hints.serialNumber == null or .serial == $hints.serialNumber)
+            and (.size >= ($hints.minSizeGigabytes // 0) * 1000000000)
+            and ($hints.wwn == null or .wwn == $hints.wwn)
+            and ($hints.rotational == null or .rotational == $hints.rotational)) end]
+        | sort_by((if $order == "largest" then -1 else 1 end) * .size, (.path | length), .path) | first.path // ""'
+}
+
+# On the console, and as Ignition tells its progress, so that it becomes an event of the machine.
+tell() {
+    echo "choose-disk: $1" | tee "$root/dev/console"
+    local metadata events
+    metadata=$(jq --raw-output .metadata "$rule")
+    events=$(curl --silent --show-error --fail --max-time 20 "$metadata" | jq --raw-output '.phone_home_url // "" | sub("/phone-home$"; "/events")') || return 0
+    [ -z "$events" ] || jq --null-input --arg message "[choose-disk] $1" '{state: "failed", message: $message}' |
+        curl --silent --show-error --fail --max-time 20 --header 'Content-Type: application/json' --data @- "$events" || true
+}
+
+# A controller may show its disks late.
+for ((left = ${CHOOSE_DISK_WAIT:-60}; ; left -= 2)); do
+    udevadm settle
+    chosen=$(choose)
+    [ -z "$chosen" ] && [ "$left" -gt 0 ] || break
+    sleep 2
+done
+if [ -z "$chosen" ]; then
+    there=$(disks | jq --raw-output 'map("\(.path) (\(.size / 1000000000 | floor) GB \(.type), model \(.model), serial \(.serial)\(if .chosen_by_rules then "" else ", not for a rule" end))")
+        | join(", ") | if . == "" then "no disk at all" else . end')
+    tell "no disk fits $(jq --compact-output 'del(.metadata)' "$rule"), nothing is installed; there are: $there"
+    exit 1
+fi
+echo "choose-disk: installing to $chosen" | tee "$root/dev/console"
+echo "dest-device: $chosen" >"$root/etc/coreos/installer.d/20-disk.yaml"

@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sandbox.clock import Clock
-from sandbox.machines import Drive
-from sandbox.machines.coreos import Arguments, Artefact, InstallError, Plan, is_kernel, plan_of, preparation_of, resolve_device
+from sandbox.machines import Drive, disks
+from sandbox.machines.coreos import Arguments, Artefact, InstallError, NoDisk, Plan, is_kernel, plan_of, preparation_of
 from sandbox.machines.host import Host
 
 from .conftest import hardware
@@ -104,7 +105,7 @@ def test_files_that_are_refused(content: bytes) -> None:
     ],
 )
 def test_devices(tmp_path: Path, name: str, expected: str | None) -> None:
-    assert resolve_device(a_host(tmp_path), name) == expected
+    assert disks.resolve(a_host(tmp_path), name) == expected
 
 
 def unit(contents: str, *, enabled: bool = True) -> dict[str, Any]:
@@ -130,6 +131,46 @@ def test_scripts_are_read_not_run(tmp_path: Path) -> None:
     assert (found.chosen, "not enabled" in found.remarks[0]) == ("", True)
     found = preparation_of({"storage": {"disks": [{"device": "/dev/sdb", "wipeTable": True}]}}, {}, host)
     assert found.wiped == ["/dev/sdb"]
+
+
+RULES: list[tuple[dict[str, Any], str | None]] = [
+    ({"device": "smallest"}, "/dev/sdc"),
+    ({"device": "largest"}, "/dev/sda"),
+    ({"device": "smallest nvme"}, "/dev/nvme1n1"),
+    ({"device": "largest hdd"}, "/dev/sda"),
+    ({"device": "smallest hdd", "hints": {"rotational": False}}, None),
+    ({"device": "/dev/sdb"}, "/dev/sdb"),
+    ({"device": "/dev/sdz"}, None),
+    ({"hints": {"minSizeGigabytes": 500, "rotational": False}}, "/dev/nvme1n1"),
+    ({"hints": {"vendor": "ATA", "model": "HDD"}}, "/dev/sda"),
+    ({"hints": {"hctl": "1:0:0:0"}}, "/dev/sdb"),
+    ({"hints": {"serialNumber": "d03"}}, "/dev/nvme0n1"),
+    ({"hints": {"deviceName": "/dev/disk/by-path/pci-0000:00:17.0-ata-3"}}, "/dev/sdc"),
+    ({"hints": {"wwn": "0x0"}}, None),
+    ({"hints": {"minSizeGigabytes": 9000}}, None),
+]
+
+
+@pytest.mark.parametrize(("rule", "expected"), RULES, ids=str)
+def test_a_rule_in_a_file_that_the_script_names_is_followed(tmp_path: Path, rule: dict[str, Any], expected: str | None) -> None:
+    drives = (
+        Drive("/dev/sda", 8000, "HDD"),
+        Drive("/dev/sdb", 8000, "HDD"),
+        Drive("/dev/sdc", 480),
+        Drive("/dev/nvme0n1", 3800, "NVMe"),
+        Drive("/dev/nvme1n1", 1900, "NVMe"),
+    )
+    host = a_host(tmp_path, drives=drives)
+    files = {
+        "/choose": b'rule=/etc/rule.json; echo "dest-device: $found" > /etc/coreos/installer.d/50-disk.yaml\n',
+        "/etc/rule.json": json.dumps(rule).encode(),
+    }
+    config = unit("[Service]\nExecStart=/choose\n")
+    if expected is None:
+        with pytest.raises(NoDisk, match=r"no disk fits .*there are: /dev/sda \(8000 GB hdd, model SANDBOX_HDD_8000"):
+            preparation_of(config, files, host)
+    else:
+        assert preparation_of(config, files, host).chosen == expected
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,8 @@ class NodeState:
     message: str
     created_at: datetime | None
     silent: bool
+    since: datetime | None = None
+    """Since when it is Ready or not."""
 
 
 def policy(options: Mapping[str, Any]) -> Policy:
@@ -212,12 +214,21 @@ def time_of(value: Any) -> datetime | None:
 def node_state(obj: Any) -> NodeState:
     """A Node object cut down to what is needed; odd or missing fields make it not Ready, never an error."""
     metadata = _mapping(_mapping(obj).get("metadata"))
-    ready, silent, message = False, False, "it has not reported its state yet"
+    ready, silent, message, since = False, False, "it has not reported its state yet", None
     for condition in _objects(_mapping(_mapping(obj).get("status")).get("conditions")):
         if condition.get("type") == "Ready":
             ready, silent = condition.get("status") == "True", condition.get("status") == "Unknown"
             message = str(condition.get("message") or condition.get("reason") or "no reason given")
-    return NodeState(_text(metadata.get("name")), ready, message, time_of(metadata.get("creationTimestamp")), silent)
+            since = time_of(condition.get("lastTransitionTime"))
+    return NodeState(_text(metadata.get("name")), ready, message, time_of(metadata.get("creationTimestamp")), silent, since)
+
+
+def asking_to_join(objects: Iterable[Any]) -> dict[str, Request]:
+    """Of each node that is named in a pending client request the newest one, whoever filed it: nothing is judged here."""
+    nobody = policy({"machines": [], "window": 0, "second_key_after": 0})
+    requests = (assess(obj, nobody) for obj in objects)
+    pending = [request for request in requests if request.kind == "client" and request.state == "pending" and request.node]
+    return {request.node: request for request in sorted(pending, key=lambda request: request.order)}
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

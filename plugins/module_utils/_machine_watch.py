@@ -22,6 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     MetalError,
     together,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import LEAVING
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import oldest_first
 
 if TYPE_CHECKING:
@@ -40,6 +41,12 @@ PAUSE = 15.0
 AT_ONCE = 25
 """So many machines are asked for their events in one look, and others in the next: of hundreds a look would take minutes."""
 
+LOOKS_FOR_ABSENT = 3
+"""How many looks in a row have to miss a machine before it is gone: a list may lag behind for a moment (service's known behaviour)."""
+
+PAUSE_FOR_ABSENT = 3.0
+"""Seconds between these looks."""
+
 
 def last_event(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """The newest of a device's events as the service lists them; empty when there is none."""
@@ -51,6 +58,8 @@ def hopeless(device: Mapping[str, Any], event: Mapping[str, Any]) -> str | None:
     hostname = device.get("hostname")
     if device.get("state") == "failed":
         return f"{hostname} is failed: {_words(event)}"
+    if device.get("state") in LEAVING:
+        return f"{hostname} is being deleted by someone else: {_words(event)}"
     if str(event.get("type") or "").startswith("user.") and event.get("state") == "failed":
         return f"{hostname} stopped in its installation or first boot: {_words(event)}"
     return None
@@ -70,16 +79,24 @@ def _words(event: Mapping[str, Any]) -> str:
 class MachineWatch:
     """The devices of the project that have ``ownership_tags`` and one of the host names ``machines``."""
 
-    def __init__(self, client: MetalClient, params: Mapping[str, Any], *, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        client: MetalClient,
+        params: Mapping[str, Any],
+        *,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         if not params["project_id"] or not params["ownership_tags"]:
             raise CollectionError("To watch machines, project_id and ownership_tags must be given")
         self._client = client
         self._params = params
         self._now = now
+        self._sleep = sleep
         self._looked: float | None = None
         self._texts: dict[str, str] = {}
 
-    def look(self, *, joined: Collection[str] = ()) -> list[str]:
+    def look(self, joined: Collection[str] = ()) -> list[str]:
         """How far each is that has not ``joined``; looks each PAUSE seconds at most. A Metal API that does not answer is no failure.
 
         Of many only some are asked for their events each time; what the others told last stands.
@@ -95,25 +112,19 @@ class MachineWatch:
         return [text for hostname, text in sorted(self._texts.items()) if hostname not in joined]
 
     def _read(self, joined: Collection[str]) -> None:
-        params = self._params
-        tags = set(params["ownership_tags"])
-        devices = [
-            device
-            for device in self._client.read_list(
-                f"projects/{params['project_id']}/devices",
-                "devices",
-                params={"tag": params["ownership_tags"][0]},
-                doing="see how far the machines are",
-            )
-            if tags <= set(device.get("tags") or []) and device.get("hostname") in params["machines"]
-        ]
-        before, self._texts = self._texts, {hostname: f"machine {hostname} is not there" for hostname in params["machines"]}
-        asked = {device["id"] for device in self._whose_turn([device for device in devices if device["hostname"] not in joined])}
-        lost = []
-        for device in devices:
-            hostname = str(device["hostname"])
+        machines: list[str] = self._params["machines"]
+        devices = self._devices()
+        for _look in range(LOOKS_FOR_ABSENT - 1):
+            if set(machines) <= devices.keys():
+                break
+            self._sleep(PAUSE_FOR_ABSENT)
+            devices = self._devices()
+        lost = [f"{hostname} is not there any more: run again to order another" for hostname in machines if hostname not in devices]
+        before, self._texts = self._texts, {}
+        asked = self._whose_turn([hostname for hostname in devices if hostname not in joined])
+        for hostname, device in devices.items():
             event: Mapping[str, Any] = {}
-            if device["id"] in asked or device.get("state") == "failed":
+            if hostname in asked or device.get("state") == "failed":
                 event = last_event(self._client.read_list(f"devices/{device['id']}/events", "events", doing=f"see how far {hostname} is"))
                 self._texts[hostname] = told(device, event)
             else:
@@ -122,10 +133,25 @@ class MachineWatch:
         if lost:
             raise DeviceFailedError(together("Waiting does not help", lost))
 
-    def _whose_turn(self, devices: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    def _whose_turn(self, hostnames: list[str]) -> list[str]:
         """The machines to be asked in this look. By the clock, since each slice of a wait is a process that knows nothing of the last."""
-        if len(devices) <= AT_ONCE:
-            return devices
-        ordered = sorted(devices, key=lambda device: str(device["hostname"]))
+        if len(hostnames) <= AT_ONCE:
+            return hostnames
+        ordered = sorted(hostnames)
         first = int(self._now() / PAUSE) * AT_ONCE % len(ordered)
         return [*ordered, *ordered][first : first + AT_ONCE]
+
+    def _devices(self) -> dict[str, Mapping[str, Any]]:
+        """The machines that are there, by host name."""
+        params = self._params
+        listed = self._client.read_list(
+            f"projects/{params['project_id']}/devices",
+            "devices",
+            params={"tag": params["ownership_tags"][0]},
+            doing="see how far the machines are",
+        )
+        tags = set(params["ownership_tags"])
+        ours = [device for device in listed if tags <= set(device.get("tags") or []) and device.get("hostname") in params["machines"]]
+        # Of two of one name the one that stays.
+        ours.sort(key=lambda device: device.get("state") not in LEAVING)
+        return {str(device["hostname"]): device for device in ours}

@@ -5,23 +5,39 @@
 
 The steps are those of `openshift-install wait-for bootstrap-complete` and `wait-for install-complete` (installer source), for old
 and new releases: what a release does not have yet is not waited for. Each predicate returns what is still missing, one text each, and
-nothing when the condition is reached; ages are told by the cluster's own times, so a wait may be cut into any number of calls.
+nothing when the condition is reached; ages are told by the cluster's own times, so a wait may be cut into any number of calls. What the
+rest follows from comes first, since of many lines the first ones are read.
 
 Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import NodeState, node_state, time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import (
+    NodeState,
+    Request,
+    asking_to_join,
+    node_state,
+    time_of,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import ClusterUnreachableError, CollectionError
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import ClusterClient
+
+
+TELLS_ETCD_MEMBER = (4, 16)
+"""The first release whose etcd operator tells that the bootstrap machine's member is gone, and whose installer waits for it."""
+
+
+def since(moment: datetime | None) -> str:
+    return f" (since {moment.astimezone(UTC):%H:%M:%SZ})" if moment else ""
 
 
 @dataclass(frozen=True)
@@ -36,8 +52,7 @@ class Condition:
 
     def told(self) -> str:
         """Its words for a human: message or reason, and since when it is so."""
-        text = " ".join((self.message or self.reason or "no reason given").split())
-        return f"{text} (since {self.since.astimezone(UTC):%H:%M:%SZ})" if self.since else text
+        return " ".join((self.message or self.reason or "no reason given").split()) + since(self.since)
 
 
 @dataclass(frozen=True)
@@ -51,6 +66,9 @@ class View:
     cluster_operators: Sequence[Mapping[str, Any]] = ()
     nodes: Mapping[str, NodeState] = field(default_factory=dict)
     wanted_nodes: Sequence[str] = ()
+    asking: Mapping[str, Request] = field(default_factory=dict)
+    machines: Sequence[str] = ()
+    """What is told of machines that are not in yet: nothing that would be missing by itself."""
     stable_for: float = 30.0
 
 
@@ -74,25 +92,35 @@ def name_of(obj: Mapping[str, Any]) -> str:
 def bootstrap_complete(view: View) -> list[str]:
     """The control plane stands on its own feet and the bootstrap machine can go.
 
-    The ConfigMap is written by the bootstrap machine when its work is done. Where the etcd operator says whether the bootstrap's member
-    is out of the etcd cluster (about OpenShift 4.16 and newer), that is waited for too: taken away before, etcd could lose its quorum.
+    The ConfigMap is written by the bootstrap machine when its work is done. The etcd operator says when the bootstrap's member is out of
+    the etcd cluster, and that is waited for too: taken away before, etcd could lose its quorum. Before that it says nothing, and older
+    releases never say anything: their bootstrap machine has seen to it before it reports.
     """
     data = (view.bootstrap_status or {}).get("data")
     status = data.get("status") if isinstance(data, Mapping) else None
     if status != "complete":
         told = "it has not reported" if view.bootstrap_status is None else f"it reports {status!r}"
-        return [f"the bootstrap machine has not finished ({told})"]
+        return [f"the bootstrap machine has not finished ({told})", *view.machines]
     if view.etcd is None:
         return []
     removed = conditions(view.etcd).get("EtcdBootstrapMemberRemoved")
-    if removed and removed.status == "True":
+    if (removed and removed.status == "True") or (removed is None and _older_than(TELLS_ETCD_MEMBER, version_of(view.cluster_version))):
         return []
-    return [f"etcd still has the bootstrap machine as a member{': ' + removed.told() if removed else ''}"]
+    return [f"etcd still has the bootstrap machine as a member{': ' + removed.told() if removed else ''}", *view.machines]
+
+
+def _older_than(release: tuple[int, int], version: str | None) -> bool:
+    """Whether that is known to be older; what cannot be read is not."""
+    number = re.match(r"(\d+)\.(\d+)\.", version or "")
+    return number is not None and (int(number[1]), int(number[2])) < release
 
 
 def install_complete(view: View) -> list[str]:
-    """The cluster version is there and every operator has come to rest."""
-    return _version_missing(view.cluster_version) + operators_missing(view.cluster_operators, view.now, view.stable_for)
+    """The cluster version is there and every operator has come to rest. Until then nodes are told as well, which operators may wait for."""
+    version = _version_missing(view.cluster_version)
+    operators = operators_missing(view.cluster_operators, view.now, view.stable_for)
+    around = [*nodes_missing(view, view.wanted_nodes), *view.machines] if version or operators else []
+    return version + around + operators
 
 
 def _version_missing(cluster_version: Mapping[str, Any] | None) -> list[str]:
@@ -138,17 +166,25 @@ def operators_missing(operators: Iterable[Mapping[str, Any]], now: datetime, sta
     return texts if count else ["no cluster operator has reported"]
 
 
+def nodes_missing(view: View, names: Iterable[str]) -> list[str]:
+    """The Nodes of these that are not Ready; of one that is not there, whether it waits to be let in."""
+    texts = []
+    for name in names:
+        node, request = view.nodes.get(name), view.asking.get(name)
+        if node is None and request is None:
+            texts.append(f"node {name} is not registered")
+        elif node is None and request is not None:
+            texts.append(f"node {name} is not registered: its request {request.name} waits for approval{since(request.filed_at)}")
+        elif node is not None and not node.ready:
+            texts.append(f"node {name} is not Ready: {node.message}{since(node.since)}")
+    return texts
+
+
 def nodes_ready(view: View) -> list[str]:
     """Each of the wanted Nodes is Ready; without wanted names all there are, and there is at least one."""
     names = list(view.wanted_nodes) or sorted(view.nodes)
-    texts = []
-    for name in names:
-        node = view.nodes.get(name)
-        if node is None:
-            texts.append(f"node {name} is not registered")
-        elif not node.ready:
-            texts.append(f"node {name} is not Ready: {node.message}")
-    return texts if names else ["no node is registered"]
+    texts = nodes_missing(view, names) if names else ["no node is registered"]
+    return [*texts, *view.machines] if texts else []
 
 
 CONDITIONS: dict[str, Callable[[View], list[str]]] = {
@@ -191,10 +227,13 @@ def version_of(cluster_version: Mapping[str, Any] | None) -> str | None:
     return version if isinstance(version, str) else None
 
 
-def look_at(client: ClusterClient, params: Mapping[str, Any]) -> dict[str, Any]:
+def look_at(
+    client: ClusterClient, params: Mapping[str, Any], machines: Callable[[Collection[str]], list[str]] | None = None
+) -> dict[str, Any]:
     """The result of one look at the cluster by the module's options; only what the condition needs is read.
 
-    An API that does not answer is something that is missing, not an error.
+    An API that does not answer is something that is missing, not an error. ``machines`` is asked, when something is missing, what there is
+    to tell of those that are none of these Ready Nodes.
     """
     result: dict[str, Any] = {
         "api_answers": False,
@@ -210,21 +249,25 @@ def look_at(client: ClusterClient, params: Mapping[str, Any]) -> dict[str, Any]:
         result["kube_version"] = client.version()
         view = View(now=client.now(), wanted_nodes=params["nodes"], stable_for=params["stable_for"])
         if condition == "bootstrap_complete":
-            view = replace(view, bootstrap_status=client.bootstrap_status(), etcd=client.etcd())
+            view = replace(view, bootstrap_status=client.bootstrap_status(), etcd=client.etcd(), cluster_version=client.cluster_version())
         elif condition == "install_complete":
             view = replace(view, cluster_version=client.cluster_version(), cluster_operators=list(client.cluster_operators()))
-            result["cluster_version"] = version_of(view.cluster_version)
             result["operators"] = operator_facts(view.cluster_operators)
             result["console_url"] = _console_url(client.console_route())
             result["ingress_ca"] = _authorities(client.ingress_authority())
-        else:
-            states = [node_state(node) for node in client.nodes()]
-            view = replace(view, nodes={state.name: state for state in states})
-            result["ready_nodes"] = sorted(state.name for state in states if state.ready)
+        result["cluster_version"] = version_of(view.cluster_version)
+        if condition == "nodes_ready" or view.wanted_nodes:
+            nodes = {state.name: state for state in map(node_state, client.nodes())}
+            absent = set(view.wanted_nodes) - nodes.keys()
+            pages = client.certificate_requests() if absent else ()
+            view = replace(view, nodes=nodes, asking=asking_to_join(item for items, _version in pages for item in items))
+            result["ready_nodes"] = sorted(name for name, node in nodes.items() if node.ready)
     except ClusterUnreachableError as problem:
         # It may go away between two questions: then nothing of this look counts.
-        return {**result, "reached": False, "waiting": [problem.message]}
+        return {**result, "reached": False, "waiting": [problem.message, *(machines(()) if machines else ())]}
     waiting = CONDITIONS[condition](view)
+    if waiting and machines:
+        waiting = CONDITIONS[condition](replace(view, machines=machines(result["ready_nodes"])))
     return {**result, "api_answers": True, "reached": not waiting, "waiting": waiting}
 
 

@@ -16,7 +16,8 @@ description:
     missing, with what the cluster says about it and since when.
   - An API that does not answer, or not yet, is something to wait for.
   - A refused login and an invalid cluster version end the wait at once, since these do not get better by waiting. So does, with
-    O(machines), a machine that the service could not deliver, or whose Ignition ended with a failure.
+    O(machines), a machine that the service could not deliver, that is being deleted or is not there any more, or whose Ignition ended with
+    a failure.
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
@@ -29,7 +30,8 @@ options:
   condition:
     description:
       - V(bootstrap_complete) is reached when the API answers, the ConfigMap C(kube-system/bootstrap) reports C(complete), and the etcd
-        operator, where it tells, has the bootstrap machine out of the etcd cluster. The bootstrap machine can then go.
+        operator has the bootstrap machine out of the etcd cluster, which releases older than 4.16 do not tell. The bootstrap machine can
+        then go.
       - V(install_complete) is reached when the ClusterVersion is available, not failing and not progressing, and every ClusterOperator is
         available, not degraded, and has not been progressing for O(stable_for) seconds.
       - V(nodes_ready) is reached when each of O(nodes) is registered and Ready.
@@ -39,6 +41,8 @@ options:
   nodes:
     description:
       - Names of the Nodes to look at for V(nodes_ready). Without names all there are, at least one.
+      - For V(install_complete) those of them that are not Ready are told as long as something else is missing. Of one that has asked to
+        join and waits for its approval, that is told.
     type: list
     elements: str
     default: []
@@ -50,7 +54,7 @@ options:
   machines:
     description:
       - Host names of the machines that are waited for. While something is missing the last event of each is told, unless it is seen to be
-        a Ready Node (O(condition=nodes_ready)), and the wait ends at once when one of them failed.
+        a Ready Node (O(condition=nodes_ready), or with O(nodes)), and the wait ends at once when one of them failed or is gone.
       - Needs O(ownership_tags) and the access to the Metal API. Without names nothing is asked of the Metal API, or needed for it.
     type: list
     elements: str
@@ -105,7 +109,9 @@ waiting:
   returned: always
   type: list
   elements: str
-  sample: ["operator ingress is not available: no nodes (since 10:12:31Z)"]
+  sample:
+    - "node worker-1.demo.metal.test is not registered: its request csr-x7k2p waits for approval (since 10:11:02Z)"
+    - "operator ingress is not available: no nodes (since 10:12:31Z)"
 api_answers:
   description: Whether the cluster's API answers.
   returned: always
@@ -157,7 +163,7 @@ ingress_ca:
     -----BEGIN CERTIFICATE-----
     ...
 ready_nodes:
-  description: Names of the Nodes that are Ready. Empty unless O(condition=nodes_ready).
+  description: Names of the Nodes that are Ready. Empty unless O(condition=nodes_ready), or with O(nodes).
   returned: always
   type: list
   elements: str
@@ -191,11 +197,9 @@ def main() -> None:
         machines = MachineWatch(metal_client(module.module, read_only=True), module.params) if watched else None
 
         def look(*, patient: bool) -> list[str]:
-            found = look_at(client, module.params)
+            found = look_at(client, module.params, machines.look if machines else None)
             module.result.update(found)
             waiting: list[str] = found["waiting"]
-            if waiting and machines is not None:
-                waiting += machines.look(joined=found["ready_nodes"])
             return waiting
 
         module.wait_for(look, f"Condition {module.params['condition']} of the cluster")

@@ -7,12 +7,18 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import NodeState
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import NodeState, asking_to_join, time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._operators import CONDITIONS, View, operator_facts, version_of
 
+from .csr_cases import OTHER, WORKER, answered, client, made, serving
+
 NOW = datetime(2026, 3, 1, 12, 0, 40, tzinfo=UTC)
 LONG_AGO, JUST_NOW = "2026-03-01T11:00:00Z", "2026-03-01T12:00:30Z"
+NODES = {
+    "a": NodeState("a", True, "", None, silent=False),
+    "b": NodeState("b", False, "no network", None, silent=False, since=time_of(LONG_AGO)),
+}
 
 
 def condition(kind: str, status: str, *, since: Any = LONG_AGO, message: str = "told") -> dict[str, Any]:
@@ -55,6 +61,16 @@ def missing(kind: str, **seen: Any) -> list[str]:
 def test_bootstrap_complete(status: Any, etcd: Any, word: str) -> None:
     texts = missing("bootstrap_complete", bootstrap_status=status, etcd=etcd)
     assert (word in texts[0]) if word else not texts
+
+
+@pytest.mark.parametrize(
+    ("release", "waits"),
+    [("4.12.60", False), ("4.15.9", False), ("4.16.0-rc.1", True), ("4.20.33", True), ("5.0.0", True), (None, True), ("x", True)],
+)
+def test_an_etcd_operator_that_never_tells_is_not_waited_for(release: Any, waits: bool) -> None:
+    seen = {"bootstrap_status": {"data": {"status": "complete"}}, "cluster_version": {"status": {"desired": {"version": release}}}}
+    assert bool(missing("bootstrap_complete", etcd={"status": {}}, **seen)) is waits
+    assert missing("bootstrap_complete", etcd=operator(EtcdBootstrapMemberRemoved="False"), **seen)
 
 
 @pytest.mark.parametrize(
@@ -102,14 +118,34 @@ def test_the_time_at_rest_can_be_set() -> None:
 
 
 def test_nodes_ready() -> None:
-    nodes = {"a": NodeState("a", True, "", None, silent=False), "b": NodeState("b", False, "no network", None, silent=False)}
-    assert missing("nodes_ready", nodes=nodes, wanted_nodes=["a"]) == []
-    assert missing("nodes_ready", nodes=nodes, wanted_nodes=["a", "b", "c"]) == [
-        "node b is not Ready: no network",
+    assert missing("nodes_ready", nodes=NODES, wanted_nodes=["a"], machines=["machine a is active"]) == []
+    assert missing("nodes_ready", nodes=NODES, wanted_nodes=["a", "b", "c"], machines=["machine c is active"]) == [
+        "node b is not Ready: no network (since 11:00:00Z)",
         "node c is not registered",
+        "machine c is active",
     ]
-    assert missing("nodes_ready", nodes=nodes) == ["node b is not Ready: no network"]
+    assert missing("nodes_ready", nodes=NODES) == ["node b is not Ready: no network (since 11:00:00Z)"]
     assert missing("nodes_ready") == ["no node is registered"]
+
+
+def test_one_that_waits_to_be_let_in_is_told() -> None:
+    old, new = client(name="csr-1", version="7", filed=LONG_AGO), client(name="csr-2", version="8", filed=JUST_NOW)
+    other = made(f"system:node:{OTHER}")
+    asking = asking_to_join(
+        [new, answered(client(other, name="csr-3", filed=JUST_NOW)), old, serving(), {}, None, {"spec": {"request": 7}}]
+    )
+    assert list(asking) == [WORKER]
+    assert missing("nodes_ready", nodes=NODES, wanted_nodes=[WORKER, OTHER], asking=asking) == [
+        f"node {WORKER} is not registered: its request csr-2 waits for approval (since 12:00:30Z)",
+        f"node {OTHER} is not registered",
+    ]
+
+
+def test_until_the_install_is_complete_what_operators_wait_for_is_told_before_them() -> None:
+    seen = {"nodes": NODES, "wanted_nodes": ["a", "b"], "machines": ["machine b is active"]}
+    texts = missing("install_complete", cluster_version=version(Available="False"), cluster_operators=[operator(Available="False")], **seen)
+    assert [text.split(" is ")[0] for text in texts] == ["the cluster version", "node b", "machine b", "operator ingress"]
+    assert missing("install_complete", cluster_version=version(), cluster_operators=[operator()], **seen) == []
 
 
 def test_facts() -> None:

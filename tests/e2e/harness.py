@@ -107,12 +107,13 @@ class End(StrEnum):
 
 @dataclass(frozen=True)
 class Moment:
-    """When to end a run: ``delay`` seconds after the ``occurrence``-th time that it enters ``role``."""
+    """When to end a run: ``delay`` seconds after the ``occurrence``-th time that it enters ``role``, and ``once`` this is so."""
 
     role: str
     delay: float = 0.0
     occurrence: int = 1
     end: End = End.KILLED
+    once: Callable[[User], object] | None = None
 
     def __str__(self) -> str:
         return f"{self.role}-{self.occurrence}+{self.delay:g}s"
@@ -191,10 +192,12 @@ class User:
         headings: list[Heading] = []
         cut = threading.Event()
 
-        def end(how: End) -> None:
+        def end(moment: Moment) -> None:
+            while process.poll() is None and moment.once is not None and not moment.once(self):
+                time.sleep(0.05)
             if process.poll() is None:
                 cut.set()
-                self._end(process, how)
+                self._end(process, moment.end)
 
         assert process.stdout is not None
         try:
@@ -213,7 +216,7 @@ class User:
                     pending.pop(left)()
                 entered.append(role)
                 if kill is not None and role == kill.role and entered.count(role) == kill.occurrence:
-                    timers.append(threading.Timer(kill.delay, end, [kill.end]))
+                    timers.append(threading.Timer(kill.delay, end, [kill]))
                     timers[-1].start()
             code = process.wait()
         finally:

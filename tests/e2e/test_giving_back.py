@@ -16,7 +16,7 @@ import dns.update
 import httpx
 import pytest
 
-from tests.e2e.harness import NAME, User
+from tests.e2e.harness import NAME, Moment, User
 
 pytestmark = pytest.mark.e2e
 
@@ -153,6 +153,10 @@ def ours(project: Project) -> dict[str, dict[str, Any]]:
     return ordered
 
 
+def left(project: Project, things: dict[str, dict[str, Any]]) -> list[str]:
+    return [name for name, thing in things.items() if project.has(thing["path"])]
+
+
 def write_names(user: User, address: str) -> None:
     environment = user.sandbox.environment
     key = dns.tsigkeyring.from_text({environment["OPENSHIFT_DNS_KEY_NAME"]: environment["OPENSHIFT_DNS_KEY_SECRET"]})
@@ -207,11 +211,22 @@ def test_orphans_are_listed_by_cluster_and_nothing_is_touched(user: User, decoys
     assert "-e openshift_cluster_name=demo2 -e openshift_base_domain=metal.test" in run.output
 
 
+def test_ended_half_way_it_has_touched_nothing_else(
+    user: User, project: Project, decoys: dict[str, dict[str, Any]], ours: dict[str, dict[str, Any]]
+) -> None:
+    user.sandbox.call("POST", "faults", json={"method": "DELETE", "path": "^/metal/v1/devices/", "delay": 60, "skip": 1})
+    run = user.play("destroy.yml", *CONFIRMED, kill=Moment("leave", occurrence=2, once=lambda _user: len(left(project, ours)) < len(ours)))
+    user.sandbox.call("DELETE", "faults")
+    assert run.cut
+    assert left(project, ours), "it was over"
+    for name, before in decoys.items():
+        assert {**project.look(before["path"]), "path": before["path"]} == before, name
+
+
 def test_only_what_is_ours_goes(user: User, project: Project, decoys: dict[str, dict[str, Any]], ours: dict[str, dict[str, Any]]) -> None:
     run = user.play("destroy.yml", *CONFIRMED).ended_well()
     assert f"Of {NAME} nothing is left" in run.output
-    left = [name for name, thing in ours.items() if project.has(thing["path"])]
-    assert not left
+    assert left(project, ours) == []
     for name, before in decoys.items():
         assert {**project.look(before["path"]), "path": before["path"]} == before, name
     for name in NAMES:

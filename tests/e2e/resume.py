@@ -102,6 +102,7 @@ def take_up() -> None:
     runs = {(record["seed"], record["number"]): record for record in [*read(), *fresh]}
     lines = ",\n".join(json.dumps(runs[run]) for run in sorted(runs))
     FILE.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    FRESH.unlink(missing_ok=True)
 
 
 def page(records: list[Record]) -> str:

@@ -92,6 +92,21 @@ def test_the_page_tells_what_was_different() -> None:
     assert "| all | 2 | 1 | 2 | 2 | 1 x 2, 1 x 3 |" in told
 
 
+def test_a_run_that_was_tried_again_is_told_as_it_was_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resume, "FILE", tmp_path / "resume.json")
+    monkeypatch.setattr(resume, "FRESH", tmp_path / "build" / "resume.jsonl")
+    first: resume.Record = {"seed": 1, "number": 5, "step": "destroy", "ends": [], "met": [], "starts": 1, "same": False}
+    other: resume.Record = {**first, "number": 2, "same": True}
+    again: resume.Record = {**first, "same": True}
+    for record in (first, other):
+        resume.write_down(record)
+    resume.take_up()
+    resume.write_down(again)
+    resume.take_up()
+    resume.take_up()
+    assert resume.read() == [other, again]
+
+
 def test_every_phase_of_the_runs_is_in_the_page() -> None:
     records = resume.read()
     assert len({(record["seed"], record["number"]) for record in records}) == len(records)

@@ -33,8 +33,8 @@ from tests.e2e.harness import End, Moment, Run, User, until
 STARTS = 6
 """So often a run may be started until it ends well: each end and each fault may cost one."""
 
-PACE = "all: {vars: {openshift_wait_interval: 1, openshift_stable_for: 5}}\n"
-"""The sandbox is fast: most of the time would be spent between two looks."""
+CHOICES = "all: {vars: {openshift_wait_interval: 1, openshift_stable_for: 5, openshift_replace_failed: 9}}\n"
+"""The sandbox is fast: most of the time would be spent between two looks. Machines that fail would be left to the user."""
 
 # Tasks are told when they begin, and not when they have something to say.
 TOLD = {"ANSIBLE_DISPLAY_SKIPPED_HOSTS": "true"}
@@ -247,7 +247,7 @@ class Chaos:
             user.folder.mkdir(parents=True)
             user.variables |= TOLD
             self._user = self._users.enter_context(user.at_work())
-            (user.inventory / "09-pace.yml").write_text(PACE, encoding="utf-8")
+            (user.inventory / "09-choices.yml").write_text(CHOICES, encoding="utf-8")
         return self._user
 
     def leave(self) -> None:

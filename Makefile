@@ -11,6 +11,8 @@ export PATH := $(BIN):$(PATH)
 
 # pytest's own switches for all suites, for example: make unit PYTEST="-x -k csr"
 PYTEST ?=
+# Several processes, each with a sandbox of its own: most of the time a test waits. One after another: make test WORKERS=
+WORKERS ?= -n auto --dist loadgroup
 
 .PHONY: help setup demo sandbox test lint unit laws reliability sanity integration molecule e2e chaos bench docs build clean system-packages programs lock
 
@@ -28,19 +30,19 @@ sandbox: $(VENV)/.ready ## start the sandbox; stays in the foreground and prints
 	@exec python -m sandbox serve $(SANDBOX)
 
 test: system-packages programs lint sanity molecule integration ## everything .ci/run runs: lint, sanity, molecule, integration, unit tests, laws, a short end-to-end run
-	@pytest -m 'not long' $(PYTEST)
+	@pytest -m 'not long' $(WORKERS) $(PYTEST)
 
 lint: dev ## ruff, mypy, ansible-lint, documentation, changelog and shell scripts
 	@tools/lint.sh
 
 unit: dev ## unit tests, of the collection and of the sandbox
-	@pytest --ignore=tests/laws --ignore=tests/e2e $(PYTEST)
+	@pytest --ignore=tests/laws --ignore=tests/e2e $(WORKERS) $(PYTEST)
 
 laws: programs ## the four laws, for every module that changes something, against the sandbox
-	@pytest tests/laws -m 'not long' $(PYTEST)
+	@pytest tests/laws -m 'not long' $(WORKERS) $(PYTEST)
 
 reliability: programs ## every trouble for every module, and docs/reliability.md made of what became of them
-	@pytest tests/laws -m long -n auto --dist loadgroup $(PYTEST)
+	@pytest tests/laws -m long $(WORKERS) $(PYTEST)
 	@python -m tests.laws.reliability
 
 sanity: dev ## ansible-test sanity, on a copy, without ignore files
@@ -53,10 +55,11 @@ molecule: programs ## the molecule scenarios in extensions/molecule
 	@tools/molecule.sh
 
 e2e: system-packages programs ## all end-to-end tests, and what `make test` leaves out: real kubelets, every trouble for every module (an hour)
-	@pytest -m 'e2e or long' $(PYTEST)
+	@pytest -m 'e2e or long' $(WORKERS) $(PYTEST)
 
-chaos: programs ## runs ended at any moment under faults of the API, started again: the same world? (CHAOS="--seed 7 --runs 50", hours; "--only 23": one again)
-	@python -m tests.e2e.chaos $(CHAOS)
+# The page is made of whatever became of the runs.
+chaos: programs ## runs ended at any moment under faults of the API, started again: the same world? Makes docs/resume.md (about an hour; CHAOS="--only 23")
+	@python -m tests.e2e.chaos $(CHAOS) && ended=0 || ended=$$?; python -m tests.e2e.resume; exit $$ended
 
 bench: programs ## figures, their growth and targets, beside a baseline: inventory, sets of devices, sandbox, joining, playbooks (BENCH="inventory --json FILE")
 	@PYTHONPATH=collections python -m tests.bench $(BENCH)

@@ -13,6 +13,25 @@ from sandbox.running import RunningSandbox
 
 SPEED = 3600.0
 """An hour in a second: what tests look at is the order of things, not how long they take."""
+TOGETHER = ("tests/cluster", "tests/ignition", "tests/sandbox/openshift")
+"""Folders whose tests share what takes long to start."""
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """For ``pytest -n auto``: half of the time a test waits, for machines and for programs it has started."""
+    return 2 * (os.cpu_count() or 1)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With several workers (``-n``), the longest come first, and what shares a fixture that is dear stays together: a file or a folder."""
+    if not hasattr(config, "workerinput"):
+        return
+    items.sort(key=lambda item: not item.location[0].startswith("tests/e2e"))
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            place = item.location[0]
+            item.add_marker(pytest.mark.xdist_group(next((folder for folder in TOGETHER if place.startswith(folder)), place)))
 
 
 @pytest.fixture(scope="session")

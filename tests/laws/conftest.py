@@ -49,3 +49,10 @@ def lives(place: Place) -> Iterator[Lives]:
     found = Lives(place)
     yield found
     found.end()
+
+
+@pytest.fixture(autouse=True)
+def cleared(request: pytest.FixtureRequest, lives: Lives) -> None:
+    """Other tests find nobody's ground in the sandbox, in whatever order they come."""
+    if "lives" not in request.fixturenames:
+        lives.end()

@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sandbox.running import RunningSandbox
 from tests.cluster.control_plane import ControlPlane
 from tests.laws import cluster
@@ -334,3 +336,8 @@ SUBJECTS = [
     *(Subject(scenario.title, "cluster", scenario) for scenario in CLUSTER_SCENARIOS),
     Subject(INVENTORY, "metal"),
 ]
+
+
+def one_place(subject: Subject | Scenario | ClusterScenario, *more: Any) -> Any:
+    """A parameter of a test: with several processes (``pytest -n``) a subject stands on its ground in one of them."""
+    return pytest.param(subject, *more, marks=pytest.mark.xdist_group(subject.title))

@@ -19,7 +19,7 @@ from tests.laws import outcomes
 from tests.laws.conftest import Lives
 from tests.laws.faults import FAULTS, GROUPS, LATE, Fault, Kind, Verdict, Verdicts
 from tests.laws.reliability import PAGE, page
-from tests.laws.subjects import INVENTORY, SUBJECTS, Life, Meeting, Subject
+from tests.laws.subjects import INVENTORY, SUBJECTS, Life, Meeting, Subject, one_place
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -117,11 +117,6 @@ WHOLE = [(subject, fault) for subject in SUBJECTS for fault in FAULTS if cases(f
 
 def named(value: Any) -> str:
     return str(getattr(value, "title", None) or getattr(value, "name", None) or "-".join(value))
-
-
-def one_place(subject: Subject, *more: Any) -> Any:
-    """With several processes (``pytest -n``) a subject stands on its ground in one of them."""
-    return pytest.param(subject, *more, marks=pytest.mark.xdist_group(subject.title))
 
 
 @pytest.mark.e2e

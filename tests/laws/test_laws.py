@@ -26,7 +26,7 @@ from tests.laws.ground import laid
 from tests.laws.playbook import Outcome, Task, is_read, run
 from tests.laws.scenario import SECRET, Scenario
 from tests.laws.scenarios import SCENARIOS
-from tests.laws.subjects import INVENTORY, SUBJECTS, Place, Subject
+from tests.laws.subjects import INVENTORY, SUBJECTS, Place, Subject, one_place
 
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "equinix_metal.openshift"
@@ -73,7 +73,7 @@ def test_every_module_has_a_scenario() -> None:
     assert {name for name, support in supports.items() if support == "N/A"} == {subject.module for subject in READING}
 
 
-@pytest.mark.parametrize("subject", READING, ids=lambda subject: subject.title)
+@pytest.mark.parametrize("subject", [one_place(subject) for subject in READING], ids=lambda subject: subject.title)
 def test_who_only_reads_reads_in_check_mode_as_well(subject: Subject, lives: Lives) -> None:
     life = lives.of(subject)
     step = subject.meetings[0][1]
@@ -89,7 +89,7 @@ def test_who_only_reads_reads_in_check_mode_as_well(subject: Subject, lives: Liv
     assert all(is_read(each) for each in life.front.journal())
 
 
-@pytest.mark.parametrize("scenario", CHANGING, ids=lambda scenario: scenario.title)
+@pytest.mark.parametrize("scenario", [one_place(scenario) for scenario in CHANGING], ids=lambda scenario: scenario.title)
 def test_laws(scenario: Scenario | ClusterScenario, place: Place, tmp_path: Path) -> None:
     with on_metal(scenario, place) if isinstance(scenario, Scenario) else in_cluster(scenario, place) as stage:
         _hold(stage, place, tmp_path)

@@ -7,8 +7,15 @@ Below ``/pub/openshift-v4/``::
 
     <arch>/clients/ocp/<version or alias>/openshift-install-linux.tar.gz
                                           openshift-install-linux-<version>.tar.gz
+                                          openshift-install-linux-<other>-<version>.tar.gz
                                           release.txt  sha256sum.txt  sha256sum.txt.gpg
+    multi/clients/ocp/<version or alias>/<amd64 or arm64>/...
+                                         sha256sum.txt  sha256sum.txt.gpg
     <arch>/dependencies/rhcos/streams/<stream>/builds/<build>/rhcos-<build>-live-...
+
+A release for both architectures has an installer for computers of each; the checksums of their ``sha256sum.txt`` are what is signed.
+OKD's releases are below ``/pub/okd/releases/download/<version>/``, as those of a repository on GitHub: no architecture and no alias, and
+the signature is ``sha256sum.txt.asc``.
 
 ``<arch>`` is ``x86_64`` or ``aarch64`` (also spelt ``amd64``, ``arm64``); aliases are ``stable``, ``stable-4.20``,
 ``latest``, ``fast``, ``candidate`` and so on. The installer inside is `sandbox.openshift.installer` as one executable
@@ -30,7 +37,7 @@ import json
 import shutil
 import tarfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -50,7 +57,10 @@ _PACKAGE: Final = Path(__file__).parent / "installer"
 _PACKAGE_NAME: Final = "openshift_install"
 _EPOCH: Final = 315532800  # 1980-01-01, the oldest time a zip file can tell
 _SHEBANG_LIMIT: Final = 127
+OKD_PATH: Final = "/pub/okd/releases/download"
 _SPELLINGS: Final[Mapping[str, str]] = {"amd64": "x86_64", "arm64": "aarch64"}
+
+_SYSTEMS: Final[Mapping[str, str]] = {"rhcos": "Red Hat Enterprise Linux CoreOS", "scos": "CentOS Stream CoreOS"}
 
 _README: Final = """# OpenShift Install
 
@@ -71,14 +81,23 @@ def create_mirror_app(state_dir: Path, python: str, base_url: str) -> Starlette:
     reach the root of this application, for example ``http://127.0.0.1:8080``; it is baked into the installer's stream data.
     """
     mirror_url = base_url.rstrip("/").removesuffix(catalogue.MIRROR_PATH) + catalogue.MIRROR_PATH
-    root = state_dir / "mirror"
+    root, okd = state_dir / "mirror", state_dir / "okd-releases"
     key = _signing_key(state_dir)
     _write_tree(root, python, mirror_url, key)
+    _write_okd(okd, python, mirror_url, key)
 
-    async def answer(request: Request) -> Response:
-        return await asyncio.to_thread(_answer, root, request)
+    def answering(folder: Path) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            return await asyncio.to_thread(_answer, folder, request)
 
-    return Starlette(routes=[Route(catalogue.MIRROR_PATH + "/{path:path}", answer, methods=["GET", "HEAD"])])
+        return answer
+
+    return Starlette(
+        routes=[
+            Route(f"{path}/{{path:path}}", answering(folder), methods=["GET", "HEAD"])
+            for path, folder in ((catalogue.MIRROR_PATH, root), (OKD_PATH, okd))
+        ]
+    )
 
 
 # --- serving -------------------------------------------------------------------------------------------------------------
@@ -130,27 +149,58 @@ def _write_tree(root: Path, python: str, mirror_url: str, key: Tsk) -> None:
             directory.mkdir(parents=True, exist_ok=True)
             for kind, file_name in catalogue.artefact_names(build, name).items():
                 (directory / file_name).write_bytes(catalogue.artefact(kind, build.build, name))
+    for name in (*catalogue.ARCHITECTURES, catalogue.MULTI):
         clients = root / name / "clients" / "ocp"
         shutil.rmtree(clients, ignore_errors=True)
         for version in catalogue.VERSIONS:
-            _write_clients(clients / version, catalogue.release(version, name), python, mirror_url, key)
+            release, directory = catalogue.release(version, name), clients / version
+            if name == catalogue.MULTI:
+                _write_multi(directory, release, python, mirror_url, key)
+            else:
+                _write_clients(directory, release, python, mirror_url)
+                _sign(directory, key)
         for alias, version in catalogue.aliases().items():
             (clients / alias).symlink_to(version, target_is_directory=True)
 
 
-def _write_clients(directory: Path, release: catalogue.Release, python: str, mirror_url: str, key: Tsk) -> None:
+def _write_okd(root: Path, python: str, mirror_url: str, key: Tsk) -> None:
+    shutil.rmtree(root, ignore_errors=True)
+    for version in catalogue.OKD_VERSIONS:
+        _write_clients(root / version, catalogue.release(version, "x86_64"), python, mirror_url)
+        sums = (root / version / "sha256sum.txt").read_bytes()
+        (root / version / "sha256sum.txt.asc").write_bytes(_signature(key, sums, armor=True))
+
+
+def _write_multi(directory: Path, release: catalogue.Release, python: str, mirror_url: str, key: Tsk) -> None:
+    """Clients for computers of each architecture, and checksums of their checksums."""
+    lines = []
+    for name in sorted(catalogue.ARCHITECTURES.values()):
+        _write_clients(directory / name, release, python, mirror_url)
+        lines.append(f"{hashlib.sha256((directory / name / 'sha256sum.txt').read_bytes()).hexdigest()}  {name}/sha256sum.txt\n")
+    (directory / "sha256sum.txt").write_text("".join(lines), encoding="ascii")
+    _sign(directory, key)
+
+
+def _write_clients(directory: Path, release: catalogue.Release, python: str, mirror_url: str) -> None:
     archive = _tar({"README.md": (_README.encode(), 0o644), "openshift-install": (_executable(release, python, mirror_url), 0o755)})
     files = {
         "openshift-install-linux.tar.gz": archive,
         f"openshift-install-linux-{release.version}.tar.gz": archive,
         "release.txt": _release_text(release).encode(),
     }
+    if release.architecture in catalogue.ARCHITECTURES:
+        # For computers of the other architecture: a script runs on both.
+        (other,) = set(catalogue.ARCHITECTURES.values()) - {release.release_architecture}
+        files[f"openshift-install-linux-{other}-{release.version}.tar.gz"] = archive
     sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(files.items())).encode()
     files["sha256sum.txt"] = sums
-    files["sha256sum.txt.gpg"] = _signature(key, sums)
     directory.mkdir(parents=True)
     for name, content in files.items():
         (directory / name).write_bytes(content)
+
+
+def _sign(directory: Path, key: Tsk) -> None:
+    (directory / "sha256sum.txt.gpg").write_bytes(_signature(key, (directory / "sha256sum.txt").read_bytes()))
 
 
 def _executable(release: catalogue.Release, python: str, mirror_url: str) -> bytes:
@@ -221,7 +271,7 @@ Component Versions:
   kubectl          {release.kubernetes}
   kubernetes       {release.kubernetes}
   kubernetes-tests {release.kubernetes}
-  machine-os       {release.rhcos.build} Red Hat Enterprise Linux CoreOS
+  machine-os       {release.rhcos.build} {_SYSTEMS[release.rhcos.system]}
 
 Images:
   NAME               PULL SPEC
@@ -249,5 +299,5 @@ def _signing_key(state_dir: Path) -> Tsk:
     return key
 
 
-def _signature(key: Tsk, content: bytes) -> bytes:
-    return bytes(sign(key.signer(), content, mode=SignatureMode.DETACHED, armor=False))
+def _signature(key: Tsk, content: bytes, *, armor: bool = False) -> bytes:
+    return bytes(sign(key.signer(), content, mode=SignatureMode.DETACHED, armor=armor))

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the sandbox's mirror has: OpenShift releases, RHCOS builds and their artefacts, all made from names alone.
+"""What the sandbox's mirror has: OpenShift and OKD releases, CoreOS builds and their artefacts, all made from names alone.
 
 Everything here is a pure function of a version, an architecture and the mirror's URL, so that the mirror and the
 installer it serves agree without talking, and a restarted sandbox offers the same bytes (and checksums) again.
@@ -21,12 +21,15 @@ from typing import Any, Final
 ARCHITECTURES: Final[Mapping[str, str]] = {"x86_64": "amd64", "aarch64": "arm64"}
 """RHCOS name -> Go name."""
 
+MULTI: Final = "multi"
+"""Architecture of a release for machines of all of them."""
+
 MIRROR_PATH: Final = "/pub/openshift-v4"
 
 
 @dataclass(frozen=True)
 class Build:
-    """One RHCOS build: all boot artefacts of one boot have to come from one of these."""
+    """One CoreOS build: all boot artefacts of one boot have to come from one of these."""
 
     stream: str
     build: str
@@ -34,6 +37,8 @@ class Build:
     """RFC 3339."""
     separator: str = "."
     """Between artefact and architecture in file names: a dash up to OpenShift 4.18, a dot since 4.19."""
+    system: str = "rhcos"
+    """What file names begin with: ``rhcos``, or ``scos`` for OKD's CentOS Stream CoreOS."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class Release:
 
     version: str
     architecture: str
-    """RHCOS spelling."""
+    """RHCOS spelling, or ``multi``."""
     kubernetes: str
     rhcos: Build
     created: str
@@ -50,11 +55,11 @@ class Release:
     @property
     def minor(self) -> str:
         """``4.20`` of ``4.20.33``."""
-        return self.version.rpartition(".")[0]
+        return ".".join(self.version.split(".")[:2])
 
     @property
     def release_architecture(self) -> str:
-        return ARCHITECTURES[self.architecture]
+        return ARCHITECTURES.get(self.architecture, self.architecture)
 
     @property
     def digest(self) -> str:
@@ -63,7 +68,7 @@ class Release:
 
     @property
     def image(self) -> str:
-        return f"quay.io/openshift-release-dev/ocp-release@{self.digest}"
+        return f"{'quay.io/okd/scos-release' if self.rhcos.system == 'scos' else 'quay.io/openshift-release-dev/ocp-release'}@{self.digest}"
 
     @property
     def commit(self) -> str:
@@ -79,7 +84,7 @@ _RHCOS_418 = Build("4.18-9.4", "418.94.202510071432-0", "2025-10-07T14:52:10Z", 
 _RHCOS_419 = Build("rhel-9.6", "9.6.20251023-0", "2025-10-23T09:11:42Z")
 _RHCOS_420 = Build("rhel-9.6", "9.6.20260312-0", "2026-03-12T16:27:03Z")
 
-_RELEASES: Final[Mapping[str, tuple[str, Build, str]]] = {
+_RELEASES: Final[dict[str, tuple[str, Build, str]]] = {
     "4.18.30": ("1.31.13", _RHCOS_418, "2025-11-19T08:02:55Z"),
     "4.19.42": ("1.32.12", _RHCOS_419, "2026-07-28T11:40:18Z"),
     "4.20.33": ("1.33.11", _RHCOS_420, "2026-08-11T13:19:37Z"),
@@ -87,11 +92,16 @@ _RELEASES: Final[Mapping[str, tuple[str, Build, str]]] = {
 VERSIONS: Final = tuple(_RELEASES)
 """Oldest first."""
 
+_SCOS: Final = Build("c10s", "10.0.20260204-0", "2026-02-04T10:41:09Z", system="scos")
+_OKD: Final[dict[str, tuple[str, Build, str]]] = {"4.20.0-okd-scos.9": ("1.33.6", _SCOS, "2026-02-19T06:12:40Z")}
+OKD_VERSIONS: Final = tuple(_OKD)
+"""OKD's are for x86_64 alone, and for no channel."""
+
 
 def release(version: str, architecture: str) -> Release:
     """Return the release, or raise ``KeyError`` for a version or an architecture that the mirror does not have."""
-    kubernetes, rhcos, created = _RELEASES[version]
-    if architecture not in ARCHITECTURES:
+    kubernetes, rhcos, created = (_RELEASES | _OKD)[version]
+    if architecture not in ({*ARCHITECTURES, MULTI} if version in _RELEASES else {"x86_64"}):
         raise KeyError(architecture)
     return Release(version, architecture, kubernetes, rhcos, created)
 
@@ -123,13 +133,14 @@ _SMALLEST: Final = 2 << 10
 
 
 def builds() -> tuple[Build, ...]:
-    return tuple({entry[1].build: entry[1] for entry in _RELEASES.values()}.values())
+    return tuple({entry[1].build: entry[1] for entry in (*_RELEASES.values(), *_OKD.values())}.values())
 
 
 def artefact_names(build: Build, architecture: str) -> dict[str, str]:
     """Return kind -> file name of every artefact of a build."""
     return {
-        kind: f"rhcos-{build.build}-{middle}{build.separator}{architecture}{extension}" for kind, (middle, extension) in _ARTEFACTS.items()
+        kind: f"{build.system}-{build.build}-{middle}{build.separator}{architecture}{extension}"
+        for kind, (middle, extension) in _ARTEFACTS.items()
     }
 
 

@@ -22,6 +22,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
 from . import errors
+from .catalogue import MULTI
 from .log import Log
 
 FILE: Final = "install-config.yaml"
@@ -246,7 +247,8 @@ def _json_kind(value: object) -> str:
 
 
 def _with_defaults(data: Mapping[str, Any], architecture: str) -> dict[str, Any]:
-    pool = {"architecture": architecture, "hyperthreading": "Enabled", "platform": {}, "replicas": 3}
+    # A release for several says nothing: then it is that of the computer, which nobody should have to guess in a sandbox.
+    pool = {"architecture": "amd64" if architecture == MULTI else architecture, "hyperthreading": "Enabled", "platform": {}, "replicas": 3}
 
     def filled(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
         return dict(defaults) | {key: value for key, value in given.items() if value is not None}
@@ -453,6 +455,10 @@ def _pool_problems(config: Mapping[str, Any], architecture: str) -> Iterator[str
         if name in seen:
             yield f"{path}.name: Duplicate value: {json.dumps(name)}"
         seen.add(name)
+        # On platforms without machines of their own, whatever the release is for.
+        if pool["architecture"] != control_plane["architecture"]:
+            text = "heteregeneous multi-arch is not supported; compute pool architecture must match control plane"
+            yield _invalid(f"{path}.architecture", pool["architecture"], text)
         yield from _one_pool_problems(path, "compute", pool, architecture)
 
 
@@ -463,7 +469,7 @@ def _one_pool_problems(path: str, kind: str, pool: Mapping[str, Any], architectu
         yield _unsupported(f"{path}.hyperthreading", pool["hyperthreading"], ("Disabled", "Enabled"))
     if pool["architecture"] not in _ARCHITECTURES:
         yield _unsupported(f"{path}.architecture", pool["architecture"], _ARCHITECTURES)
-    elif pool["architecture"] != architecture:
+    elif architecture not in {MULTI, pool["architecture"]}:
         yield _invalid(
             f"{path}.architecture",
             pool["architecture"],

@@ -62,13 +62,49 @@ def told(executable: Path, *arguments: str, environment: dict[str, str] | None =
 async def test_checksums_of_everything_served(client: httpx.AsyncClient, version: str) -> None:
     sums = (await client.get(f"{CLIENTS}/{version}/sha256sum.txt")).raise_for_status().text
     names = [line.split("  ")[1] for line in sums.splitlines()]
-    assert names == [f"openshift-install-linux-{version}.tar.gz", "openshift-install-linux.tar.gz", "release.txt"]
+    assert names == [
+        f"openshift-install-linux-{version}.tar.gz",
+        f"openshift-install-linux-arm64-{version}.tar.gz",
+        "openshift-install-linux.tar.gz",
+        "release.txt",
+    ]
     for line in sums.splitlines():
         digest, _unused, name = line.partition("  ")
         content = (await client.get(f"{CLIENTS}/{version}/{name}")).raise_for_status().content
         assert hashlib.sha256(content).hexdigest() == digest
     listing = (await client.get(f"{CLIENTS}/{version}/")).text
     assert all(f'href="{name}"' in listing for name in [*names, "sha256sum.txt", "sha256sum.txt.gpg"])
+
+
+async def test_a_release_for_both_architectures_has_an_installer_for_computers_of_each(client: httpx.AsyncClient, tmp_path: Path) -> None:
+    above = "/pub/openshift-v4/multi/clients/ocp/stable-4.20"
+    sums = (await client.get(f"{above}/sha256sum.txt")).raise_for_status().text
+    below = {name: hashlib.sha256((await client.get(f"{above}/{name}/sha256sum.txt")).content).hexdigest() for name in ("amd64", "arm64")}
+    assert sums == "".join(f"{digest}  {name}/sha256sum.txt\n" for name, digest in below.items())
+    assert (await client.get(f"{above}/sha256sum.txt.gpg")).is_success
+    assert "OS/Arch:        linux/multi\n" in (await client.get(f"{above}/arm64/release.txt")).text
+    executable = await installer(client, tmp_path, "stable-4.20/amd64", "multi")
+    assert told(executable, "version").endswith("release architecture multi\n")
+
+
+async def test_okd_lies_as_on_github(client: httpx.AsyncClient, tmp_path: Path) -> None:
+    (version,) = catalogue.OKD_VERSIONS
+    above = f"{mirror.OKD_PATH}/{version}"
+    content = (await client.get(f"{above}/openshift-install-linux-{version}.tar.gz")).raise_for_status().content
+    assert (
+        f"{hashlib.sha256(content).hexdigest()}  openshift-install-linux-{version}.tar.gz\n"
+        in (await client.get(f"{above}/sha256sum.txt")).text
+    )
+    assert (await client.get(f"{above}/sha256sum.txt.asc")).content.startswith(b"-----BEGIN PGP SIGNATURE-----")
+    assert (await client.get(f"{mirror.OKD_PATH}/latest/release.txt")).status_code == 404
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    out = told(tmp_path / "openshift-install", "version")
+    assert out.startswith(f"openshift-install {version}\n") and "quay.io/okd/scos-release@sha256:" in out
+    stream = json.loads(told(tmp_path / "openshift-install", "coreos", "print-stream-json"))
+    kernel = stream["architectures"]["x86_64"]["artifacts"]["metal"]["formats"]["pxe"]["kernel"]["location"]
+    assert stream["stream"] == "c10s" and "/scos-" in kernel
+    assert (await client.get(kernel)).is_success
 
 
 async def test_release_text(client: httpx.AsyncClient) -> None:

@@ -92,6 +92,14 @@ CHECKS: tuple[Check, ...] = (
         advice="with one worker the second router has no place: have two or more, or none, and the control plane does their work",
     ),
     Check(
+        "bootstrap machine afterwards",
+        inventory.reuse,
+        expected="openshift_bootstrap_becomes empty; or a worker's host, and then the bootstrap machine is what and where it may be,"
+        " and no end is set for it",
+        advice="give both hosts the same plan, metro, disk rule and keys, and set no lifetime;"
+        " or leave openshift_bootstrap_becomes out, and the machine is given back",
+    ),
+    Check(
         "worker quorum",
         inventory.quorum,
         expected="openshift_worker_quorum not above the number of workers",

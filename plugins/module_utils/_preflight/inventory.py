@@ -17,6 +17,17 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_pla
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import Finding, either, failed, listed, passed
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import NAME, Machine, Situation, well_formed
 
+INHERITED = (
+    "boot_profile",
+    "operating_system",
+    "hardware_reservation_id",
+    "ip_addresses",
+    "no_ssh_keys",
+    "project_ssh_keys",
+    "user_ssh_keys",
+)
+"""What a machine keeps when it is reinstalled as another."""
+
 
 def variables(situation: Situation) -> Finding:
     known: Mapping[str, Any] = situation.wanted.get("known_variables") or {}
@@ -42,6 +53,28 @@ def bootstrap(situation: Situation) -> Finding:
 
 def control_plane(situation: Situation) -> Finding:
     return either(len(situation.groups["control_plane"]) in (1, 3), f"{len(situation.groups['control_plane'])} hosts")
+
+
+def reuse(situation: Situation) -> Finding:
+    chosen, heir, bootstraps = situation.text("bootstrap_becomes"), situation.heir, situation.groups["bootstrap"]
+    if not chosen:
+        return passed("it is given back")
+    if not situation.bootstrapping:
+        return passed("it is no more: the cluster stands")
+    if heir is None:
+        return failed(f"{chosen} is no host of the workers")
+    problems = []
+    if situation.text("bootstrap_lifetime") not in ("", "0"):
+        problems.append("openshift_bootstrap_lifetime has the service end it, and no service promises to forget that")
+    for machine in bootstraps:
+        name = machine["hostname"]
+        if machine.get("termination_time"):
+            problems.append(f"metal_termination_time of {name} has the service end it, and no service promises to forget that")
+        problems += [
+            f"{name} may be {place}, {chosen} may not" for place in situation.places(machine) if place not in situation.places(heir)
+        ]
+        problems += [f"{name} and {chosen} differ in {what}" for what in INHERITED if machine.get(what) != heir.get(what)]
+    return either(not problems, "; ".join(problems) or f"{heir['hostname']}, which is not ordered")
 
 
 def workers(situation: Situation) -> Finding:

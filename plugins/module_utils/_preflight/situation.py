@@ -120,11 +120,26 @@ class Situation:
         """Whether the cluster stands on its own, so that no bootstrap machine is made any more."""
         return bool(self.wanted.get("bootstrap_over")) and bool(self.devices)
 
+    @property
+    def bootstrapping(self) -> bool:
+        """Whether there is a bootstrap machine, or there will be one."""
+        return not self.standing or any("openshift-role=bootstrap" in (device.get("tags") or []) for device in self.devices)
+
+    @property
+    def heir(self) -> Machine | None:
+        """The worker that the bootstrap machine becomes; None when none is chosen, or no worker is of that name."""
+        chosen = self.text("bootstrap_becomes")
+        named = [each for each in self.groups["workers"] if chosen in (each.get("inventory_hostname"), each["hostname"])]
+        return named[0] if named else None
+
     @cached_property
     def missing_by_group(self) -> dict[str, list[Machine]]:
-        existing = {device.get("hostname") for device in self.devices}
+        """What is to be ordered."""
+        there = {device.get("hostname") for device in self.devices}
+        if self.heir and self.bootstrapping:
+            there.add(self.heir["hostname"])
         return {
-            group: [] if group == "bootstrap" and self.standing else [each for each in machines if each["hostname"] not in existing]
+            group: [] if group == "bootstrap" and self.standing else [each for each in machines if each["hostname"] not in there]
             for group, machines in self.groups.items()
         }
 

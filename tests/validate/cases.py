@@ -1,4 +1,4 @@
-"""The table of inventories, ``cases.yml``, as a test and the page read it."""
+"""The tables of inventories, ``cases.yml`` and ``played.yml``, as tests and the page read them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 TABLE: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "cases.yml").read_text(encoding="utf-8"))
+PLAYED: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "played.yml").read_text(encoding="utf-8"))
 GROUPS = ("bootstrap", "control_plane", "workers", "load_balancer")
 
 
@@ -41,12 +42,19 @@ class Case:
     def failures(self) -> set[str]:
         return {check for check, expected in self.expected.items() if expected.verdict == "failed"}
 
-    def variables(self, ground: Mapping[str, Any]) -> dict[str, Any]:
-        """Variables of the host that this case is."""
+    def inventory(self, ground: Mapping[str, Any]) -> dict[str, Any]:
+        """Variables of all hosts."""
         without = self.entry.get("without", ())
         inventory = {**ground["variables"], **self.entry.get("variables", {})}
-        inventory = {name: value for name, value in inventory.items() if name not in without}
-        hosts = {**ground["hosts"], **self.entry.get("hosts", {})}
+        return {name: value for name, value in inventory.items() if name not in without}
+
+    def hosts(self, ground: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Hosts by group."""
+        return {**ground["hosts"], **self.entry.get("hosts", {})}
+
+    def variables(self, ground: Mapping[str, Any]) -> dict[str, Any]:
+        """Variables of the host that this case is."""
+        inventory, hosts = self.inventory(ground), self.hosts(ground)
         own = self.entry.get("host_variables", {})
         # The control plane's and the other groups' hosts as Ansible would know them: `groups` and `group_names` are its own variables.
         names = sorted({host for group in hosts.values() for host in group})
@@ -68,10 +76,14 @@ class Case:
         }
 
 
-def read(world: Mapping[str, str]) -> tuple[dict[str, Any], list[Case]]:
-    """The ground and the cases, with ``$name`` replaced by what it is in this world."""
+def read(world: Mapping[str, str], played: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], list[Case]]:
+    """The ground and the cases, with ``$name`` replaced by what it is in this world; ``played``: those that it names, and its own."""
     table = _filled(TABLE, world)
-    return table["ground"], [Case(number, entry) for number, entry in enumerate(table["cases"])]
+    entries = table["cases"]
+    if played is not None:
+        by_name = {entry["name"]: entry for entry in entries}
+        entries = [*(by_name[name] for name in played["cases"]), *_filled(played["worlds"], world)]
+    return table["ground"], [Case(number, entry) for number, entry in enumerate(entries)]
 
 
 def _filled(value: Any, world: Mapping[str, str]) -> Any:

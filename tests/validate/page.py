@@ -9,15 +9,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.checks import CHECKS
-from tests.validate.cases import Case, read
+from tests.validate.cases import PLAYED, Case, read
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
 
 HEAD = """\
 # What is checked before anything is ordered
 
-<!-- Made by `python -m tests.validate.page` from plugins/module_utils/_preflight/checks.py and tests/validate/cases.yml, which
-     tests/validate/test_cases.py holds. -->
+<!-- Made by `python -m tests.validate.page` from plugins/module_utils/_preflight/checks.py and of cases.yml and played.yml in
+     tests/validate, which test_cases.py and test_played.py hold. -->
 
 `ansible-playbook playbooks/validate.yml` makes this report, and `install.yml` and `scale.yml` begin with it. All checks are made and told
 together; nothing is ordered or changed by them, in check mode or not, and no secret stands in the report. Each check is
@@ -29,7 +29,7 @@ together; nothing is ordered or changed by them, in check mode or not, and no se
 What a cluster has already is no problem of its own: machines that exist are not asked for again, their records are not stale, a server of
 an earlier run may have its ports.
 
-For programs the report is the fact `validate_report`, and a JSON file with `-e validate_report_file=report.json` (not in check mode).
+For programs there is the same as data: [the report as JSON](install.md#the-report-for-programs).
 """
 
 
@@ -45,6 +45,16 @@ def page() -> str:
         "| --- | --- |",
     ]
     lines += [f"| {_cell(case.name)}{' *(answered)*' if case.entry.get('answers') else ''} | {_told(case)} |" for case in cases]
+    played = read({}, PLAYED)[1]
+    lines += [
+        f"\n## The {len(played)} that are played\n",
+        "`ansible-playbook playbooks/validate.yml` is run with each of these beside a sandbox that was prepared for it: nothing is laid",
+        f"over what the world answers. {len(PLAYED['cases'])} are inventories of the table above:",
+        f"{_cell('; '.join(PLAYED['cases']))}. The others are\n",
+        "| world | what the report says |",
+        "| --- | --- |",
+    ]
+    lines += [f"| {_cell(case.name)} | {_told(case)} |" for case in played[len(PLAYED["cases"]) :]]
     return "\n".join(lines) + "\n"
 
 

@@ -40,7 +40,8 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
         raise AnsibleLookupError(f"The Python library dnspython is needed: {LIBRARY_ERROR}")
     world: dict[str, Any] = {}
     server = None
-    if wanted["dns_provider"] == "rfc2136" and all(str(wanted[f"dns_{name}"]) for name in ("server", "key_name", "key_secret")):
+    given = all(str(wanted[f"dns_{name}"]) for name in ("server", "key_name", "key_secret")) and str(wanted["dns_port"]).isdecimal()
+    if wanted["dns_provider"] == "rfc2136" and given:
         try:
             server = _Server(str(wanted["dns_server"]), int(wanted["dns_port"]), float(wanted["timeout"]))
             world["dns"] = {"dns_rc_str": _ask_for_updates(server, wanted)}
@@ -91,7 +92,7 @@ def _ask_for_updates(server: _Server, wanted: Mapping[str, Any]) -> str:
     """The server's answer to an update, signed with the key, that changes nothing: it only wants a record to be there that nobody makes."""
     keyring = dns.tsigkeyring.from_text({str(wanted["dns_key_name"]): str(wanted["dns_key_secret"])})
     update = dns.update.UpdateMessage(str(wanted["dns_zone"]), keyring=keyring, keyalgorithm=str(wanted["dns_key_algorithm"]))
-    update.present(f"is-this-zone-ours.{_cluster(wanted)}.", "TXT")
+    update.present("is-this-zone-ours", "TXT")
     answer = dns.query.tcp(update, server.address, timeout=server.timeout, port=server.port)
     return str(dns.rcode.to_text(answer.rcode()))
 

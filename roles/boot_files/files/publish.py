@@ -8,16 +8,20 @@ Usage: publish.py FOLDER, where FOLDER has
 - ``settings.json``: ``id``, ``bind_address``, ``http_port``, ``https_port``;
 - ``open/``: files that anybody may have, over plain HTTP, for firmware that knows no certificates;
 - ``secret/``: files that only who says the word in ``bearer`` gets, over HTTPS with ``tls/server.crt`` and ``tls/server.key``. It is
-  served from the moment these two exist.
+  served from the moment these two exist;
+- ``allowed.json``: the addresses that may have files of ``secret/``, a list of texts. Without it they all may, if they say the word. It is
+  read anew for each request, since a machine has its address only after it was ordered. Who asks from this computer itself may always.
 
 ``/healthz`` over HTTP answers with the id. The process ends on SIGTERM, and by itself when ``settings.json`` has gone or changed: whoever
-takes the folder away has ended the server. Nothing but Python's own library is used, since this runs on the computer Ansible runs on.
+takes the folder away has ended the server. It writes nothing. Nothing but Python's own library is used, 3.9 or newer, since this runs on
+computers of others.
 """
 
 from __future__ import annotations
 
 import hmac
 import http.server
+import ipaddress
 import json
 import os
 import signal
@@ -38,6 +42,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     folder: ClassVar[Path]
     bearer: ClassVar[Path | None] = None
+    allowed: ClassVar[Path | None] = None
     identity: ClassVar[str] = ""
     server_version = "publish"
     sys_version = ""
@@ -55,14 +60,29 @@ class Handler(http.server.BaseHTTPRequestHandler):
         name = self.path.partition("?")[0].removeprefix("/")
         if self.bearer is None and name == "healthz":
             self._send(HTTPStatus.OK, json.dumps({"id": self.identity}).encode(), "application/json", body=body)
-        elif not self._allowed():
+        elif not self._expected():
+            # Ignition asks again after this, and gives up after a 403: a machine that was just ordered may be here before its address is.
+            self._send(HTTPStatus.SERVICE_UNAVAILABLE, b"", "text/plain", body=body)
+        elif not self._authorized():
             self._send(HTTPStatus.UNAUTHORIZED, b"", "text/plain", body=body)
         elif (content := self._content(name)) is None:
             self._send(HTTPStatus.NOT_FOUND, b"", "text/plain", body=body)
         else:
             self._send(HTTPStatus.OK, content, "application/json" if name.endswith(".ign") else "text/plain", body=body)
 
-    def _allowed(self) -> bool:
+    def _expected(self) -> bool:
+        if self.allowed is None:
+            return True
+        client = self.client_address[0]
+        try:
+            addresses = json.loads(self.allowed.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return True
+        except (OSError, ValueError):
+            return False
+        return client == self.connection.getsockname()[0] or plain(client) in map(plain, addresses)
+
+    def _authorized(self) -> bool:
         if self.bearer is None:
             return True
         try:
@@ -90,6 +110,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """One line a request: who, what, which status. No header is ever written."""
         sys.stderr.write(f"{self.address_string()} {format % args}\n")
+
+
+def plain(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """The address without its zone; an IPv4 client of a server that listens at ``::`` as what it is."""
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    return (parsed.ipv4_mapped or parsed) if isinstance(parsed, ipaddress.IPv6Address) else parsed
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -123,7 +149,7 @@ def open_handler(folder: Path, identity: str) -> type[Handler]:
 
 
 def secret_handler(folder: Path) -> type[Handler]:
-    return type("SecretHandler", (Handler,), {"folder": folder / "secret", "bearer": folder / "bearer"})
+    return type("SecretHandler", (Handler,), {"folder": folder / "secret", "bearer": folder / "bearer", "allowed": folder / "allowed.json"})
 
 
 def tls(folder: Path) -> ssl.SSLContext:
@@ -141,7 +167,6 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
 
     start(settings["bind_address"], settings["http_port"], open_handler(folder, settings["id"]))
-    (folder / "publish.pid").write_text(f"{os.getpid()}\n", encoding="ascii")
     secret: Server | None = None
     while not ended.wait(LOOK_INTERVAL):
         try:

@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
+from sandbox.openshift.assets import files_of
 from sandbox.openshift.installer import catalogue
 
 from .conftest import Role
@@ -15,7 +17,7 @@ VERSION = "4.20.33"
 
 
 def own_installer(role: Role) -> Path:
-    return role.folder / "bin" / VERSION / "openshift-install"
+    return role.folder / "bin" / f"{VERSION}-x86_64" / "openshift-install"
 
 
 @pytest.fixture
@@ -70,3 +72,60 @@ def test_an_installer_of_ones_own_of_another_version_is_refused(role: Role) -> N
 def test_an_installer_for_other_machines_is_refused(role: Role) -> None:
     told = role.refused(openshift_version="", openshift_installer=str(own_installer(role)), openshift_architecture="aarch64")
     assert "arm64 or multi, they are" in told
+
+
+WORKERS = [{"hostname": "worker-0", "architecture": "aarch64"}]
+
+
+def architectures(role: Role) -> dict[str, str]:
+    config_map = yaml.safe_load(
+        files_of(json.loads((role.files / "bootstrap.ign").read_bytes()))["/opt/openshift/manifests/cluster-config.yaml"]
+    )
+    config = yaml.safe_load(config_map["data"]["install-config"])
+    return {pool["name"]: pool["architecture"] for pool in (config["controlPlane"], *config["compute"])}
+
+
+@pytest.mark.debian("gpgv")
+def test_machines_of_two_architectures_have_a_release_for_both(role: Role) -> None:
+    keyring = role.environment["OPENSHIFT_RELEASE_KEYRING"]
+    told = role.well(openshift_version="stable-4.20", openshift_release_keyring=keyring, ignition_workers=WORKERS)
+    shown = catalogue.release(VERSION, "multi")
+    assert json.loads((role.folder / "release.json").read_text(encoding="utf-8"))["digest"] == shown.digest
+    assert "was not checked" not in told
+    # What an installer takes on a platform without machines: workers of another architecture are not its business.
+    assert architectures(role) == {"master": "amd64", "worker": "amd64"}
+    (role.folder / "kubeconfig").touch()
+    role.well(tasks_from="known", openshift_version="stable-4.20", ignition_workers=WORKERS)
+
+
+def test_a_release_for_one_is_not_for_both(role: Role) -> None:
+    told = role.refused(openshift_version="", openshift_installer=str(own_installer(role)), ignition_workers=WORKERS)
+    assert "and multi, they are" in told
+
+
+def test_a_cluster_of_one_architecture_gets_no_machines_of_another(role: Role) -> None:
+    (role.folder / "kubeconfig").touch()
+    told = role.refused(tasks_from="known", ignition_workers=WORKERS)
+    assert "was installed from a release for amd64, its machines are to be of aarch64 and x86_64" in told
+
+
+OKD = "4.20.0-okd-scos.9"
+
+
+@pytest.mark.debian("gpgv")
+def test_okd(role: Role) -> None:
+    mirror = role.environment["OPENSHIFT_MIRROR_URL"].replace("openshift-v4", "okd/releases/download")
+    told = role.well(
+        openshift_distribution="okd",
+        openshift_version=OKD,
+        openshift_mirror_url=mirror,
+        openshift_pull_secret="",
+        openshift_release_keyring=role.environment["OPENSHIFT_RELEASE_KEYRING"],
+    )
+    assert "was not checked" not in told
+    stream = json.loads((role.files / "stream.json").read_bytes())
+    assert stream["stream"] == "c10s"
+
+
+def test_okd_has_no_channels(role: Role) -> None:
+    assert "stable-4.20 names no release" in role.refused(openshift_distribution="okd", openshift_version="stable-4.20", check=True)

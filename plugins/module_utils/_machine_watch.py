@@ -32,6 +32,9 @@ MACHINE_WATCH_OPTIONS = Options(
     {
         "machines": {"type": "list", "elements": "str", "default": []},
         "ownership_tags": {"type": "list", "elements": "str", "default": []},
+        "quorum_of": {"type": "list", "elements": "str", "default": []},
+        "quorum": {"type": "int", "default": 0},
+        "quorum_wait": {"type": "float", "default": 1200},
     }
 )
 
@@ -95,13 +98,15 @@ class MachineWatch:
         self._sleep = sleep
         self._looked: float | None = None
         self._texts: dict[str, str] = {}
+        self.lost: dict[str, str] = {}
+        """Why each of those will not get further that can be done without (``quorum_of``)."""
 
     def look(self, joined: Collection[str] = ()) -> list[str]:
         """How far each is that has not ``joined``; looks each PAUSE seconds at most. A Metal API that does not answer is no failure.
 
         Of many only some are asked for their events each time; what the others told last stands.
 
-        Raises DeviceFailedError for those that will not get further.
+        Raises DeviceFailedError for those that will not get further, unless enough others of ``quorum_of`` still may.
         """
         if self._looked is None or self._now() - self._looked >= PAUSE:
             self._looked = self._now()
@@ -119,8 +124,9 @@ class MachineWatch:
                 break
             self._sleep(PAUSE_FOR_ABSENT)
             devices = self._devices()
-        lost = [f"{hostname} is not there any more: run again to order another" for hostname in machines if hostname not in devices]
-        before, self._texts = self._texts, {}
+        gone = [hostname for hostname in machines if hostname not in devices]
+        self.lost = {hostname: f"{hostname} is not there any more: run again to order another" for hostname in gone}
+        before, self._texts = self._texts, {hostname: f"machine {hostname} is not there any more" for hostname in gone}
         asked = self._whose_turn([hostname for hostname in devices if hostname not in joined])
         for hostname, device in devices.items():
             event: Mapping[str, Any] = {}
@@ -129,9 +135,11 @@ class MachineWatch:
                 self._texts[hostname] = told(device, event)
             else:
                 self._texts[hostname] = before.get(hostname, f"machine {hostname} is {device.get('state')}")
-            lost += [text for text in [hopeless(device, event)] if text]
-        if lost:
-            raise DeviceFailedError(together("Waiting does not help", lost))
+            if reason := hopeless(device, event):
+                self.lost[hostname] = reason
+        left = [hostname for hostname in self._params["quorum_of"] if hostname not in self.lost]
+        if not self.lost.keys() <= set(self._params["quorum_of"]) or len(left) < self._params["quorum"]:
+            raise DeviceFailedError(together("Waiting does not help", list(self.lost.values())))
 
     def _whose_turn(self, hostnames: list[str]) -> list[str]:
         """The machines to be asked in this look. By the clock, since each slice of a wait is a process that knows nothing of the last."""

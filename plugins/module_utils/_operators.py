@@ -30,6 +30,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import ClusterClient
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils._machine_watch import MachineWatch
 
 
 TELLS_ETCD_MEMBER = (4, 16)
@@ -67,6 +68,8 @@ class View:
     nodes: Mapping[str, NodeState] = field(default_factory=dict)
     wanted_nodes: Sequence[str] = ()
     asking: Mapping[str, Request] = field(default_factory=dict)
+    given_up: Collection[str] = ()
+    """Nodes that are not waited for any longer, since enough others are Ready."""
     machines: Sequence[str] = ()
     """What is told of machines that are not in yet: nothing that would be missing by itself."""
     stable_for: float = 30.0
@@ -171,6 +174,8 @@ def nodes_missing(view: View, names: Iterable[str]) -> list[str]:
     texts = []
     for name in names:
         node, request = view.nodes.get(name), view.asking.get(name)
+        if name in view.given_up:
+            continue
         if node is None and request is None:
             texts.append(f"node {name} is not registered")
         elif node is None and request is not None:
@@ -178,6 +183,20 @@ def nodes_missing(view: View, names: Iterable[str]) -> list[str]:
         elif node is not None and not node.ready:
             texts.append(f"node {name} is not Ready: {node.message}{since(node.since)}")
     return texts
+
+
+def given_up(view: View, params: Mapping[str, Any], lost: Collection[str] = ()) -> list[str]:
+    """Those of ``quorum_of`` that are not Ready and not waited for any longer, since ``quorum`` others are: those that are ``lost``, which
+    never will be, at once, all after ``quorum_wait`` seconds. By the cluster's own times, so a wait may be cut into any number of calls.
+    """
+    quorum, members = params["quorum"], params["quorum_of"]
+    ready = [view.nodes[name] for name in members if name in view.nodes and view.nodes[name].ready]
+    if not quorum or len(ready) < quorum:
+        return []
+    enough_since = sorted(node.since or view.now for node in ready)[quorum - 1]
+    over = (view.now - enough_since).total_seconds() >= params["quorum_wait"]
+    names = {node.name for node in ready}
+    return [name for name in members if name not in names and (over or name in lost)]
 
 
 def nodes_ready(view: View) -> list[str]:
@@ -227,13 +246,10 @@ def version_of(cluster_version: Mapping[str, Any] | None) -> str | None:
     return version if isinstance(version, str) else None
 
 
-def look_at(
-    client: ClusterClient, params: Mapping[str, Any], machines: Callable[[Collection[str]], list[str]] | None = None
-) -> dict[str, Any]:
+def look_at(client: ClusterClient, params: Mapping[str, Any], machines: MachineWatch | None = None) -> dict[str, Any]:
     """The result of one look at the cluster by the module's options; only what the condition needs is read.
 
-    An API that does not answer is something that is missing, not an error. ``machines`` is asked, when something is missing, what there is
-    to tell of those that are none of these Ready Nodes.
+    An API that does not answer is something that is missing, not an error. When something is missing ``machines`` are looked at as well.
     """
     result: dict[str, Any] = {
         "api_answers": False,
@@ -243,6 +259,7 @@ def look_at(
         "console_url": None,
         "ingress_ca": None,
         "ready_nodes": [],
+        "given_up": [],
     }
     condition = params["condition"]
     try:
@@ -264,11 +281,14 @@ def look_at(
             result["ready_nodes"] = sorted(name for name, node in nodes.items() if node.ready)
     except ClusterUnreachableError as problem:
         # It may go away between two questions: then nothing of this look counts.
-        return {**result, "reached": False, "waiting": [problem.message, *(machines(()) if machines else ())]}
-    waiting = CONDITIONS[condition](view)
-    if waiting and machines:
-        waiting = CONDITIONS[condition](replace(view, machines=machines(result["ready_nodes"])))
-    return {**result, "api_answers": True, "reached": not waiting, "waiting": waiting}
+        return {**result, "reached": False, "waiting": [problem.message, *(machines.look() if machines else ())]}
+    missing = CONDITIONS[condition]
+    view = replace(view, given_up=given_up(view, params))
+    if missing(view) and machines:
+        texts = machines.look(result["ready_nodes"])
+        view = replace(view, machines=texts, given_up=given_up(view, params, machines.lost))
+    waiting = missing(view)
+    return {**result, "api_answers": True, "reached": not waiting, "waiting": waiting, "given_up": list(view.given_up)}
 
 
 def _console_url(route: Mapping[str, Any] | None) -> str | None:

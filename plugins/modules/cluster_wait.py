@@ -65,6 +65,23 @@ options:
     type: list
     elements: str
     default: []
+  quorum_of:
+    description:
+      - Names of Nodes that can be done without, as long as O(quorum) of them are Ready.
+    type: list
+    elements: str
+    default: []
+  quorum:
+    description:
+      - So many of O(quorum_of) are enough. As soon as so many are Ready, those of the others that will not get further (see O(machines))
+        are not waited for any longer, are told as a warning, and are RV(given_up). V(0) is all of them.
+    type: int
+    default: 0
+  quorum_wait:
+    description:
+      - How long the others are still waited for once so many are Ready, in seconds.
+    type: float
+    default: 1200
   wait:
     description:
       - Whether to wait. Otherwise the module looks once and never fails because something is missing, not even the API.
@@ -168,6 +185,12 @@ ready_nodes:
   type: list
   elements: str
   sample: [master-0.demo.metal.test]
+given_up:
+  description: Names of those of O(quorum_of) that are not Ready and not waited for any longer, since enough others are.
+  returned: always
+  type: list
+  elements: str
+  sample: []
 console_url:
   description: Address of the web console. V(null) unless O(condition=install_complete), or when there is none.
   returned: always
@@ -197,12 +220,17 @@ def main() -> None:
         machines = MachineWatch(metal_client(module.module, read_only=True), module.params) if watched else None
 
         def look(*, patient: bool) -> list[str]:
-            found = look_at(client, module.params, machines.look if machines else None)
+            found = look_at(client, module.params, machines)
             module.result.update(found)
             waiting: list[str] = found["waiting"]
             return waiting
 
         module.wait_for(look, f"Condition {module.params['condition']} of the cluster")
+        for name in module.result["given_up"] if module.result["reached"] else ():
+            reason = machines.lost.get(name) if machines else None
+            module.module.warn(
+                f"{reason or f'{name} is not Ready in time'}. It is not waited for: {module.params['quorum']} others are enough"
+            )
 
 
 if __name__ == "__main__":

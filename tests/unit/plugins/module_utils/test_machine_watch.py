@@ -15,7 +15,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._machine_w
     told,
 )
 
-PARAMS = {"project_id": "p", "ownership_tags": ["c=1", "mine"], "machines": ["a", "b"]}
+PARAMS = {"project_id": "p", "ownership_tags": ["c=1", "mine"], "machines": ["a", "b"], "quorum_of": [], "quorum": 0}
 GOOD = {"type": "user.0", "state": "succeeded", "body": "[files] done", "created_at": "2026-11-21T07:10:00Z"}
 BAD = {"type": "user.0", "state": "failed", "body": "[files] Ignition error: hash", "created_at": "2026-11-21T07:11:00Z"}
 LATER = {"type": "power.210", "state": None, "body": "Rebooted", "created_at": "2026-11-21T07:12:00Z"}
@@ -81,6 +81,21 @@ def test_one_that_is_gone_ends_the_wait() -> None:
     with pytest.raises(DeviceFailedError, match="b is not there any more: run again to order another"):
         watch.look()
     assert len(slept) == 2
+
+
+@pytest.mark.parametrize(
+    ("spare", "quorum", "ends"),
+    [(["a", "b"], 1, False), (["a", "b"], 2, True), (["a"], 0, True), (["b"], 0, False)],
+)
+def test_one_of_several_is_borne_as_long_as_enough_others_may_come(spare: list[str], quorum: int, ends: bool) -> None:
+    service = Service([device("a"), device("b")], {"id-a": [GOOD], "id-b": [BAD]})
+    watch = MachineWatch(service, {**PARAMS, "quorum_of": spare, "quorum": quorum})  # type: ignore[arg-type]
+    if ends:
+        with pytest.raises(DeviceFailedError, match="b stopped"):
+            watch.look()
+        return
+    assert [text.split(",")[0] for text in watch.look()] == ["machine a is active", "machine b is active"]
+    assert list(watch.lost) == ["b"]
 
 
 def test_one_that_a_list_misses_for_a_moment_is_not_gone() -> None:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import NodeState, asking_to_join, time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._operators import CONDITIONS, View, operator_facts, version_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._operators import (
+    CONDITIONS,
+    View,
+    given_up,
+    operator_facts,
+    version_of,
+)
 
 from .csr_cases import OTHER, WORKER, answered, client, made, serving
 
@@ -126,6 +133,32 @@ def test_nodes_ready() -> None:
     ]
     assert missing("nodes_ready", nodes=NODES) == ["node b is not Ready: no network (since 11:00:00Z)"]
     assert missing("nodes_ready") == ["no node is registered"]
+
+
+@pytest.mark.parametrize(
+    ("quorum", "lost", "passed", "gone"),
+    [
+        (0, ["d"], 9000, []),
+        (3, ["d"], 9000, []),  # two are Ready
+        (2, [], 59, []),
+        (2, ["d"], 59, ["d"]),
+        (2, ["d"], 60, ["c", "d"]),
+        (1, [], 60, ["c", "d"]),
+    ],
+)
+def test_with_enough_of_them_the_others_are_given_up(quorum: int, lost: list[str], passed: float, gone: list[str]) -> None:
+    """Those that are lost at once; the others after a while, which counts from when the last that is needed was Ready."""
+    enough_at = NOW - timedelta(seconds=passed)
+    nodes = {
+        "a": NodeState("a", True, "", None, silent=False, since=NOW - timedelta(days=1)),
+        "b": NodeState("b", True, "", None, silent=False, since=enough_at if quorum > 1 else NOW),
+        "c": NodeState("c", False, "no network", None, silent=False),
+    }
+    view = View(now=NOW, nodes=nodes, wanted_nodes=["a", "b", "c", "d"])
+    params = {"quorum": quorum, "quorum_of": ["a", "b", "c", "d"], "quorum_wait": 60}
+    assert given_up(view, params, lost) == gone
+    told = CONDITIONS["nodes_ready"](replace(view, given_up=gone))
+    assert [text.split(" is ")[0] for text in told] == [f"node {name}" for name in ("c", "d") if name not in gone]
 
 
 def test_one_that_waits_to_be_let_in_is_told() -> None:

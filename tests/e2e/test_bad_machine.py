@@ -1,0 +1,68 @@
+"""One bad machine of several: it is told, replaced by choice, and the rest goes on when enough are left.
+
+The tests build on each other's world, in this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.harness import NAME, User
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
+
+BROKEN = "Memory test failed in slot 3"
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    user = User(tmp_path_factory.mktemp("bad-machine"), speed=600)
+    with user.at_work():
+        user.edit_workers(2)
+        yield user
+
+
+def break_next(user: User, hostname: str, times: int | None) -> None:
+    """Have the next machines of this name fail while they are made ready; all of them without a number."""
+    user.sandbox.call("POST", "faults", json={"hostname": f"{hostname}.{NAME}", "times": times, "body": BROKEN})
+
+
+def test_one_that_cannot_be_delivered_is_told_and_the_rest_goes_on(user: User) -> None:
+    break_next(user, "worker-2", None)
+    run = user.play("install.yml", "-e", "openshift_worker_quorum=2", "-e", "openshift_replace_failed=1", timeout=1200).ended_well()
+    assert user.nodes() == ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
+    assert "worker-2" in run.output
+    assert BROKEN in run.output, "why it is missing"
+    assert "after 1 that failed" in run.output, "and that another one was tried"
+
+
+def test_one_that_fails_is_replaced_by_choice(user: User) -> None:
+    user.sandbox.call("DELETE", "faults")
+    break_next(user, "worker-2", 1)
+    run = user.play("scale.yml", "-e", "openshift_replace_failed=1", timeout=1200).ended_well()
+    assert BROKEN in run.output
+    assert user.nodes() == ["master-0", "master-1", "master-2", "worker-0", "worker-1", "worker-2"]
+
+
+def test_one_that_does_not_join_is_told_and_the_rest_goes_on(user: User) -> None:
+    """Somebody takes a worker away when it has its boot script: the service has delivered it, and it never comes."""
+
+    def take_away() -> None:
+        for device in user.devices():
+            if device["hostname"] == f"worker-3.{NAME}":
+                user.ask("DELETE", f"devices/{device['id']}")
+
+    user.edit_workers(3)
+    run = user.play("scale.yml", "-e", "openshift_worker_quorum=3", after={"provision": take_away}, timeout=1200).ended_well()
+    assert f"worker-3.{NAME} is" in run.output
+    assert "It is not waited for: 3 others are enough" in " ".join(run.output.split())
+    assert "worker-3" not in user.nodes()
+
+
+def test_the_next_run_has_it_all_the_same(user: User) -> None:
+    user.play("scale.yml", timeout=1200).ended_well()
+    assert user.nodes() == ["master-0", "master-1", "master-2", "worker-0", "worker-1", "worker-2", "worker-3"]
+    again = user.play("scale.yml").ended_well()
+    assert (again.changed, again.writes) == (0, [])

@@ -229,7 +229,7 @@ def main() -> None:
         for name in module.result["given_up"] if module.result["reached"] else ():
             reason = machines.lost.get(name) if machines else None
             module.module.warn(
-                f"{reason or f'{name} is not Ready in time'}. It is not waited for: {module.params['quorum']} others are enough"
+                f"{reason or f'{name} is not Ready in time'}. It is not waited for: enough others are Ready (quorum={module.params['quorum']})"
             )
 
 

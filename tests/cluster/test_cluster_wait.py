@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_c
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
 from tests.cluster.conftest import Play
 from tests.cluster.control_plane import ADDRESS, ControlPlane
+from tests.unit.plugins.module_utils.csr_cases import client, made
 
 NAMESPACE = "/api/v1/namespaces/kube-system/configmaps"
 KINDS = {
@@ -119,7 +121,19 @@ def test_nodes(cluster: ControlPlane, run: Play) -> None:
     cluster.register("a")
     cluster.register("b", ready=False)
     assert run("cluster_wait", **options(cluster, "nodes_ready", nodes=["a"]))["reached"]
-    assert run("cluster_wait", **options(cluster, "nodes_ready"))["waiting"] == ["node b is not Ready: as the test wants it"]
+    (told,) = run("cluster_wait", **options(cluster, "nodes_ready"))["waiting"]
+    assert told.startswith("node b is not Ready: as the test wants it")
+
+
+def test_one_that_waits_to_be_let_in_is_told_until_enough_others_are_in(cluster: ControlPlane, openshift: ControlPlane, run: Play) -> None:
+    cluster.register("a")
+    cluster.file("c", client(made("system:node:c"))["spec"])
+    wanted = {"nodes": ["a", "c"], "quorum_of": ["a", "c"]}
+    (told,) = run("cluster_wait", **options(cluster, "nodes_ready", **wanted))["waiting"]
+    assert re.fullmatch(r"node c is not registered: its request \S+ waits for approval \(since .*Z\)", told)
+    enough = run("cluster_wait", **options(cluster, "nodes_ready", **wanted, quorum=1, quorum_wait=0))
+    assert (enough["reached"], enough["given_up"]) == (True, ["c"])
+    assert "c is not Ready in time. It is not waited for: enough others are Ready (quorum=1)" in " ".join(enough["output"].split())
 
 
 def test_a_refused_login_is_not_waited_for(cluster: ControlPlane, run: Play, tmp_path: Any) -> None:

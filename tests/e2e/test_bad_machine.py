@@ -57,7 +57,7 @@ def test_one_that_does_not_join_is_told_and_the_rest_goes_on(user: User) -> None
     user.edit_workers(3)
     run = user.play("scale.yml", "-e", "openshift_worker_quorum=3", after={"provision": take_away}, timeout=1200).ended_well()
     assert f"worker-3.{NAME} is" in run.output
-    assert "It is not waited for: 3 others are enough" in " ".join(run.output.split())
+    assert "It is not waited for: enough others are Ready (quorum=3)" in " ".join(run.output.split())
     assert "worker-3" not in user.nodes()
 
 

@@ -227,10 +227,8 @@ def main() -> None:
 
         module.wait_for(look, f"Condition {module.params['condition']} of the cluster")
         for name in module.result["given_up"] if module.result["reached"] else ():
-            reason = machines.lost.get(name) if machines else None
-            module.module.warn(
-                f"{reason or f'{name} is not Ready in time'}. It is not waited for: enough others are Ready (quorum={module.params['quorum']})"
-            )
+            reason = (machines.lost.get(name) if machines else None) or f"{name} is not Ready in time"
+            module.module.warn(f"{reason}. It is not waited for: enough others are Ready (quorum={module.params['quorum']})")
 
 
 if __name__ == "__main__":

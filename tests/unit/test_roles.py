@@ -51,12 +51,3 @@ def test_tasks_never_read_the_collection_s_variables(role: Path) -> None:
         expressions = re.findall(r"\{\{(.*?)\}\}", path.read_text(encoding="utf-8"), re.DOTALL)
         used = {name for expression in expressions for name in pattern.findall(expression)}
         assert not used & known, f"{path.relative_to(ROOT)} reads {sorted(used & known)}"
-
-
-def test_every_variable_of_the_collection_is_on_a_page() -> None:
-    pages = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("install.md", "day2.md"))
-    defaults = "".join((role / "defaults" / "main.yml").read_text(encoding="utf-8") for role in ROLES)
-    unknown = set(re.findall(r"\b(?:openshift|metal)_[a-z_]+\b", defaults)) - set(
-        re.findall(r"`(?:-e )?((?:openshift|metal)_[a-z_]+)", pages)
-    )
-    assert not unknown

@@ -406,7 +406,11 @@ def disturbed(seed: int, numbers: range, *, speed: float, minutes: float) -> int
             if found:
                 different.append(number)
                 chaos.leave()
-    print(f"{done} of {len(numbers)} runs in {(time.monotonic() - began) / 60:.0f} minutes, {done - len(different)} as undisturbed")
+    used = os.times()
+    print(
+        f"{done} of {len(numbers)} runs in {(time.monotonic() - began) / 60:.0f} minutes, of which a processor was at work for "
+        f"{(used.children_user + used.children_system) / 60:.0f}; {done - len(different)} as undisturbed"
+    )
     for number in different:
         print(f'again, alone: make chaos CHAOS="--seed {seed} --only {number}"')
     return 1 if different or done < len(numbers) else 0

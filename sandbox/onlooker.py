@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import json
 import ssl
 import tempfile
 import urllib.parse
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,9 +52,35 @@ class Endpoint:
             except httpx.TransportError as error:
                 raise type(error)(f"{method} {url} (as {self.host}): {error}") from error
 
+    def lines(self, path: str) -> Iterator[str]:
+        """Each line of an answer as it comes."""
+        url, headers = f"https://{self.address}:{self.port}{path}", {"Host": f"{self.host}:{self.port}"}
+        with (
+            httpx.Client(verify=self.trust, timeout=httpx.Timeout(20, read=None), trust_env=False) as client,
+            client.stream("GET", url, headers=headers, extensions={"sni_hostname": self.host}) as answer,
+        ):
+            answer.raise_for_status()
+            yield from answer.iter_lines()
+
 
 def cluster_api(kubeconfig: Path, path: str) -> Any:
     """GET ``path`` of the cluster's API as the user of ``kubeconfig`` (client certificate); the decoded answer."""
+    answer = _endpoint(kubeconfig).request("GET", path)
+    answer.raise_for_status()
+    return answer.json()
+
+
+def cluster_watch(kubeconfig: Path, path: str) -> Iterator[dict[str, Any]]:
+    """The objects of a list, and then each again when it comes or changes, until the server ends the watch (after an hour at most)."""
+    endpoint = _endpoint(kubeconfig)
+    listed = endpoint.request("GET", path).raise_for_status().json()
+    yield from listed["items"]
+    query = urllib.parse.urlencode({"watch": "true", "resourceVersion": listed["metadata"]["resourceVersion"], "timeoutSeconds": 3600})
+    for line in endpoint.lines(f"{path}?{query}"):
+        yield json.loads(line)["object"]
+
+
+def _endpoint(kubeconfig: Path) -> Endpoint:
     content = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
     server, user = content["clusters"][0]["cluster"], content["users"][0]["user"]
     trust = ssl.create_default_context(cadata=base64.b64decode(server["certificate-authority-data"]).decode())
@@ -63,6 +91,4 @@ def cluster_api(kubeconfig: Path, path: str) -> Any:
         trust.load_cert_chain(pem.name)
     url = urllib.parse.urlsplit(server["server"])
     host = server.get("tls-server-name") or str(url.hostname)
-    answer = Endpoint(host, str(url.hostname), url.port or 6443, trust).request("GET", path)
-    answer.raise_for_status()
-    return answer.json()
+    return Endpoint(host, str(url.hostname), url.port or 6443, trust)

@@ -14,6 +14,7 @@ Folder of a machine (all of it survives ``kill -9``; writes replace whole files)
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import random
@@ -55,6 +56,7 @@ class Host:
         metadata_url: str,
         dns_server: tuple[str, int],
         seed: int = 0,
+        turns: asyncio.Semaphore | None = None,
     ) -> None:
         self._hardware = hardware
         self.folder = folder
@@ -63,7 +65,7 @@ class Host:
         self.metadata_url = metadata_url.rstrip("/")
         self._name_server = dns_server
         self._names = NameService(dns_server, hardware.address)
-        self._http = BoundHTTP(hardware.address, self._names)
+        self._http = BoundHTTP(hardware.address, self._names, turns)
         # Text, not hash(): the same on every run with the same seed.
         self._dice = random.Random(f"{seed} {hardware.hostname}")  # noqa: S311 - durations, not secrets
         self.serial = True

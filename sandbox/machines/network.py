@@ -25,6 +25,10 @@ import httpx
 
 TransportKey = tuple[str, str, int, bytes | None, tuple[str, float, str, float] | None, bool]
 
+AT_ONCE = 32
+"""Requests of all machines together that are on their way at a time. One computer plays them all: five hundred that fetch the same file in
+the same second would all wait longer than their time-outs, and ask again for ever."""
+
 KEPT_TRANSPORTS = 8
 """Connections a machine keeps warm: a kubelet talks to one API server at a time."""
 
@@ -56,11 +60,15 @@ class NameService:
 
 
 class BoundHTTP:
-    """The :class:`sandbox.machines.MachineHTTP` of a machine at ``address`` with resolver ``names``."""
+    """The :class:`sandbox.machines.MachineHTTP` of a machine at ``address`` with resolver ``names``.
 
-    def __init__(self, address: str, names: NameService) -> None:
+    ``turns`` is shared by machines of one computer: time-outs begin with a machine's turn.
+    """
+
+    def __init__(self, address: str, names: NameService, turns: asyncio.Semaphore | None = None) -> None:
         self._address = address
         self._names = names
+        self._turns = turns or asyncio.Semaphore(AT_ONCE)
         self._transports: OrderedDict[TransportKey, httpx.AsyncHTTPTransport] = OrderedDict()
 
     async def request(  # noqa: PLR0913 - the parts of an HTTP request, all but two by keyword
@@ -88,6 +96,22 @@ class BoundHTTP:
             raise httpx.UnsupportedProtocol(f"scheme of {url!r} is not http or https")
         if not target.host:
             raise httpx.ConnectError(f"no host in {url!r}")
+        async with self._turns:
+            return await self._request(method, target, headers, content, ca_pem, cert, timeout, at_most, verify=verify)
+
+    async def _request(  # noqa: PLR0913, PLR0917 - as above
+        self,
+        method: str,
+        target: httpx.URL,
+        headers: Mapping[str, str] | None,
+        content: bytes | None,
+        ca_pem: bytes | None,
+        cert: tuple[Path, Path] | None,
+        timeout: float,  # noqa: ASYNC109 - as above
+        at_most: int | None,
+        *,
+        verify: bool,
+    ) -> httpx.Response:
         port = target.port or (443 if target.scheme == "https" else 80)
         addresses = await self._addresses(target.host)
         transport = self._transport(target.scheme, target.host, port, ca_pem, cert, verify=verify)

@@ -22,6 +22,7 @@ from sandbox.machines.cloud import CloudSystem
 from sandbox.machines.coreos import InstalledSystem, LiveSystem, is_kernel
 from sandbox.machines.host import Host, Hung, Rebooting
 from sandbox.machines.ipxe import Boot, Interpreter, PowerCycle, Returned, Waiting
+from sandbox.machines.network import AT_ONCE
 
 LOG = logging.getLogger(__name__)
 
@@ -54,6 +55,7 @@ class SimulatedMachines:
         self._dns_server = dns_server
         self._factory = system_factory
         self._seed = seed
+        self._turns = asyncio.Semaphore(AT_ONCE)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._hardware: dict[str, Hardware] = {}
 
@@ -133,6 +135,7 @@ class SimulatedMachines:
             metadata_url=self._metadata_url,
             dns_server=self._dns_server,
             seed=self._seed,
+            turns=self._turns,
         )
 
     async def _switch_on(self, host: Host) -> None:

@@ -24,6 +24,7 @@ from tests.laws.ground import call, filled, inventory, laid, made, run
 from tests.laws.readings import GROUND, READINGS
 from tests.laws.scenario import Scenario
 from tests.laws.scenarios import SCENARIOS
+from tests.laws.zone import ZoneScenario
 
 Result = dict[str, Any]
 Meeting = tuple[Kind, str]
@@ -338,6 +339,6 @@ SUBJECTS = [
 ]
 
 
-def one_place(subject: Subject | Scenario | ClusterScenario, *more: Any) -> Any:
+def one_place(subject: Subject | Scenario | ClusterScenario | ZoneScenario, *more: Any) -> Any:
     """A parameter of a test: with several processes (``pytest -n``) a subject stands on its ground in one of them."""
     return pytest.param(subject, *more, marks=pytest.mark.xdist_group(subject.title))

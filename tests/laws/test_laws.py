@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.control_plane import REQUESTS
+from tests.laws import zone
 from tests.laws.cluster import CLUSTER_SCENARIOS, ClusterScenario, lay, verdict_on
 from tests.laws.conftest import Lives
 from tests.laws.ground import laid
@@ -27,12 +28,17 @@ from tests.laws.playbook import Outcome, Task, is_read, run
 from tests.laws.scenario import SECRET, Scenario
 from tests.laws.scenarios import SCENARIOS
 from tests.laws.subjects import INVENTORY, SUBJECTS, Place, Subject, one_place
+from tests.laws.zone import ZONE_SCENARIOS, ZoneScenario, reach
 
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "equinix_metal.openshift"
 ASK = Path(__file__).with_name("ask.py")
 
-CHANGING: list[Scenario | ClusterScenario] = [*SCENARIOS, *(scenario for scenario in CLUSTER_SCENARIOS if scenario.change is not None)]
+CHANGING: list[Scenario | ClusterScenario | ZoneScenario] = [
+    *SCENARIOS,
+    *(scenario for scenario in CLUSTER_SCENARIOS if scenario.change is not None),
+    *ZONE_SCENARIOS,
+]
 READING = [subject for subject in SUBJECTS if subject.module not in {scenario.module for scenario in CHANGING} | {INVENTORY}]
 
 Options = Mapping[str, Any] | None
@@ -90,8 +96,14 @@ def test_who_only_reads_reads_in_check_mode_as_well(subject: Subject, lives: Liv
 
 
 @pytest.mark.parametrize("scenario", [one_place(scenario) for scenario in CHANGING], ids=lambda scenario: scenario.title)
-def test_laws(scenario: Scenario | ClusterScenario, place: Place, tmp_path: Path) -> None:
-    with on_metal(scenario, place) if isinstance(scenario, Scenario) else in_cluster(scenario, place) as stage:
+def test_laws(scenario: Scenario | ClusterScenario | ZoneScenario, place: Place, tmp_path: Path) -> None:
+    if isinstance(scenario, Scenario):
+        ready = on_metal(scenario, place)
+    elif isinstance(scenario, ClusterScenario):
+        ready = in_cluster(scenario, place)
+    else:
+        ready = in_zone(scenario, place)
+    with ready as stage:
         _hold(stage, place, tmp_path)
 
 
@@ -115,6 +127,27 @@ def on_metal(scenario: Scenario, place: Place) -> Iterator[Stage]:
             journal=place.sandbox.journal,
             secrets=(SECRET, *ready.secrets, place.sandbox.environment["METAL_AUTH_TOKEN"]),
         )
+
+
+@contextmanager
+def in_zone(scenario: ZoneScenario, place: Place) -> Iterator[Stage]:
+    server = reach(place.sandbox.environment)
+    create, change, absent, never = ({**given, **server} for given in (scenario.create, scenario.change, scenario.absent, scenario.never))
+
+    def look(file: Path) -> Task:
+        return Task(f"world: {file.name}", "ansible.builtin.command", {"argv": [sys.executable, zone.__file__, str(file)]})
+
+    yield Stage(
+        scenario.module,
+        create,
+        change,
+        absent,
+        never,
+        look=look,
+        view=lambda answer: answer,
+        journal=lambda: zone.updates(place.sandbox.log),
+        secrets=(server["key_secret"],),
+    )
 
 
 @contextmanager

@@ -1,0 +1,118 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The edge to a DNS server that takes signed updates (RFC 2136, RFC 8945); of the modules the only importer of dnspython.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import binascii
+import socket
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+
+try:
+    import dns.exception
+    import dns.message
+    import dns.name
+    import dns.query
+    import dns.rcode
+    import dns.rdata
+    import dns.rdataclass
+    import dns.rdatatype
+    import dns.tsigkeyring
+    import dns.update
+
+    DNSPYTHON_IMPORT_ERROR: str | None = None
+except ImportError:
+    DNSPYTHON_IMPORT_ERROR = traceback.format_exc()
+
+AT_ONCE = 200
+"""Names set by one message: a message has 64 KiB at most, and a name with a few addresses takes about a hundred bytes of it."""
+
+
+class DNSClient:
+    """One server and one zone at it. All questions of a call go over one connection, and all changes in few messages.
+
+    ``timeout`` in seconds limits each question. Raises CollectionError for a server that does not answer, or refuses.
+    """
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self._server, self._port, self._timeout = params["server"], params["port"], params["timeout"]
+        self._zone, self._key, self._algorithm = params["zone"], params["key_name"], params["key_algorithm"]
+        try:
+            self._keyring = dns.tsigkeyring.from_text({params["key_name"]: params["key_secret"]})
+        except (binascii.Error, ValueError, dns.exception.DNSException) as problem:
+            raise CollectionError(f"The key {self._key} cannot be used: key_secret has to be base64 ({problem}).") from problem
+
+    def values(self, records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+        """What the server has of each of these sets of records (``name``, ``type``), sorted; empty when there is none."""
+        found = []
+        with self._connected("ask for the names") as connection:
+            for record in records:
+                answer = dns.query.tcp(
+                    dns.message.make_query(_full(record["name"]), record["type"]), self._server, sock=connection, timeout=self._timeout
+                )
+                if answer.rcode() not in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN):
+                    raise CollectionError(
+                        f"Could not ask {self._at} for {record['name']}: it answered {dns.rcode.to_text(answer.rcode())}."
+                    )
+                kind = dns.rdatatype.from_text(record["type"])
+                sets = [
+                    rrset for rrset in answer.answer if rrset.rdtype == kind and rrset.name == dns.name.from_text(_full(record["name"]))
+                ]
+                found.append(sorted(rdata.to_text() for rrset in sets for rdata in rrset))
+        return found
+
+    def set(self, records: Sequence[Mapping[str, Any]], ttl: int) -> None:
+        """Make each of these sets of records (``name``, ``type``, ``values``) what it says; without values there is none afterwards."""
+        for first in range(0, len(records), AT_ONCE):
+            some = records[first : first + AT_ONCE]
+            update = dns.update.UpdateMessage(_full(self._zone), keyring=self._keyring, keyalgorithm=self._algorithm)
+            for record in some:
+                if record["values"]:
+                    update.replace(_full(record["name"]), ttl, record["type"], *record["values"])
+                else:
+                    update.delete(_full(record["name"]), record["type"])
+            with self._connected("set the names") as connection:
+                answer = dns.query.tcp(update, self._server, sock=connection, timeout=self._timeout)
+            if answer.rcode() != dns.rcode.NOERROR:
+                told = ", ".join(record["name"] for record in some[:3]) + (" and others" if len(some) > 3 else "")
+                raise CollectionError(
+                    f"Could not set {told} in zone {self._zone}: {self._at} answered {dns.rcode.to_text(answer.rcode())}. "
+                    f"NOTAUTH means that it does not keep this zone or does not know the key {self._key}, REFUSED that the key may not "
+                    "change these names."
+                )
+
+    @property
+    def _at(self) -> str:
+        return f"{self._server} port {self._port}"
+
+    @contextmanager
+    def _connected(self, attempt: str) -> Iterator[Any]:
+        try:
+            with socket.create_connection((self._server, self._port), timeout=self._timeout) as connection:
+                # dnspython waits for it by itself, and wants one that does not block.
+                connection.setblocking(False)
+                yield connection
+        except (OSError, EOFError, dns.exception.DNSException) as problem:
+            raise CollectionError(f"Could not {attempt} at {self._at}: {problem or type(problem).__name__}.") from problem
+
+
+def normal(record: Mapping[str, Any]) -> list[str]:
+    """The values of a set of records as a server would spell them, each once and sorted. Raises CollectionError for what is none."""
+    kind = dns.rdatatype.from_text(record["type"])
+    try:
+        return sorted({dns.rdata.from_text(dns.rdataclass.IN, kind, value).to_text() for value in record["values"]})
+    except dns.exception.DNSException as problem:
+        raise CollectionError(f"{record['name']} cannot have {record['type']} {', '.join(record['values'])}: {problem}.") from problem
+
+
+def _full(name: str) -> str:
+    return name.rstrip(".") + "."

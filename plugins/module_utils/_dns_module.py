@@ -1,0 +1,74 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The frame of a module that speaks to a DNS server: its options, its client, and the one place that leaves the module.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import shown
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._dns_client import DNSPYTHON_IMPORT_ERROR, DNSClient, normal
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+
+DNS_OPTIONS = Options(
+    {
+        "server": {"type": "str", "required": True},
+        "port": {"type": "int", "default": 53},
+        "zone": {"type": "str", "required": True},
+        "key_name": {"type": "str", "required": True, "no_log": False},
+        "key_secret": {"type": "str", "required": True, "no_log": True},
+        "key_algorithm": {
+            "type": "str",
+            "choices": ["hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512", "hmac-sha1", "hmac-md5"],
+            "default": "hmac-sha256",
+            "no_log": False,
+        },
+        "timeout": {"type": "float", "default": 10},
+    }
+)
+
+
+class DNSModule:
+    """Used as a context manager: leaving the block answers with ``result``, or with the CollectionError that came up.
+
+    Anything unexpected keeps its traceback.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self.module = AnsibleModule(**DNS_OPTIONS.merge(options).arguments(), supports_check_mode=True)
+        self.params: dict[str, Any] = self.module.params
+        self.result: dict[str, Any] = {"changed": False, "records": []}
+        if DNSPYTHON_IMPORT_ERROR:
+            self.module.fail_json(msg=missing_required_lib("dnspython"), exception=DNSPYTHON_IMPORT_ERROR)
+
+    def keep(self, records: Sequence[Mapping[str, Any]], ttl: int) -> None:
+        """Make each of these sets of records (``name``, ``type``, ``values``) what it says; in check mode only tell what would be made."""
+        client = DNSClient(self.params)
+        wanted = [{**record, "values": normal(record)} for record in records]
+        different = [
+            {"name": record["name"], "type": record["type"], "before": before, "after": record["values"]}
+            for record, before in zip(wanted, client.values(wanted), strict=True)
+            if before != record["values"]
+        ]
+        if different and not self.module.check_mode:
+            client.set([{**change, "values": change["after"]} for change in different], ttl)
+        before, after = ({f"{change['name']} {change['type']}": change[when] for change in different} for when in ("before", "after"))
+        self.result.update(changed=bool(different), records=different, diff=shown(before, after, f"zone {self.params['zone']}"))
+
+    def __enter__(self) -> DNSModule:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(problem, CollectionError):
+            self.module.fail_json(msg=problem.message, failure={"type": type(problem).__name__, **problem.details}, **self.result)
+        if problem is None:
+            self.module.exit_json(**self.result)

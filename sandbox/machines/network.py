@@ -25,7 +25,7 @@ import httpx
 
 TransportKey = tuple[str, str, int, bytes | None, tuple[str, float, str, float] | None, bool]
 
-AT_ONCE = 32
+AT_ONCE = 8
 """Requests of all machines together that are on their way at a time. One computer plays them all: five hundred that fetch the same file in
 the same second would all wait longer than their time-outs, and ask again for ever."""
 

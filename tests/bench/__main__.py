@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tests.bench import device_set, inventory, joining, playbooks, sandbox
+from tests.bench import device_set, install, inventory, joining, overhead, playbooks, sandbox
 from tests.bench.figures import Report
 
 BENCHES: dict[str, Callable[[Report, Path], None]] = {
@@ -24,6 +24,8 @@ BENCHES: dict[str, Callable[[Report, Path], None]] = {
     "sandbox": sandbox.bench,
     "joining": joining.bench,
     "playbooks": playbooks.bench,
+    "overhead": overhead.bench,
+    "install": install.bench,
 }
 
 

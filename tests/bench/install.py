@@ -1,0 +1,99 @@
+"""A true install with hundreds of workers: what it takes us, and how that grows. And once more, when there is nothing to do."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tests.bench.approvals import Approvals
+from tests.bench.figures import Column, Figure, Report, Table
+from tests.bench.joining import share
+from tests.bench.memory import Memory
+from tests.bench.phases import Phase, Timed, timed
+from tests.e2e.harness import User
+
+WORKERS = (10, 100, 500)
+SPEED = 60.0
+"""A machine of 40 minutes takes 40 seconds: hundreds of pretended ones on one computer need that to keep up."""
+MEMORY = 300
+"""MiB that the job which lets them join may have."""
+CALLS_FOR_EACH = 0.5
+"""Calls to the Metal API that one more worker may cost beside its order."""
+LIMIT = 3600.0
+
+
+def bench(report: Report, folder: Path) -> None:
+    installs = Table(
+        f"install.yml with hundreds of workers, machines at {SPEED:g} times life",
+        [
+            Column("workers"),
+            Column("s", ".0f"),
+            Column("ours, s", ".0f"),
+            Column("reads"),
+            Column("writes"),
+            Column("approvals"),
+            Column("delay p50, s", ".2f"),
+            Column("p99, s", ".2f"),
+            Column("play, MiB", ".0f"),
+            Column("csr_approval", ".0f"),
+            Column("sandbox", ".0f"),
+            Column("API server", ".0f"),
+            Column("load", ".0f"),
+        ],
+        [
+            "Ours: seconds in which no task waited for machines or the cluster. Reads, writes: calls to the Metal API.",
+            "Delay: from a certificate request to its approval, as a watch beside sees both. Memory: the most at any moment.",
+        ],
+    )
+    again = Table(
+        "The same once more, nothing to do",
+        [Column("workers"), Column("s", ".0f"), Column("reads"), Column("writes"), Column("changed"), Column("load", ".0f")],
+    )
+    first: dict[int, Timed] = {}
+    for workers in WORKERS:
+        report.note(f"install: {workers} workers")
+        place = folder / str(workers)
+        place.mkdir()
+        user = User(place, speed=SPEED)
+        with user.at_work():
+            user.edit_workers(workers - 1)
+            with Memory(user) as memory, Approvals(user.cluster / "kubeconfig") as approvals:
+                install = first[workers] = timed(user, "install.yml", place, timeout=LIMIT)
+            delays = approvals.delays
+            installs.row(
+                workers, install.run.seconds, install.ours, *_calls(install), len(delays), share(delays, 0.5), share(delays, 0.99),
+                *(memory.mebibytes(kind) for kind in ("play", "csr_approval", "sandbox", "api")), os.getloadavg()[1],
+            )  # fmt: skip
+            ready = len([name for name in user.nodes() if name.startswith("worker-")])
+            report.target(f"install with {workers} workers: ready", str(ready), str(workers), met=ready == workers)
+            quiet = timed(user, "install.yml", place, timeout=LIMIT)
+            again.row(workers, quiet.run.seconds, *_calls(quiet), quiet.run.changed, os.getloadavg()[0])
+            report.target(f"install with {workers} workers again: writes", str(len(quiet.run.writes)), "0", met=not quiet.run.writes)
+        if workers == max(WORKERS):
+            job = memory.mebibytes("csr_approval")
+            report.target(f"csr_approval with {workers} workers: memory", f"{job:.0f} MiB", f"below {MEMORY} MiB", met=job < MEMORY)
+    fewest, most = min(WORKERS), max(WORKERS)
+    for_each = (_calls(first[most])[0] - _calls(first[fewest])[0]) / (most - fewest)
+    report.target("one more worker: reads", f"{for_each:.2f}", f"at most {CALLS_FOR_EACH:g}", met=for_each <= CALLS_FOR_EACH)
+    report.show(installs)
+    report.show(_by_phase(first))
+    report.show(again)
+
+
+def _calls(timed_run: Timed) -> tuple[int, int]:
+    """Reads and writes."""
+    return len(timed_run.run.requests) - len(timed_run.run.writes), len(timed_run.run.writes)
+
+
+def _by_phase(installs: dict[int, Timed]) -> Table:
+    columns = [Column("phase")]
+    for workers in installs:
+        columns += [Column(f"{workers}: s", ".0f"), Column("ours", ".0f"), Column("calls")]
+    table = Table("install.yml by phase", columns, ["Ours: without the tasks that wait for machines or the cluster."])
+    for row in zip(*(install.phases for install in installs.values()), strict=True):
+        table.row(row[0].name, *(figure for phase in row for figure in _figures(phase)))
+    return table
+
+
+def _figures(phase: Phase) -> tuple[Figure, Figure, Figure]:
+    return phase.seconds, phase.ours, phase.reads + phase.writes

@@ -36,6 +36,9 @@ STARTS = 6
 CHOICES = "all: {vars: {openshift_wait_interval: 1, openshift_stable_for: 5, openshift_replace_failed: 9}}\n"
 """The sandbox is fast: most of the time would be spent between two looks. Machines that fail would be left to the user."""
 
+PATIENCE = 1800
+"""Seconds for one start, on a computer that has other work too."""
+
 # Tasks are told when they begin, and not when they have something to say.
 TOLD = {"ANSIBLE_DISPLAY_SKIPPED_HOSTS": "true"}
 
@@ -345,9 +348,9 @@ class Chaos:
 
     def _start(self, before: int | None, after: int | None, moment: Moment | None = None) -> Run:
         if after is None:
-            return self.user.destroy(kill=moment)
+            return self.user.destroy(kill=moment, timeout=PATIENCE)
         self.user.edit_workers(after - 1)
-        return self.user.play("install.yml" if before is None else "scale.yml", kill=moment)
+        return self.user.play("install.yml" if before is None else "scale.yml", kill=moment, timeout=PATIENCE)
 
 
 def main() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import math
 import os
 import re
 import shutil
@@ -193,8 +194,10 @@ class User:
         cut = threading.Event()
 
         def end(moment: Moment) -> None:
-            while process.poll() is None and moment.once is not None and not moment.once(self):
-                time.sleep(0.05)
+            # However long: it has its own end.
+            until(
+                lambda: process.poll() is not None or not moment.once or moment.once(self), within=math.inf, every=0.05, what="the moment"
+            )
             if process.poll() is None:
                 cut.set()
                 self._end(process, moment.end)
@@ -266,7 +269,11 @@ class User:
         """One request to the Metal API as the user's project makes it; the decoded answer."""
         environment = self.sandbox.environment
         answer = httpx.request(
-            method, f"{environment['METAL_API_URL']}/{path}", headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]}, **arguments
+            method,
+            f"{environment['METAL_API_URL']}/{path}",
+            headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]},
+            timeout=30,
+            **arguments,
         )
         answer.raise_for_status()
         return answer.json() if answer.content else None
@@ -316,6 +323,7 @@ class User:
             f"{environment['METAL_API_URL']}/projects/{environment['METAL_PROJECT_ID']}/devices",
             params={"per_page": 250},
             headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]},
+            timeout=30,
         )
         answer.raise_for_status()
         found: list[dict[str, Any]] = answer.json()["devices"]
@@ -366,14 +374,14 @@ def end_orphans() -> None:
                 os.kill(number, signal.SIGKILL)
 
 
-def until(look: Callable[[], Any], *, within: float = 90.0, what: str) -> Any:
-    """Return the first true answer of ``look``, asked twice a second for ``within`` seconds at most; a lost connection is a false one."""
+def until(look: Callable[[], Any], *, within: float = 90.0, every: float = 0.5, what: str) -> Any:
+    """Return the first true answer of ``look``, with ``every`` seconds between two, ``within`` seconds; a lost connection is a false one."""
     deadline = time.monotonic() + within
     while time.monotonic() < deadline:
         with contextlib.suppress(httpx.TransportError):
             if answer := look():
                 return answer
-        time.sleep(0.5)
+        time.sleep(every)
     raise AssertionError(f"not within {within} s: {what}")
 
 

@@ -375,7 +375,7 @@ def end_orphans() -> None:
 
 
 def until(look: Callable[[], Any], *, within: float = 90.0, every: float = 0.5, what: str) -> Any:
-    """Return the first true answer of ``look``, with ``every`` seconds between two, ``within`` seconds; a lost connection is a false one."""
+    """Return the first true answer of ``look``, asked ``every`` seconds for ``within`` seconds; a lost connection is a false one."""
     deadline = time.monotonic() + within
     while time.monotonic() < deadline:
         with contextlib.suppress(httpx.TransportError):

@@ -16,6 +16,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_pla
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import (
     Finding,
     UnreadableError,
+    counted,
     either,
     failed,
     listed,
@@ -96,7 +97,9 @@ def price(situation: Situation) -> Finding:
     costs = cost(situation)
     if costs["price_per_hour"] is None:
         return not_checkable("the service does not tell, or was not asked")
-    return passed(f"{costs['price_per_hour']:.2f} US dollars an hour")
+    reserved = len([machine for machine in situation.missing if machine.get("hardware_reservation_id")])
+    agreed = f"; what was agreed for {counted(reserved, 'reserved machine')}" if reserved else ""
+    return passed(f"{costs['price_per_hour']:.2f} US dollars an hour{agreed}")
 
 
 def cost(situation: Situation) -> dict[str, Any]:

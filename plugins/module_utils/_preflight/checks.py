@@ -47,7 +47,7 @@ CHECKS: tuple[Check, ...] = (
         "variables",
         inventory.variables,
         expected="every openshift_* and metal_* variable known, and of the type its role wants",
-        advice="correct them in the inventory; ansible-doc -t role equinix_metal.openshift.<role> has all of them",
+        advice="correct them in the inventory; docs/variables.md has all of them",
     ),
     Check(
         "host variables",
@@ -263,7 +263,7 @@ CHECKS: tuple[Check, ...] = (
         "mirror",
         mirror.mirror,
         expected="the checksums of the version, with the installer's archive",
-        advice="see that openshift_mirror_url answers and has openshift_version",
+        advice="see that openshift_mirror_url is right and that this computer may reach it",
     ),
     Check(
         "release signature",

@@ -48,6 +48,11 @@ def either(good: bool, found: str, advice: str | None = None) -> Finding:
     return passed(found) if good else failed(found, advice)
 
 
+def counted(number: int, what: str) -> str:
+    """``1 host``, ``2 hosts``."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def listed(items: Iterable[Any], limit: int = 12) -> str:
     texts = [str(item) for item in items]
     return ", ".join(texts[:limit]) + (f" and {len(texts) - limit} more" if len(texts) > limit else "")

@@ -14,7 +14,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_placement import Place, alternatives
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import Finding, either, failed, listed, passed
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import (
+    Finding,
+    counted,
+    either,
+    failed,
+    listed,
+    passed,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import NAME, Machine, Situation, well_formed
 
 INHERITED = (
@@ -44,15 +51,15 @@ def variables(situation: Situation) -> Finding:
 
 def host_variables(situation: Situation) -> Finding:
     problems = [problem for machine in situation.machines for problem in machine.get("problems") or []]
-    return either(not problems, "; ".join(problems) or f"of {len(situation.machines)} hosts")
+    return either(not problems, "; ".join(problems) or f"of {counted(len(situation.machines), 'host')}")
 
 
 def bootstrap(situation: Situation) -> Finding:
-    return either(len(situation.groups["bootstrap"]) == 1, f"{len(situation.groups['bootstrap'])} hosts")
+    return either(len(situation.groups["bootstrap"]) == 1, counted(len(situation.groups["bootstrap"]), "host"))
 
 
 def control_plane(situation: Situation) -> Finding:
-    return either(len(situation.groups["control_plane"]) in (1, 3), f"{len(situation.groups['control_plane'])} hosts")
+    return either(len(situation.groups["control_plane"]) in (1, 3), counted(len(situation.groups["control_plane"]), "host"))
 
 
 def reuse(situation: Situation) -> Finding:
@@ -79,7 +86,7 @@ def reuse(situation: Situation) -> Finding:
 
 def workers(situation: Situation) -> Finding:
     workers = len(situation.groups["workers"])
-    return either(workers != 1 or len(situation.groups["control_plane"]) == 1, f"{workers} hosts")
+    return either(workers != 1 or len(situation.groups["control_plane"]) == 1, counted(workers, "host"))
 
 
 def quorum(situation: Situation) -> Finding:

@@ -25,6 +25,14 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight
 CLOCK_TOLERANCE = 60
 """Seconds. The first certificates count from the controller's clock: by one that goes ahead they are not valid yet where machines boot."""
 
+PROJECT_ADVICE = {
+    None: "see that metal_api_url is the service's address, that the service runs, and that this computer may reach it",
+    401: "set metal_api_token to a token of the service: nobody there knows this one",
+    403: "take a token that may see the project (metal_api_token)",
+    404: "set metal_project_id to the id of a project that the token may see",
+}
+"""What to do, by the status of the answer. None: there was none."""
+
 
 def settings(situation: Situation) -> Finding:
     url, project = situation.text("metal_api_url"), situation.text("metal_project_id")
@@ -39,7 +47,8 @@ def project(situation: Situation) -> Finding:
     answer = situation.world.get("project") or {}
     project = answer.get("project")
     if not isinstance(project, Mapping):
-        return failed(f"project {asked}: {answer.get('msg') or 'no answer'}")
+        status = (answer.get("failure") or {}).get("status")
+        return failed(str(answer.get("msg") or f"project {asked}: no answer"), PROJECT_ADVICE.get(status))
     return passed(f"project {project.get('name') or asked}")
 
 

@@ -62,7 +62,7 @@ class Situation:
         if not self.metal_given:
             return "the Metal API cannot be asked without its settings"
         if reading != "project" and "project" not in (self.world.get("project") or {}):
-            return "the Metal API does not answer"
+            return "not asked, since the project cannot be read"
         if not self.missing:
             return "nothing is to be ordered: all machines are there"
         return "nobody was asked, since something before it failed"

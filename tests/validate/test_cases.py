@@ -44,7 +44,6 @@ READINGS: dict[str, Any] = {
 }
 # Settings whose names in the role's `wanted` are not those of the variables without openshift_.
 DEFAULTS = {
-    "architecture": "x86_64",
     "platform": "none",
     "load_balancer": "dns",
     "load_balancer_operating_system": "ubuntu_24_04",

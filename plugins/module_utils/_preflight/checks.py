@@ -278,6 +278,18 @@ CHECKS: tuple[Check, ...] = (
         advice="run the playbook on a computer of that architecture",
     ),
     Check(
+        "own installer",
+        mirror.own_installer,
+        expected="openshift_installer runs here, and is of openshift_version if that is given",
+        advice="set openshift_installer to an openshift-install of that version for this computer, or leave it out",
+    ),
+    Check(
+        "architecture of the release",
+        mirror.release_architecture,
+        expected="a release for the machines: multi for both architectures; bootstrap machine and control plane of the same",
+        advice="leave openshift_release_architecture out, or take an installer of a multi release; a cluster that stands has to become one",
+    ),
+    Check(
         "disk space",
         controller.disk_space,
         expected=f"{controller.DISK_NEEDED / 1e9:g} GB free where the cluster's folder is",

@@ -14,19 +14,28 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight
     Finding,
     either,
     failed,
+    listed,
     not_checkable,
     passed,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.settings import RELEASE
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
 
+SHOWN = {"amd64": "x86_64", "arm64": "aarch64"}
+"""Go's names, which installers tell, as the mirror spells them."""
+
 
 def mirror(situation: Situation) -> Finding:
+    if situation.text("installer"):
+        return passed("not needed: openshift_installer is given")
     answer = situation.world.get("mirror") or {}
     archives = _archives(situation)
     if not archives:
+        # It answers, and has no folder of that name.
+        advice = f"set openshift_version to one that the mirror has: it has no {situation.text('version')}"
         return failed(
-            f"{answer.get('url') or situation.text('mirror_url')} for {situation.text('version')}: {answer.get('msg') or 'no answer'}"
+            f"{answer.get('url') or situation.release_url} for {situation.text('version')}: {answer.get('msg') or 'no answer'}",
+            advice if answer.get("status") == 404 else None,
         )
     return passed(archives[0])
 
@@ -35,11 +44,13 @@ def _archives(situation: Situation) -> list[str]:
     content = str((situation.world.get("mirror") or {}).get("content") or "")
     version = situation.text("version")
     which = re.escape(version) if RELEASE.fullmatch(version) else RELEASE.pattern
-    return [match[0] for match in re.finditer(rf"\bopenshift-install-linux-{which}\.tar\.gz\b", content)]
+    return [match[0] for match in re.finditer(rf"\bopenshift-install-linux-((amd|arm)64-)?{which}\.tar\.gz\b", content)]
 
 
 def signature(situation: Situation) -> Finding:
     answer = situation.world.get("signature") or {}
+    if situation.text("installer"):
+        return not_checkable("openshift_installer is taken as it is")
     if not situation.text("release_keyring"):
         return not_checkable("openshift_release_keyring names no keyring to check it by")
     if not _archives(situation):
@@ -51,16 +62,49 @@ def signature(situation: Situation) -> Finding:
     )
 
 
+def own_installer(situation: Situation) -> Finding:
+    if not situation.text("installer"):
+        return passed("none: it is fetched from the mirror")
+    told = situation.world.get("installer") or {}
+    if told.get("msg") or not told.get("version"):
+        return failed(f"{situation.text('installer')}: {told.get('msg') or 'it does not tell its version'}")
+    wanted = situation.text("version")
+    found = f"{told['version']}, of a release for {told.get('architecture') or 'nobody knows what'}"
+    # Which release a channel shows is not asked of a mirror that is not used.
+    return either(wanted in {"", told["version"]} or not RELEASE.fullmatch(wanted), found)
+
+
 def installer_architecture(situation: Situation) -> Finding:
+    if situation.text("installer"):
+        told = situation.world.get("installer") or {}
+        return passed("openshift_installer runs here") if told.get("version") else not_checkable("openshift_installer did not run")
     here = str((situation.world.get("controller") or {}).get("architecture") or "")
     wanted = situation.release_architecture
     if not here:
         return not_checkable("this computer did not tell its architecture")
-    here = {"arm64": "aarch64", "amd64": "x86_64"}.get(here, here)
-    # A release for several architectures has an installer for each.
-    if wanted in {here, "multi"}:
+    go = {"aarch64": "arm64", "x86_64": "amd64"}.get(here, here)
+    here = SHOWN.get(here, here)
+    own = any(f"openshift-install-linux-{go}-" in archive for archive in _archives(situation))
+    # A release for several architectures has an installer for each; others may have one for other computers.
+    if own or wanted in {here, "multi"} or (situation.okd and here == "x86_64"):
         return passed(here)
     return not_checkable(
         f"the mirror's folder is for {wanted}, this computer is {here}; whether its installer runs here is seen when it does",
         "run the playbook on a computer of that architecture if it does not",
     )
+
+
+def release_architecture(situation: Situation) -> Finding:
+    machines = situation.architectures
+    first = {str(machine.get("architecture")) for group in ("bootstrap", "control_plane") for machine in situation.groups[group]}
+    if len(first) > 1:
+        return failed("the bootstrap machine and the control plane are of different ones", "have them of one architecture")
+    told = situation.world.get("installer") or {}
+    if told.get("architecture"):
+        release, whose = SHOWN.get(str(told["architecture"]), str(told["architecture"])), "the installer's"
+    elif situation.text("installer") or situation.okd:
+        return not_checkable("it is seen when there is an installer that tells it")
+    else:
+        release, whose = situation.release_architecture, "the mirror's"
+    lacking = sorted(machines - {release}) if release != "multi" else []
+    return either(not lacking, f"{whose} release is for {release}" + (f", machines are of {listed(lacking)}" if lacking else ""))

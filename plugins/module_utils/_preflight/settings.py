@@ -35,7 +35,7 @@ def version(situation: Situation) -> Finding:
     version = situation.text("version")
     if not version and situation.text("installer"):
         return passed("that of openshift_installer")
-    return either(bool(RELEASE.fullmatch(version) or CHANNEL.fullmatch(version)), f"'{version}'")
+    return either(bool(RELEASE.fullmatch(version) or (CHANNEL.fullmatch(version) and not situation.okd)), f"'{version}'")
 
 
 def architecture(situation: Situation) -> Finding:

@@ -85,6 +85,16 @@ class Situation:
         return self.text("release_architecture") or ("multi" if len(kinds) > 1 else kinds[0] if kinds else "x86_64")
 
     @property
+    def release_url(self) -> str:
+        """The mirror's folder of the release, with its signed checksums."""
+        mirror, version = self.text("mirror_url").rstrip("/"), self.text("version")
+        return f"{mirror}/{version}" if self.okd else f"{mirror}/{self.release_architecture}/clients/ocp/{version}"
+
+    @property
+    def okd(self) -> bool:
+        return self.text("distribution") == "okd"
+
+    @property
     def cluster(self) -> str:
         return f"{self.text('cluster_name')}.{self.text('base_domain')}"
 

@@ -180,10 +180,13 @@ class NodeSystem:
 @contextlib.asynccontextmanager
 async def _membership(cluster: Cluster, machine: Machine, role: Any) -> AsyncIterator[None]:
     """Count the machine as on while inside; a control plane that will not start is tried again."""
+    # Of this system alone: a machine that is installed anew as something else is no member any more.
+    data = machine.directory / "etcd"
+    data.mkdir(exist_ok=True)
     while True:
         async with contextlib.AsyncExitStack() as stack:
             try:
-                await stack.enter_async_context(cluster.member(machine.hardware.device_id, role, machine.directory))
+                await stack.enter_async_context(cluster.member(machine.hardware.device_id, role, data))
             except PASSING_FAILURES as error:
                 _logger.warning("cluster %s does not start: %s", cluster.assets.domain, error)
                 machine.console(f"control plane does not start: {error}")

@@ -20,6 +20,8 @@ BROKEN = "Memory test failed in slot 3"
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     user = User(tmp_path_factory.mktemp("bad-machine"), speed=600)
     with user.at_work():
+        # Half a minute in which a failed machine can still be asked why: what there is of it later is that it is gone.
+        user.sandbox.call("PUT", "settings", json={"durations": {"failed_visible": 18000}})
         user.edit_workers(2)
         yield user
 

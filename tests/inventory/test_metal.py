@@ -262,7 +262,7 @@ def test_composed_variables_make_groups(listed: Listed) -> None:
 
 
 def test_the_cache_answers_without_a_call_and_says_its_age(listed: Listed, tmp_path: Path) -> None:
-    cache = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": str(tmp_path / "cache"), "cache_timeout": 60}
+    cache = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": str(tmp_path / "cache"), "cache_timeout": 600}
     first = listed(**cache)
     second = listed(**cache)
     assert (first["calls"], second["calls"]) == (1, 0)

@@ -50,9 +50,9 @@ PORT: Final = 10250
 CONTAINER_RUNTIME: Final = "cri-o://1.33.9-2.rhaos4.20"
 """What pretended kubelets say they have; their pods are played by the sandbox's workloads."""
 
-SHORTEST_WAIT = 15.0
-"""Real seconds a request waits at least, however fast the clock runs: filing, approving and signing hundreds takes real time, and
-kubelets that ask anew faster than they can be answered would never join."""
+SHORTEST_WAIT = 60.0
+"""Real seconds a request waits at least, however fast the clock runs: filing, approving and signing hundreds takes real time, also on a
+computer that has other work, and kubelets that ask anew faster than they can be answered would never join."""
 
 CONFIG_DAEMON: Final = 45
 """Simulated seconds from a Node that is Ready to the machine config daemon's word that its configuration is done."""

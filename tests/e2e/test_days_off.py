@@ -18,6 +18,9 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     with user.at_work():
         user.play("install.yml", timeout=1800).ended_well()
         yield user
+        # The run that was killed has left its server behind.
+        user.destroy(timeout=1200).ended_well()
+        assert user.sandbox.inventory_is_empty()
 
 
 def test_a_worker_that_comes_late_needs_a_word(user: User) -> None:

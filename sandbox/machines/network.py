@@ -29,6 +29,9 @@ AT_ONCE = 8
 """Requests of all machines together that are on their way at a time. One computer plays them all: five hundred that fetch the same file in
 the same second would all wait longer than their time-outs, and ask again for ever."""
 
+KEPT_SECONDS = 120.0
+"""An idle connection is kept so long. A kubelet speaks every ten seconds, if its computer comes to it."""
+
 KEPT_TRANSPORTS = 8
 """Connections a machine keeps warm: a kubelet talks to one API server at a time."""
 
@@ -70,6 +73,7 @@ class BoundHTTP:
         self._names = names
         self._turns = turns or asyncio.Semaphore(AT_ONCE)
         self._transports: OrderedDict[TransportKey, httpx.AsyncHTTPTransport] = OrderedDict()
+        self._reached: dict[tuple[str, int], str] = {}
 
     async def request(  # noqa: PLR0913 - the parts of an HTTP request, all but two by keyword
         self,
@@ -113,7 +117,9 @@ class BoundHTTP:
         verify: bool,
     ) -> httpx.Response:
         port = target.port or (443 if target.scheme == "https" else 80)
-        addresses = await self._addresses(target.host)
+        # Who shows a certificate, a kubelet, keeps its connection, and with it the server, until that fails.
+        place, keeps = (target.host, port), cert is not None
+        addresses = [self._reached[place]] if keeps and place in self._reached else await self._addresses(target.host)
         transport = self._transport(target.scheme, target.host, port, ca_pem, cert, verify=verify)
         sent = {
             "host": target.netloc.decode("ascii"),
@@ -135,9 +141,16 @@ class BoundHTTP:
                 },
             )
             try:
-                return await self._exchange(transport, request, at_most)
-            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                response = await self._exchange(transport, request, at_most)
+            except httpx.TransportError as error:
+                self._reached.pop(place, None)
+                if not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+                    raise
                 failure = error
+            else:
+                if keeps:
+                    self._reached[place] = address
+                return response
         raise failure
 
     async def close(self) -> None:
@@ -183,7 +196,7 @@ class BoundHTTP:
                 verify=context,
                 local_address=self._address,
                 trust_env=False,
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=4, keepalive_expiry=20.0),
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=4, keepalive_expiry=KEPT_SECONDS),
             )
         self._transports[key] = transport
         # The oldest is only forgotten: somebody may still be reading from it, and its sockets close with it.

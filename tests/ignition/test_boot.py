@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 import time
 from base64 import b64decode
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +57,77 @@ def published(made: Role, sandbox_process: RunningSandbox, tmp_path_factory: pyt
     script = next((folder / "publish" / "open").glob("*.ipxe")).read_text(encoding="utf-8")
     yield folder / "publish" / "open", script.partition("ignition.config.url=")[2].rpartition("/")[0].split()[0].rpartition("/")[0]
     role.well(tasks_from="remove", **variables)
+
+
+@dataclass
+class Mirror:
+    """A site's copy of the images: a folder, and a web server that writes down what it is asked for."""
+
+    folder: Path
+    url: str = ""
+    asked: list[str] = field(default_factory=list)
+
+    def fill(self, stream: dict[str, Any], architecture: str) -> list[str]:
+        images = stream["architectures"][architecture]["artifacts"]["metal"]["formats"]["pxe"].values()
+        for image in images:
+            (self.folder / Path(image["location"]).name).write_bytes(httpx.get(image["location"]).raise_for_status().content)
+        return sorted(Path(image["location"]).name for image in images)
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Iterator[Mirror]:
+    site = Mirror(tmp_path / "site")
+    site.folder.mkdir()
+
+    class Answer(SimpleHTTPRequestHandler):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments, directory=str(site.folder))
+
+        def log_message(self, *_arguments: object) -> None:
+            site.asked.append(f"{self.command} {self.path}")
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        site.url = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield site
+        server.shutdown()
+        thread.join()
+
+
+def test_a_site_s_own_images_are_looked_at_before_a_machine_boots_them(role: Role, mirror: Mirror) -> None:
+    role.name = "boot_files"
+    kernel, initramfs, rootfs = (
+        next(name for name in mirror.fill(json.loads((role.files / "stream.json").read_bytes()), "x86_64") if kind in name)
+        for kind in ("kernel", "initramfs", "rootfs")
+    )
+    variables = {
+        "boot_files_workers": [WANTED["plain"]],
+        "openshift_publish_address": "127.0.0.1",
+        "openshift_image_mirror_url": mirror.url,
+    }
+    good = (mirror.folder / initramfs).read_bytes()
+    (mirror.folder / initramfs).write_bytes(good[:-1] + b"?")
+    (mirror.folder / rootfs).rename(mirror.folder / "aside")
+
+    told = role.refused(check=True, **variables)
+
+    assert f"- {mirror.url}/{initramfs}: its sha256 is " in told
+    assert f"- {mirror.url}/{rootfs}: HTTP 404" in told
+    assert f"{mirror.url}/{kernel}:" not in told
+    assert f"/{initramfs}" in told.partition("Copy these files")[2]
+
+    (mirror.folder / initramfs).write_bytes(good)
+    (mirror.folder / "aside").rename(mirror.folder / rootfs)
+    try:
+        role.well(**variables)
+        script = (role.folder / "publish" / "open" / "x86_64.ipxe").read_text(encoding="utf-8")
+        assert [f"{mirror.url}/{name}" in script for name in (kernel, initramfs, rootfs)] == [True, True, True]
+        mirror.asked.clear()
+        role.well(**variables)
+        assert mirror.asked == []
+    finally:
+        role.well(tasks_from="remove", **variables)
 
 
 @pytest.fixture

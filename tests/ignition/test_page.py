@@ -12,7 +12,6 @@ import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import HINTS, INSTALL_DEVICE, machines
 from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import known_variables, variable_errors
-
 from sandbox.openshift.assets import files_of
 
 from .conftest import Role

@@ -65,5 +65,5 @@ def ports(situation: Situation) -> Finding:
     # Our own server of an earlier run listens on both; the role that starts it knows it by its id.
     taken = [port for port, state in ports.items() if state == "taken"]
     if taken and not read.get("ours"):
-        return failed(f"something listens on {listed(taken)} at {where}")
+        return failed(f"another program has {listed(taken)} at {where}")
     return passed(f"{listed(ports)}, with our server of an earlier run" if taken else listed(ports))

@@ -29,6 +29,7 @@ def bench(report: Report, folder: Path) -> None:
             Column("workers"),
             Column("s", ".0f"),
             Column("ours, s", ".0f"),
+            Column("processor s", ".0f"),
             Column("reads"),
             Column("writes"),
             Column("approvals"),
@@ -47,7 +48,15 @@ def bench(report: Report, folder: Path) -> None:
     )
     again = Table(
         "The same once more, nothing to do",
-        [Column("workers"), Column("s", ".0f"), Column("reads"), Column("writes"), Column("changed"), Column("load", ".0f")],
+        [
+            Column("workers"),
+            Column("s", ".0f"),
+            Column("processor s", ".0f"),
+            Column("reads"),
+            Column("writes"),
+            Column("changed"),
+            Column("load", ".0f"),
+        ],
     )
     first: dict[int, Timed] = {}
     for workers in WORKERS:
@@ -61,13 +70,14 @@ def bench(report: Report, folder: Path) -> None:
                 install = first[workers] = timed(user, "install.yml", place, timeout=LIMIT)
             delays = approvals.delays
             installs.row(
-                workers, install.run.seconds, install.ours, *_calls(install), len(delays), share(delays, 0.5), share(delays, 0.99),
+                workers, install.run.seconds, install.ours, install.processor, *_calls(install),
+                len(delays), share(delays, 0.5), share(delays, 0.99),
                 *(memory.mebibytes(kind) for kind in ("play", "csr_approval", "sandbox", "api")), os.getloadavg()[1],
             )  # fmt: skip
             ready = len([name for name in user.nodes() if name.startswith("worker-")])
             report.target(f"install with {workers} workers: ready", str(ready), str(workers), met=ready == workers)
             quiet = timed(user, "install.yml", place, timeout=LIMIT)
-            again.row(workers, quiet.run.seconds, *_calls(quiet), quiet.run.changed, os.getloadavg()[0])
+            again.row(workers, quiet.run.seconds, quiet.processor, *_calls(quiet), quiet.run.changed, os.getloadavg()[0])
             report.target(f"install with {workers} workers again: writes", str(len(quiet.run.writes)), "0", met=not quiet.run.writes)
         if workers == max(WORKERS):
             job = memory.mebibytes("csr_approval")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import resource
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,9 +46,12 @@ class Phase:
 
 @dataclass(frozen=True)
 class Timed:
-    """``ours``: seconds in which neither a machine nor the cluster was waited for."""
+    """``ours``: seconds in which neither a machine nor the cluster was waited for. ``processor``: seconds that Ansible and its modules
+    computed, without the job beside it.
+    """
 
     run: Run
+    processor: float
     tasks: list[Task]
     phases: list[Phase]
 
@@ -61,12 +65,15 @@ def timed(user: User, playbook: str, folder: Path, **arguments: Any) -> Timed:
     file = folder / "stopwatch"
     file.unlink(missing_ok=True)
     variables = {"STOPWATCH": str(file), "ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS), "ANSIBLE_CALLBACKS_ENABLED": "stopwatch"}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     run = user.play(playbook, variables=variables, **arguments).ended_well()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     told = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     tasks = [
         Task(one["role"], one["name"], one["action"], one["time"], after["time"] - one["time"]) for one, after in itertools.pairwise(told)
     ]
-    return Timed(run, tasks, phases(tasks, run.requests))
+    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Timed(run, processor, tasks, phases(tasks, run.requests))
 
 
 def phases(tasks: Sequence[Task], requests: Sequence[dict[str, Any]]) -> list[Phase]:

@@ -26,6 +26,7 @@ try:
     import dns.rdata
     import dns.rdataclass
     import dns.rdatatype
+    import dns.tsig
     import dns.tsigkeyring
     import dns.update
 
@@ -45,7 +46,9 @@ class DNSClient:
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         self._server, self._port, self._timeout = params["server"], params["port"], params["timeout"]
-        self._zone, self._key, self._algorithm = params["zone"], params["key_name"], params["key_algorithm"]
+        self._zone, self._key = params["zone"], params["key_name"]
+        # Its name on the wire is an older one (RFC 8945, 6).
+        self._algorithm = dns.tsig.HMAC_MD5 if params["key_algorithm"] == "hmac-md5" else params["key_algorithm"]
         try:
             self._keyring = dns.tsigkeyring.from_text({params["key_name"]: params["key_secret"]})
         except (binascii.Error, ValueError, dns.exception.DNSException) as problem:
@@ -101,6 +104,10 @@ class DNSClient:
                 # dnspython waits for it by itself, and wants one that does not block.
                 connection.setblocking(False)
                 yield connection
+        except dns.tsig.PeerError as problem:
+            raise CollectionError(
+                f"Could not {attempt} at {self._at}: {problem} Is {self._key} its key, with this secret and this algorithm?"
+            ) from problem
         except (OSError, EOFError, dns.exception.DNSException) as problem:
             raise CollectionError(f"Could not {attempt} at {self._at}: {problem or type(problem).__name__}.") from problem
 

@@ -12,6 +12,7 @@ import binascii
 import socket
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -38,8 +39,14 @@ AT_ONCE = 200
 """Names set by one message: a message has 64 KiB at most, and a name with a few addresses takes about a hundred bytes of it."""
 
 
+CONNECTIONS = 8
+ASKED_IN_TURN = 25
+"""So many questions go over one connection one after the other, and over so many connections at the same time: a server far away takes
+hundredths of a second for each."""
+
+
 class DNSClient:
-    """One server and one zone at it. All questions of a call go over one connection, and all changes in few messages.
+    """One server and one zone at it. Questions go over few connections, and changes in few messages.
 
     ``timeout`` in seconds limits each question. Raises CollectionError for a server that does not answer, or refuses.
     """
@@ -56,6 +63,11 @@ class DNSClient:
 
     def values(self, records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         """What the server has of each of these sets of records (``name``, ``type``), sorted; empty when there is none."""
+        parts = [records[first : first + ASKED_IN_TURN] for first in range(0, len(records), ASKED_IN_TURN)]
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            return [values for part in pool.map(self._values, parts) for values in part]
+
+    def _values(self, records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         found = []
         with self._connected("ask for the names") as connection:
             for record in records:

@@ -303,9 +303,9 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "publishing address",
-        publishing.address,
-        expected="an address of this computer that machines reach",
-        advice="set openshift_publish_address to the address at which the machines reach this computer, without scheme and port",
+        publishing.place,
+        expected="an address that machines reach, of this computer or of who else publishes; or a bucket",
+        advice="set openshift_publish_address to the address at which the machines reach who publishes, without scheme and port",
     ),
     Check(
         "publishing ports",

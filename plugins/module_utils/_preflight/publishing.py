@@ -26,7 +26,17 @@ PRIVATE = [ipaddress.ip_network(text) for text in ("10.0.0.0/8", "172.16.0.0/12"
 """RFC 1918, RFC 6598, RFC 4193."""
 
 
-def address(situation: Situation) -> Finding:
+def place(situation: Situation) -> Finding:
+    way = situation.text("publish")
+    if way == "object_storage":
+        bucket = situation.text("publish_bucket")
+        return passed(f"the bucket {bucket}") if bucket else failed("no bucket is named", "set openshift_publish_bucket to one")
+    if way == "host" and not situation.text("publish_host"):
+        return failed("no host is named that publishes", "set openshift_publish_host to a host of the inventory")
+    return _address(situation)
+
+
+def _address(situation: Situation) -> Finding:
     address = situation.text("publish_address")
     if not re.fullmatch(r"[0-9A-Za-z.:-]+", address) or "//" in address:
         return failed(f"'{address}'")
@@ -51,6 +61,8 @@ def address(situation: Situation) -> Finding:
 def ports(situation: Situation) -> Finding:
     if situation.standing and not situation.missing:
         return not_checkable("nothing is to be published: all machines are there")
+    if situation.text("publish") in ("host", "object_storage"):
+        return not_checkable("none of this computer: it does not publish (openshift_publish)")
     read = situation.world.get("publish") or {}
     ports: Mapping[str, str] = read.get("ports") or {}
     where = situation.text("publish_bind_address") or situation.text("publish_address")

@@ -1,0 +1,300 @@
+"""The role boot_files alone, in each of its ways, with real parts on loopback: a server's process, an sshd, S3 storage."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pwd
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import boto3
+import httpx
+import pytest
+import yaml
+
+from tests import system_packages
+from tests.unit.test_publish import free_port, write_certificate
+
+from .storage import ACCESS_KEY, SECRET_KEY
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+CLUSTER = "ways.metal.test"
+BOOTSTRAP = json.dumps({"ignition": {"version": "3.2.0"}, "passwd": {"users": [{"name": "planted-9d41"}]}})
+IMAGE = {"location": "http://127.0.0.1:9/image", "sha256": "0" * 64}
+STREAM = {
+    "architectures": {
+        "x86_64": {"artifacts": {"metal": {"release": "9.6", "formats": {"pxe": dict.fromkeys(("kernel", "initramfs", "rootfs"), IMAGE)}}}}
+    }
+}
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end and process.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise AssertionError(f"nobody listens at port {port}")
+
+
+@contextlib.contextmanager
+def started(*command: str, port: int, **options: Any) -> Iterator[None]:
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
+    try:
+        wait_for(port, process)
+        yield
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+@dataclass
+class Way:
+    """The role with what one way needs. ``ground`` is what its parts have on this computer."""
+
+    name: str
+    folder: Path
+    variables: dict[str, Any] = field(default_factory=dict)
+    host: dict[str, Any] = field(default_factory=dict)
+    ground: Path = Path()
+
+    def run(self, tasks_from: str = "main", *arguments: str, environment: dict[str, str] | None = None, **variables: Any) -> str:
+        """What was printed. Fails when the play does."""
+        play = {
+            "name": "Publish",
+            "hosts": "localhost",
+            "connection": "local",
+            "gather_facts": False,
+            "vars": {
+                "boot_files_cluster": CLUSTER,
+                "boot_files_directory": str(self.folder),
+                "boot_files_architecture": "x86_64",
+                "boot_files_image_verify": "none",
+                "boot_files_allow_list": False,
+                "boot_files_publish": self.name,
+                **self.variables,
+                **variables,
+            },
+            "tasks": [
+                {"name": "Role", "ansible.builtin.include_role": {"name": "equinix_metal.openshift.boot_files", "tasks_from": tasks_from}}
+            ],
+        }
+        (self.folder.parent / "play.yml").write_text(yaml.safe_dump([play], sort_keys=False), encoding="utf-8")
+        hosts = {"publisher": self.host} if self.host else {}
+        (self.folder.parent / "inventory.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts}}), encoding="utf-8")
+        done = subprocess.run(
+            [
+                Path(sys.executable).parent / "ansible-playbook",
+                "-i",
+                self.folder.parent / "inventory.yml",
+                self.folder.parent / "play.yml",
+                *arguments,
+            ],
+            env=os.environ
+            | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections")}
+            | (environment or {}),
+            check=False,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
+        output = done.stdout + done.stderr
+        assert done.returncode == 0, output[-6000:]
+        return output
+
+    @property
+    def script_url(self) -> str:
+        """Where a machine finds its boot script: what the role provision orders it with."""
+        if self.name == "object_storage":
+            signed = json.loads((self.folder / "object-storage.json").read_text(encoding="utf-8"))
+            return str(signed["x86_64.ipxe"]["url"])
+        return f"http://127.0.0.1:{self.variables['boot_files_http_port']}/x86_64.ipxe"
+
+    @property
+    def pointer(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / "publish" / "bootstrap-pointer.ign").read_text(encoding="utf-8"))["ignition"]
+        return found
+
+
+@dataclass
+class Pointed:
+    """A machine that has its pointer, and does with it what Ignition does."""
+
+    url: str
+    headers: dict[str, str]
+    digest: str
+    trust: ssl.SSLContext
+
+    @classmethod
+    def at(cls, pointer: dict[str, Any]) -> Pointed:
+        source = pointer["config"]["replace"]
+        authorities = [
+            b64decode(entry["source"].partition("base64,")[2]).decode() for entry in pointer["security"]["tls"]["certificateAuthorities"]
+        ]
+        trust = ssl.create_default_context(cadata="".join(authorities) or None)
+        return cls(
+            source["source"], {entry["name"]: entry["value"] for entry in source["httpHeaders"]}, source["verification"]["hash"], trust
+        )
+
+    def get(self, **changed: Any) -> httpx.Response:
+        asked: dict[str, Any] = {"url": self.url, "headers": self.headers, "verify": self.trust, "trust_env": False}
+        return httpx.get(**asked | changed)
+
+
+def served(folder: Path) -> dict[str, Any]:
+    ports = free_port(), free_port()
+    return {
+        "boot_files_address": "127.0.0.1",
+        "boot_files_bind_address": "127.0.0.1",
+        "boot_files_http_port": ports[0],
+        "boot_files_https_port": ports[1],
+    }
+
+
+@contextlib.contextmanager
+def controller(folder: Path) -> Iterator[Way]:
+    yield Way("controller", folder, served(folder))
+
+
+@contextlib.contextmanager
+def host(folder: Path) -> Iterator[Way]:
+    """This computer over SSH, with a real sshd of this user's own and a stand-in for systemctl."""
+    sshd = system_packages.program("openssh-server")
+    if sshd is None:
+        pytest.skip("needs openssh-server from Debian: apt-get install openssh-server")
+    if os.geteuid() == 0:
+        # sshd wants it when it is root; Debian makes it when it starts the service.
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+    ground = folder.parent / "host"
+    (ground / "units").mkdir(parents=True)
+    shutil.copy(HERE / "systemctl", ground / "systemctl")
+    for name in ("host_key", "user_key"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", ground / name], check=True)
+    port = free_port()
+    (ground / "known_hosts").write_text(f"[127.0.0.1]:{port} {(ground / 'host_key.pub').read_text(encoding='utf-8')}", encoding="utf-8")
+    config = {
+        "Port": port,
+        "ListenAddress": "127.0.0.1",
+        "HostKey": ground / "host_key",
+        "AuthorizedKeysFile": ground / "user_key.pub",
+        "PidFile": "none",
+        "StrictModes": "no",
+        "UsePAM": "no",
+        "PasswordAuthentication": "no",
+        "SetEnv": f"PATH={ground}:{os.environ['PATH']}",
+        "Subsystem": "sftp internal-sftp",
+    }
+    (ground / "sshd_config").write_text("".join(f"{name} {value}\n" for name, value in config.items()), encoding="utf-8")
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    way = Way(
+        "host",
+        folder,
+        {
+            **served(folder),
+            "boot_files_host": "publisher",
+            "boot_files_host_user": user,
+            "boot_files_host_folder": str(ground / "run"),
+            "boot_files_host_unit_folder": str(ground / "units"),
+        },
+        {
+            "ansible_host": "127.0.0.1",
+            "ansible_port": port,
+            "ansible_user": user,
+            "ansible_ssh_private_key_file": str(ground / "user_key"),
+            "ansible_ssh_args": f"-o UserKnownHostsFile={ground / 'known_hosts'} -o IdentitiesOnly=yes -o ControlMaster=auto -o ControlPersist=5s",
+            "ansible_python_interpreter": sys.executable,
+        },
+        ground,
+    )
+    with started(sshd, "-D", "-e", "-f", str(ground / "sshd_config"), port=port, stderr=(ground / "sshd.log").open("wb")):
+        yield way
+
+
+@contextlib.contextmanager
+def object_storage(folder: Path) -> Iterator[Way]:
+    """moto's S3, over TLS with an authority of its own for what is secret, and over HTTP for what is open."""
+    ground = folder.parent / "storage"
+    write_certificate(ground)
+    http, https = free_port(), free_port()
+    with started(
+        sys.executable,
+        "-m",
+        "tests.boot_files.storage",
+        str(ground),
+        str(http),
+        str(https),
+        port=https,
+        cwd=ROOT,
+        stderr=(ground / "log").open("wb"),
+    ):
+        bucket = client(http)
+        bucket.create_bucket(Bucket="boot")
+        yield Way(
+            "object_storage",
+            folder,
+            {
+                "boot_files_object_storage_bucket": "boot",
+                "boot_files_object_storage_region": "us-east-1",
+                "boot_files_object_storage_endpoint": f"https://127.0.0.1:{https}",
+                "boot_files_object_storage_open_endpoint": f"http://127.0.0.1:{http}",
+                "boot_files_object_storage_ca": str(ground / "server.crt"),
+                "boot_files_object_storage_access_key": ACCESS_KEY,
+                "boot_files_object_storage_secret_key": SECRET_KEY,
+            },
+            ground=ground,
+        )
+
+
+def client(port: int) -> Any:
+    return boto3.client(
+        "s3",
+        endpoint_url=f"http://127.0.0.1:{port}",
+        region_name="us-east-1",
+        aws_access_key_id=ACCESS_KEY,
+        aws_secret_access_key=SECRET_KEY,
+    )
+
+
+def ignition_files(parent: Path) -> Path:
+    """A cluster's folder with what the role ignition leaves there, as far as it is read here."""
+    folder = parent / "cluster"
+    (folder / "ignition").mkdir(parents=True, mode=0o700)
+    folder.chmod(0o700)
+    (folder / "ignition" / "bootstrap.ign").write_text(BOOTSTRAP, encoding="utf-8")
+    (folder / "ignition" / "stream.json").write_text(json.dumps(STREAM), encoding="utf-8")
+    return folder
+
+
+WAYS: dict[str, Callable[[Path], contextlib.AbstractContextManager[Way]]] = {
+    "controller": controller,
+    "host": host,
+    "object_storage": object_storage,
+}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("controller"), pytest.param("host", marks=pytest.mark.debian("openssh-server")), pytest.param("object_storage")],
+)
+def way(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Way]:
+    """Each way in turn, with Ignition files and nothing published."""
+    folder = ignition_files(tmp_path_factory.mktemp(request.param))
+    with WAYS[request.param](folder) as found:
+        try:
+            yield found
+        finally:
+            if (folder / "publish").exists():
+                found.run("remove")

@@ -1,0 +1,62 @@
+"""bootstrap.ign is for the machine that the Metal API tells of, as soon as it does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from sandbox.running import RunningSandbox
+
+from .conftest import CLUSTER, Pointed, Way, controller, ignition_files
+
+
+@pytest.fixture
+def way(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Way]:
+    folder = ignition_files(tmp_path_factory.mktemp("allowed"))
+    with controller(folder) as found:
+        yield found
+        found.run("remove")
+
+
+def status(machine: Pointed, source: str) -> int:
+    transport = httpx.HTTPTransport(local_address=source, verify=machine.trust)
+    with httpx.Client(transport=transport) as client:
+        return client.get(machine.url, headers=machine.headers).status_code
+
+
+def test_only_the_bootstrap_machine_gets_it(way: Way, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    def api(method: str, path: str, **arguments: Any) -> Any:
+        url = f"{sandbox_environment['METAL_API_URL']}/{path}"
+        answer = httpx.request(method, url, headers={"X-Auth-Token": sandbox_environment["METAL_AUTH_TOKEN"]}, **arguments)
+        answer.raise_for_status()
+        return answer.json() if answer.content else None
+
+    way.run("main", environment=sandbox_environment, boot_files_allow_list=True)
+    machine = Pointed.at(way.pointer)
+    assert status(machine, "127.99.0.9") == 200, "nobody knows yet where it will be"
+
+    wanted = {
+        "hostname": f"bootstrap-0.{CLUSTER}",
+        "plan": "c3.small.x86",
+        "metro": "da",
+        "operating_system": "ubuntu_24_04",
+        "tags": [f"openshift-cluster={CLUSTER}", "openshift-role=bootstrap"],
+    }
+    device = api("POST", f"projects/{sandbox_environment['METAL_PROJECT_ID']}/devices", json=wanted)
+    try:
+        end = time.monotonic() + 60
+        addresses: list[str] = []
+        while not addresses and time.monotonic() < end:
+            told = api("GET", f"devices/{device['id']}")["ip_addresses"]
+            addresses = [entry["address"] for entry in told if entry["address_family"] == 4 and entry["public"]]
+            time.sleep(0.2)
+        way.run("allow", environment=sandbox_environment, boot_files_allow_list=True)
+        assert status(machine, addresses[0]) == 200
+        # Ignition of a machine that comes too early asks again after this.
+        assert status(machine, "127.99.0.9") == 503
+    finally:
+        api("DELETE", f"devices/{device['id']}")

@@ -15,7 +15,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._machine_w
     told,
 )
 
-PARAMS = {"project_id": "p", "ownership_tags": ["c=1", "mine"], "machines": ["a", "b"], "quorum_of": [], "quorum": 0}
+PARAMS: dict[str, Any] = {"project_id": "p", "ownership_tags": ["c=1", "mine"], "machines": ["a", "b"], "quorum_of": [], "quorum": 0}
 GOOD = {"type": "user.0", "state": "succeeded", "body": "[files] done", "created_at": "2026-11-21T07:10:00Z"}
 BAD = {"type": "user.0", "state": "failed", "body": "[files] Ignition error: hash", "created_at": "2026-11-21T07:11:00Z"}
 LATER = {"type": "power.210", "state": None, "body": "Rebooted", "created_at": "2026-11-21T07:12:00Z"}

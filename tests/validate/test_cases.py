@@ -62,6 +62,8 @@ def report(case: Case) -> dict[str, Any]:
         **{name.removeprefix("openshift_"): value for name, value in variables.items()},
         "machines": {group: machines(given["case_hosts"][group], given["case_hostvars"], strict=False) for group in GROUPS},
         "variables": variables,
+        "bootstrap_over": case.entry.get("stands", False),
+        "folder_exists": case.entry.get("stands", False),
     }
     world = {**READINGS, **{name: {**(READINGS.get(name) or {}), **answer} for name, answer in given["case_answers"].items()}}
     if "capacity" not in world:

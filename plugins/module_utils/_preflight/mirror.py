@@ -53,6 +53,8 @@ def signature(situation: Situation) -> Finding:
         return not_checkable("openshift_installer is taken as it is")
     if not situation.text("release_keyring"):
         return not_checkable("openshift_release_keyring names no keyring to check it by")
+    if situation.wanted.get("bootstrap_over"):
+        return not_checkable("not asked: the installer is there already")
     if not _archives(situation):
         return not_checkable("there are no checksums")
     if answer.get("status") != 200:

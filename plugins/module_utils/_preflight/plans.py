@@ -48,6 +48,8 @@ def known(situation: Situation) -> Finding:
 
 
 def big_enough(situation: Situation) -> Finding:
+    if not situation.by_plan():
+        raise UnreadableError(situation.why_not_asked("plans"))
     small, untold = [], []
     for plan, groups in situation.by_plan().items():
         for group in groups:

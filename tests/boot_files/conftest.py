@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import pwd
-import shutil
 import socket
 import ssl
 import subprocess
@@ -180,7 +179,9 @@ def host(folder: Path) -> Iterator[Way]:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     ground = folder.parent / "host"
     (ground / "units").mkdir(parents=True)
-    shutil.copy(HERE / "systemctl", ground / "systemctl")
+    shim = ground / "systemctl"
+    shim.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "systemctl.py"} {ground / "units"} "$@"\n', encoding="utf-8")
+    shim.chmod(0o755)
     for name in ("host_key", "user_key"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", ground / name], check=True)
     port = free_port()
@@ -198,6 +199,7 @@ def host(folder: Path) -> Iterator[Way]:
         "Subsystem": "sftp internal-sftp",
     }
     (ground / "sshd_config").write_text("".join(f"{name} {value}\n" for name, value in config.items()), encoding="utf-8")
+    options = {"UserKnownHostsFile": ground / "known_hosts", "IdentitiesOnly": "yes", "ControlMaster": "auto", "ControlPersist": "5s"}
     user = pwd.getpwuid(os.geteuid()).pw_name
     way = Way(
         "host",
@@ -214,7 +216,7 @@ def host(folder: Path) -> Iterator[Way]:
             "ansible_port": port,
             "ansible_user": user,
             "ansible_ssh_private_key_file": str(ground / "user_key"),
-            "ansible_ssh_args": f"-o UserKnownHostsFile={ground / 'known_hosts'} -o IdentitiesOnly=yes -o ControlMaster=auto -o ControlPersist=5s",
+            "ansible_ssh_args": " ".join(f"-o {name}={value}" for name, value in options.items()),
             "ansible_python_interpreter": sys.executable,
         },
         ground,
@@ -229,17 +231,8 @@ def object_storage(folder: Path) -> Iterator[Way]:
     ground = folder.parent / "storage"
     write_certificate(ground)
     http, https = free_port(), free_port()
-    with started(
-        sys.executable,
-        "-m",
-        "tests.boot_files.storage",
-        str(ground),
-        str(http),
-        str(https),
-        port=https,
-        cwd=ROOT,
-        stderr=(ground / "log").open("wb"),
-    ):
+    command = (sys.executable, "-m", "tests.boot_files.storage", str(ground), str(http), str(https))
+    with started(*command, port=https, cwd=ROOT, stderr=(ground / "log").open("wb")):
         bucket = client(http)
         bucket.create_bucket(Bucket="boot")
         yield Way(

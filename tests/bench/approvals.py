@@ -35,17 +35,19 @@ class Approvals:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._stop.set()
 
-    @property
-    def delays(self) -> list[float]:
-        """Seconds from each request to its approval by csr_approval, the shortest first."""
-        return sorted(moment - self._filed[uid] for uid, moment in list(self._approved.items()))
+    def delays(self, since: float) -> list[float]:
+        """Seconds from each request to its approval by csr_approval, the shortest first.
+
+        Of requests that came before ``since`` (seconds of the epoch) they are counted from then on.
+        """
+        return sorted(moment - max(self._filed[uid], since) for uid, moment in list(self._approved.items()))
 
     def _watch(self) -> None:
         while not self._stop.wait(PAUSE):
             try:
                 if self._kubeconfig.is_file():
                     for request in cluster_watch(self._kubeconfig, REQUESTS):
-                        self._see(request, time.monotonic())
+                        self._see(request, time.time())
             except (httpx.HTTPError, OSError, ValueError):
                 continue  # the API is not there yet, or went away: what was missed meanwhile is seen at the next list
 

@@ -19,6 +19,8 @@ MEMORY = 300
 """MiB that the job which lets them join may have."""
 READS_A_MINUTE = 130
 """Reads of the Metal API, for any number of workers: of those that are waited for 25 are looked at four times a minute."""
+WAIT = "Wait until the cluster is complete"
+"""The phase before which the job that lets them join was begun."""
 LIMIT = 3600.0
 
 
@@ -43,7 +45,8 @@ def bench(report: Report, folder: Path) -> None:
         ],
         [
             "Ours: seconds in which no task waited for machines or the cluster. Reads, writes: calls to the Metal API.",
-            "Delay: from a certificate request to its approval, as a watch beside sees both. Memory: the most at any moment.",
+            "Delay: from a certificate request, or from the begin of the job if that was later, to its approval.",
+            "Memory: the most at any moment.",
         ],
     )
     again = Table(
@@ -68,7 +71,9 @@ def bench(report: Report, folder: Path) -> None:
             user.edit_workers(workers - 1)
             with Memory(user) as memory, Approvals(user.cluster / "kubeconfig") as approvals:
                 install = first[workers] = timed(user, "install.yml", place, timeout=LIMIT)
-            delays = approvals.delays
+            # Machines are fast here, and ask before there is somebody to let them in.
+            begun = next(phase.began for phase in install.phases if phase.name == WAIT)
+            delays = approvals.delays(since=begun)
             installs.row(
                 workers, install.run.seconds, install.ours, install.processor, *_calls(install),
                 len(delays), share(delays, 0.5), share(delays, 0.99),

@@ -37,7 +37,7 @@ def test_one_that_cannot_be_delivered_is_told_and_the_rest_goes_on(user: User) -
     assert user.nodes() == ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
     assert "worker-2" in run.output
     assert BROKEN in run.output, "why it is missing"
-    assert "after 1 that failed" in run.output, "and that another one was tried"
+    assert "is replaced (replacement 1 of 1)" in run.output, "and that another one was tried"
 
 
 def test_one_that_fails_is_replaced_by_choice(user: User) -> None:

@@ -356,7 +356,7 @@ class Chaos:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.chaos", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=7, help="decides every moment and fault (default %(default)s)")
-    parser.add_argument("--runs", type=int, default=50, help="how many runs are disturbed (default %(default)s)")
+    parser.add_argument("--runs", type=int, default=resume.RUNS, help="how many runs are disturbed (default %(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="share them between so many sandboxes at once (default %(default)s)")
     parser.add_argument("--only", metavar="N[-M]", help="run number N alone, or those from N to M")
     parser.add_argument("--minutes", type=float, default=180, help="begin no further run after this time (default %(default)g)")

@@ -33,7 +33,10 @@ class Record(TypedDict):
     same: bool
 
 
-# Steps as chaos.py calls them, phases in the order in which an install goes through them.
+RUNS = 50
+"""Of one `make chaos`, its steps in turn."""
+
+# Steps as chaos.py calls them and in its order, phases in the order in which an install goes through them.
 STEPS = {
     "install": "`install.yml`, from nothing to three control plane machines and two workers, started again until it ended well",
     "scale up": "`scale.yml` with a worker more, started again until it ended well",
@@ -76,7 +79,8 @@ were compared with those of a run that nothing disturbed, and the orders with th
 - **a machine fails**: it is ordered, and the service cannot deliver it.
 
 A number says how many runs were met by that in that phase and were in the end as undisturbed; "2 of 3" that one was not; a dash that it
-was not tried. A phase is a role. What happened to a run in one phase shows in another at times: such a run counts in both.
+was not tried (a phase in which nothing was tried has no row). A phase is a role. What happened to a run in one phase shows in another at
+times: such a run counts in both. The first table says how many were tried, of how many that one `make chaos` has.
 """
 
 TAIL = """
@@ -114,12 +118,14 @@ def page(records: list[Record]) -> str:
 
 
 def _sums(records: list[Record]) -> str:
-    rows = ["| | runs | as undisturbed | ended | faults met | starts until it ended well |\n", "|---|---|---|---|---|---|\n"]
-    for step, of in [(step, [record for record in records if record["step"] == step]) for step in STEPS] + [("all", records)]:
-        starts = ", ".join(f"{times} x {number}" for number, times in sorted(Counter(record["starts"] for record in of).items()))
-        same = sum(record["same"] for record in of)
-        ends, met = (sum(len(record[what]) for record in of) for what in ("ends", "met"))
-        rows.append(f"| {step} | {len(of)} | {same} | {ends} | {met} | {starts} |\n")
+    rows = ["| | tried | of | as undisturbed | ended | faults met | starts until it ended well |\n", "|---|---|---|---|---|---|---|\n"]
+    steps = [(step, len(range(number, RUNS, len(STEPS)))) for number, step in enumerate(STEPS)]
+    for title, whole in [*steps, ("all", RUNS)]:
+        tried = [record for record in records if title in (record["step"], "all")]
+        starts = ", ".join(f"{times} x {number}" for number, times in sorted(Counter(record["starts"] for record in tried).items()))
+        same = sum(record["same"] for record in tried)
+        ends, met = (sum(len(record[what]) for record in tried) for what in ("ends", "met"))
+        rows.append(f"| {title} | {len(tried)} | {whole} | {same} | {ends} | {met} | {starts or '-'} |\n")
     return "".join(rows)
 
 

@@ -89,7 +89,7 @@ def test_the_page_tells_what_was_different() -> None:
     bad: resume.Record = {**good, "number": 5, "met": [["dns", "any: 429"], ["dns", "any: 429"]], "starts": 3, "same": False}
     told = resume.page([good, bad])
     assert "| dns | - | - | 1 of 2 | - | 0 of 1 | - | - | - | - |" in told
-    assert "| all | 2 | 1 | 2 | 2 | 1 x 2, 1 x 3 |" in told
+    assert "| all | 2 | 50 | 1 | 2 | 2 | 1 x 2, 1 x 3 |" in told
 
 
 def test_a_run_that_was_tried_again_is_told_as_it_was_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,7 +131,8 @@ def test_removed_nothing_is_left(way: Way) -> None:
     assert changed(way.run("remove")) == 0
 
 
-def test_a_server_ends_after_its_lifetime(way: Way) -> None:
+@pytest.mark.long
+def test_what_is_published_ends_by_itself(way: Way) -> None:
     if way.name == "object_storage":
         # Addresses that end soon are not used again.
         way.run()

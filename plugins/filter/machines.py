@@ -172,6 +172,13 @@ FURTHER = (
 )
 
 
+def _usable(hint: Any, kind: type) -> bool:
+    # Not by its type: Ansible has own kinds of texts and numbers. And a boolean is a number to Python.
+    if kind is bool or isinstance(hint, bool):
+        return kind is bool and isinstance(hint, bool)
+    return isinstance(hint, kind) and bool(hint) and not (kind is int and hint < 1)
+
+
 class _Host:
     """The variables of one host, with every problem they have written down."""
 
@@ -258,8 +265,7 @@ class _Host:
         for name, hint in value.items():
             if name not in HINTS:
                 self.tell(f"openshift_root_device_hints: there is no {name!r} among {', '.join(HINTS)}")
-            # A boolean is a number to Python, and 0 is equal to it.
-            elif type(hint) is not HINTS[name] or (hint in ("", 0) and hint is not False):
+            elif not _usable(hint, HINTS[name]):
                 self.tell(f"openshift_root_device_hints: {name} has to be {WORDS[HINTS[name]]}, it is {hint!r}")
         return {name: hint for name, hint in value.items() if name in HINTS}
 

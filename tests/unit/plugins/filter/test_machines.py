@@ -168,6 +168,17 @@ def test_machines_that_boot_the_same_share_a_profile() -> None:
     assert "consoles" not in found[1] and found[3]["consoles"] == ["tty0"]
 
 
+def test_hints_are_what_ansible_makes_of_a_file() -> None:
+    class Number(int):
+        """As Ansible marks what it has read with where it stands."""
+
+    hints = {"minSizeGigabytes": Number(900), "rotational": False}
+    (found,) = machines(["worker-0"], hostvars(**{"worker-0": {"openshift_root_device_hints": hints}}))
+    assert found["root_device_hints"] == {"minSizeGigabytes": 900, "rotational": False}
+    (plain,) = machines(["worker-0"], hostvars(**{"worker-0": {"openshift_root_device_hints": {**hints, "minSizeGigabytes": 900}}}))
+    assert found["boot_profile"] == plain["boot_profile"]
+
+
 @pytest.mark.parametrize("device", ["/dev/sda", "/dev/disk/by-id/wwn-0x5002538e", "smallest", "largest", "smallest nvme", "largest hdd"])
 def test_disks_that_can_be_said(device: str) -> None:
     assert machines(["worker-0"], hostvars(**{"worker-0": {"openshift_install_device": device}}))[0]["install_device"] == device
@@ -184,6 +195,7 @@ def test_disks_that_can_be_said(device: str) -> None:
         ({"openshift_root_device_hints": {"minSizeGigabytes": "200"}}, "minSizeGigabytes has to be a whole number above 0"),
         ({"openshift_root_device_hints": {"minSizeGigabytes": True}}, "minSizeGigabytes has to be a whole number above 0"),
         ({"openshift_root_device_hints": {"minSizeGigabytes": 0}}, "minSizeGigabytes has to be a whole number above 0"),
+        ({"openshift_root_device_hints": {"minSizeGigabytes": -1}}, "minSizeGigabytes has to be a whole number above 0"),
         ({"openshift_root_device_hints": {"rotational": 0}}, "rotational has to be true or false"),
         ({"openshift_root_device_hints": {"wwn": ""}}, "wwn has to be a text"),
         ({"openshift_install_device": "/dev/sda", "openshift_root_device_hints": {"model": "PM"}}, "give one of them"),

@@ -176,7 +176,9 @@ def _usable(hint: Any, kind: type) -> bool:
     # Not by its type: Ansible has own kinds of texts and numbers. And a boolean is a number to Python.
     if kind is bool or isinstance(hint, bool):
         return kind is bool and isinstance(hint, bool)
-    return isinstance(hint, kind) and bool(hint) and not (kind is int and hint < 1)
+    if kind is int:
+        return isinstance(hint, int) and hint >= 1
+    return isinstance(hint, kind) and bool(hint)
 
 
 class _Host:

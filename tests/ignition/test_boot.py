@@ -54,7 +54,7 @@ def published(made: Role, sandbox_process: RunningSandbox, tmp_path_factory: pyt
         "openshift_live_kernel_arguments": ["rd.neednet=1"],
     }
     role.well(**variables)
-    script = next((folder / "publish" / "open").glob("*.ipxe")).read_text(encoding="utf-8")
+    script = min((folder / "publish" / "open").glob("*.ipxe")).read_text(encoding="utf-8")
     yield folder / "publish" / "open", script.partition("ignition.config.url=")[2].rpartition("/")[0].split()[0].rpartition("/")[0]
     role.well(tasks_from="remove", **variables)
 

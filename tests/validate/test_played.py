@@ -88,7 +88,7 @@ def world(sandbox_process: RunningSandbox, tmp_path_factory: pytest.TempPathFact
             "token": given["METAL_AUTH_TOKEN"],
             "reading_token": key["token"],
             "project": given["METAL_PROJECT_ID"],
-            "private_block": next(f"{block['network']}/{block['cidr']}" for block in blocks),
+            "private_block": min(f"{block['network']}/{block['cidr']}" for block in blocks),
             "taken_port": str(taken.getsockname()[1]),
             "closed_port": str(_closed_port()),
             **{name: ids[0] for name, ids in reserved.items()},

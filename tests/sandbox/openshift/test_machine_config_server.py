@@ -100,7 +100,7 @@ def test_hundreds_who_ask_at_once_share_one_config() -> None:
         headers = {"accept": f"{IGNITION};version=3.4.0"}
         async with httpx.AsyncClient(transport=transport, base_url="https://api-int:22623", headers=headers) as client:
             first = asyncio.create_task(client.get("/config/worker"))
-            asked = [asyncio.create_task(client.get("/config/worker")) for _ in range(number)]
+            asked = [asyncio.create_task(client.get("/config/worker")) for _again in range(number)]
             await asyncio.sleep(0.05)
             # Who goes away takes nothing from the others.
             first.cancel()

@@ -12,11 +12,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import errno
 import fcntl
 import ipaddress
 import json
 import logging
 import os
+import random
 import resource
 import secrets
 import shlex
@@ -65,6 +67,9 @@ MACHINES = ipaddress.ip_network("127.64.0.0/10")
 MACHINE_NETWORKS = tuple(MACHINES.subnets(new_prefix=16))[:-1]
 MIRROR_PATH = "/pub/"
 KEY_NAME = "sandbox"
+LISTENING = range(10_000, 20_000)
+"""Where a port is looked for when none is wished for: below those that the system lends to outgoing connections, which could take it
+between the look and the start, and those that boot files are published at."""
 SECOND_LISTENERS = ("boot", "metadata", "dns", "tls")
 
 
@@ -405,22 +410,19 @@ def _claim_network(kept: str | None) -> tuple[str, socket.socket]:
 
 
 def _probe(address: str, port: int) -> int:
-    """``port`` if it can be had for TCP and UDP, a free one for 0. Raises ``OSError``."""
-    for attempt in range(16):
-        with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
-            # As the listeners do: a port whose last connections are only waiting to be forgotten is free.
-            tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            tcp.bind((address, port))
-            tcp.listen(1)
-            found = int(tcp.getsockname()[1])
-            try:
-                udp.bind((address, found))
-            except OSError:
-                if port or attempt == 15:
-                    raise
-                continue
-            return found
-    raise AssertionError("unreachable")
+    """``port`` if it can be had for TCP and UDP, one of ``LISTENING`` for 0. Raises ``OSError``."""
+    if not port:
+        for candidate in random.sample(LISTENING, 64):
+            with contextlib.suppress(OSError):
+                return _probe(address, candidate)
+        raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+    with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
+        # As the listeners do: a port whose last connections are only waiting to be forgotten is free.
+        tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        tcp.bind((address, port))
+        tcp.listen(1)
+        udp.bind((address, port))
+        return port
 
 
 def _free_port(address: str, first: int, taken: set[int]) -> int:

@@ -52,7 +52,8 @@ def lives(place: Place) -> Iterator[Lives]:
 
 
 @pytest.fixture(autouse=True)
-def cleared(request: pytest.FixtureRequest, lives: Lives) -> None:
+def cleared(request: pytest.FixtureRequest) -> None:
     """Other tests find nobody's ground in the sandbox, in whatever order they come."""
     if "lives" not in request.fixturenames:
-        lives.end()
+        found: Lives = request.getfixturevalue("lives")
+        found.end()

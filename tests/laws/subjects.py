@@ -329,6 +329,8 @@ def _others(sandbox: RunningSandbox) -> Iterator[None]:
 
 
 INVENTORY = "inventory"
+ELSEWHERE = {"dns_records": "test_zone.py"}
+"""Who speaks neither to the Metal API nor to a cluster, and where its own troubles are: those of a DNS server."""
 ASKING = ("metal_capacity_info", "metal_device_set")
 """Those who ask whether something can be had: a read that is a POST."""
 SUBJECTS = [

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import base64
 import re
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -46,3 +50,51 @@ def test_what_is_refused_is_told(wrong: dict[str, Any], told: str, sandbox: Runn
     assert result["failed"]
     assert re.search(told, result["msg"]), result["msg"]
     assert names(sandbox.environment) == {}
+
+
+def _silent(connection: socket.socket) -> None:
+    connection.recv(1)
+
+
+def _cut(connection: socket.socket) -> None:
+    connection.recv(512)
+
+
+def _half(connection: socket.socket) -> None:
+    connection.recv(512)
+    connection.sendall(b"\x00\x40half an answer")
+
+
+def _garbage(connection: socket.socket) -> None:
+    connection.recv(512)
+    connection.sendall(b"\x00\x04HTTP")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "told"),
+    [(_silent, "timed out"), (_cut, "EOF"), (_half, "EOF"), (_garbage, "BadResponse|shorter|DNS")],
+    ids=["silent", "cut", "half an answer", "no answer of a DNS server"],
+)
+def test_a_server_that_does_not_answer_is_told(
+    trouble: Callable[[socket.socket], None], told: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+
+        def serve() -> None:
+            connection, _address = server.accept()
+            with connection:
+                trouble(connection)
+                # Who is silent stays until the module has gone away.
+                if trouble is _silent:
+                    while connection.recv(512):
+                        pass
+
+        served = pool.submit(serve)
+        options = {**reach(sandbox.environment), **records(never=["192.0.2.9"]), "port": server.getsockname()[1], "timeout": 0.5}
+        begun = time.monotonic()
+        result = run("dns_records", options, sandbox_environment)
+        assert time.monotonic() - begun < 20
+        served.result(20)
+    assert result["failed"]
+    assert "Could not ask for the names at 127.0.0.1 port" in result["msg"]
+    assert re.search(told, result["msg"]), result["msg"]

@@ -53,6 +53,9 @@ after faults of the service, lost connections and unreadable answers; of every o
 before it is made again. The pauses grow and are spread, so that many callers do not come back at once. Where the service counts calls
 (`X-RateLimit-Remaining`, `X-RateLimit-Reset`), they are spread over what is left of its window before it refuses one. The modules of the
 cluster wait (`wait`) for an API that does not answer as for anything else that is still missing; with `wait: false` it is an error at once.
+
+`dns_records` speaks to neither: what it says of a DNS server that refuses, is silent or answers with half a message is in
+`tests/laws/test_zone.py`.
 """
 
 

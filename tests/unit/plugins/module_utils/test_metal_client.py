@@ -160,15 +160,15 @@ DRIPPING = Reply(200, body=b'{"id": "d"}' + b" " * 1000, drip=0.02)
 def test_an_answer_that_never_ends_is_not_waited_for_longer_than_the_limit(tls: bool, tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     with serving(DRIPPING, tls=authority.server_context("127.0.0.1") if tls else None) as service:
-        client = client_of(service, timeout=0.3, retries=1, ca_path=str(authority.certificate_file))
+        client = client_of(service, timeout=1, retries=1, ca_path=str(authority.certificate_file))
         started = time.monotonic()
-        with pytest.raises(UnreachableError, match=r"\(request request-2\) was not answered in full within 0\.3 seconds"):
+        with pytest.raises(UnreachableError, match=r"\(request request-2\) was not answered in full within 1 seconds"):
             read(client)
         with pytest.raises(LostAnswerError) as lost:
             write(client)
         assert lost.value.late, "it may well be done"
         assert lost.value.request_id == "request-3"
-        assert 0.9 <= time.monotonic() - started < 5
+        assert 2.9 <= time.monotonic() - started < 15
         assert service.calls == ["GET /devices/d", "GET /devices/d", "POST /projects/p/devices"]
 
 

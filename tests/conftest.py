@@ -18,8 +18,8 @@ TOGETHER = ("tests/cluster", "tests/ignition", "tests/sandbox/openshift")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """For ``pytest -n auto``: half of the time a test waits, for machines and for programs it has started."""
-    return 2 * (os.cpu_count() or 1)
+    """For ``pytest -n auto``: often a test waits, for machines and for programs it has started; many more would keep each other waiting."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -30,7 +30,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from rich.console import Console
 from starlette.types import ASGIApp
@@ -74,7 +74,6 @@ SECOND_LISTENERS = ("boot", "metadata", "dns", "tls")
 
 
 Kubelets = Literal["pretended", "real"]
-KUBELETS: tuple[Kubelets, ...] = get_args(Kubelets)
 
 
 class StartError(Exception):

@@ -48,8 +48,6 @@ VRF_INFO_OPTIONS = Options(
     }
 )
 
-CHANGEABLE = ("name", "local_asn", "ip_ranges", "description", "tags")
-
 
 def normal_ranges(ranges: Any) -> list[str]:
     """Subnets in comparable form; their order means nothing. What is no subnet stays as it is, for the service to judge."""

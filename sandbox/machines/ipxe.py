@@ -24,7 +24,6 @@ from sandbox.clock import Clock
 
 CHAIN_DEPTH = 16
 REDIRECTS = 10
-FETCH_LIMIT = 64 * 1024 * 1024
 USER_AGENT = "iPXE/1.0.255"
 """Patch version 255 is how Boots told its own build from others."""
 

@@ -20,6 +20,7 @@ KEPT = 200_000
 class Journal:
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
+        self._cleared = 0.0
         database.execute(
             "CREATE TABLE IF NOT EXISTS journal (n INTEGER PRIMARY KEY AUTOINCREMENT, time REAL NOT NULL, service TEXT NOT NULL,"
             " method TEXT NOT NULL, path TEXT NOT NULL, status INTEGER NOT NULL, who TEXT NOT NULL, seconds REAL NOT NULL,"
@@ -38,7 +39,12 @@ class Journal:
         request_id: str = "",
         fault: str | None = None,
     ) -> None:
-        """``path`` with its query. ``status`` 0: the connection was cut before anything happened. ``started``: of time.time()."""
+        """``path`` with its query. ``status`` 0: the connection was cut before anything happened. ``started``: of time.time().
+
+        What began before the journal was cleared is not written: a request can be held for long, and who made it be gone.
+        """
+        if started < self._cleared:
+            return
         row = self._database.execute(
             "INSERT INTO journal (time, service, method, path, status, who, seconds, request_id, fault) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (started, service, method, without_secrets(path), status, who, time.time() - started, request_id, fault),
@@ -66,6 +72,7 @@ class Journal:
         ]
 
     def clear(self) -> None:
+        self._cleared = time.time()
         self._database.execute("DELETE FROM journal")
 
 

@@ -79,11 +79,6 @@ class Run:
         return roles[-1] if roles else "start"
 
     @property
-    def last_task(self) -> str:
-        """The task that was heard of last, with its role."""
-        return f"{self.headings[-1].role or 'playbook'}: {self.headings[-1].name}" if self.headings else "before the first task"
-
-    @property
     def writes(self) -> list[dict[str, Any]]:
         return [request for request in self.requests if is_write(request)]
 

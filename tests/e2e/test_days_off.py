@@ -11,10 +11,12 @@ from tests.e2e.harness import Moment, User, back_from_days_off, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
+SPEED = 1200
+
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
-    user = User(tmp_path_factory.mktemp("days-off"), speed=1200)
+    user = User(tmp_path_factory.mktemp("days-off"), speed=SPEED)
     with user.at_work():
         user.play("install.yml", timeout=1800).ended_well()
         yield user
@@ -26,11 +28,14 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
 def test_a_worker_that_comes_late_needs_a_word(user: User) -> None:
     """Nobody was there to let it in when it asked, and now it is later than any first request should be."""
     user.edit_workers(2)
+    # At full speed the worker asks within a second of its installation, and no window is too short for it.
+    user.sandbox.call("PUT", "settings", json={"speed": 120})
     user.play("scale.yml", kill=Moment("csr_approval"))
     until(
         lambda: any(not item.get("status", {}).get("conditions") for item in user.kube(REQUESTS)["items"]),
         what="worker-2 asks",
     )
+    user.sandbox.call("PUT", "settings", json={"speed": SPEED})
     late = user.play("playbooks/approve.yml", "-e", "openshift_join_window=1", "-e", "openshift_join_timeout=30")
     assert late.code != 0
     assert "the window is 1 s" in late.output

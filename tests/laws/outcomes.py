@@ -37,4 +37,5 @@ def take_up(still: Mapping[tuple[str, str], Collection[str]]) -> Outcomes:
         if came:
             kept.setdefault(subject, {})[fault] = came
     FILE.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    FRESH.unlink(missing_ok=True)
     return kept

@@ -31,7 +31,6 @@ from .manifests import ClusterIdentity
 STATE_FILE: Final = ".openshift_install_state.json"
 _MANIFEST_DIRECTORIES: Final = ("manifests", "openshift")
 _MANIFEST_SUFFIXES: Final = (".yaml", ".yml", ".json")
-_IGNITION_FILES: Final = ("bootstrap.ign", "master.ign", "worker.ign", "metadata.json", "auth/kubeconfig", "auth/kubeadmin-password")
 _PASSWORD_LETTERS: Final = "".join(set(string.ascii_letters + string.digits) - set("0O1lI"))
 
 # Sections of the state file, named by the Go types the real one uses.

@@ -74,11 +74,6 @@ class Release:
     def commit(self) -> str:
         return _hex("commit", self.version)[:40]
 
-    @property
-    def newest_steps(self) -> bool:
-        """Whether wait-for has the steps added about 4.16 (etcd member, stable operators). All releases here do."""
-        return tuple(int(part) for part in self.minor.split(".")) >= (4, 16)
-
 
 _RHCOS_418 = Build("4.18-9.4", "418.94.202510071432-0", "2025-10-07T14:52:10Z", separator="-")
 _RHCOS_419 = Build("rhel-9.6", "9.6.20251023-0", "2025-10-23T09:11:42Z")

@@ -13,7 +13,6 @@ from typing import Final
 
 OTHER: Final = 1
 INSTALL_CONFIG: Final = 3
-INFRASTRUCTURE: Final = 4
 BOOTSTRAP: Final = 5
 INSTALL: Final = 6
 OPERATORS_NOT_STABLE: Final = 7

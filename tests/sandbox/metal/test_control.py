@@ -45,6 +45,18 @@ async def test_the_journal_has_every_request_and_no_secret(sandbox: Sandbox) -> 
     assert await journal(sandbox, service="all") == []
 
 
+async def test_a_journal_that_was_cleared_has_only_what_began_since(sandbox: Sandbox) -> None:
+    """Whoever made a request that is still held may be gone: it is not one of those that come now."""
+    await sandbox.control.post("/faults", json={"path": "/plans$", "times": 1, "delay": 0.5})
+    held = asyncio.create_task(sandbox.api.get("/plans"))
+    while not (await sandbox.control.get("/faults")).json()["faults"][0]["hits"]:
+        await asyncio.sleep(0.01)
+    await sandbox.control.delete("/journal")
+    await sandbox.api.get("/metros")
+    assert (await held).status_code == 200
+    assert [each["path"] for each in await journal(sandbox)] == ["/metal/v1/metros"]
+
+
 async def test_a_fault_answers_in_place_of_the_api(sandbox: Sandbox) -> None:
     fault = {
         "method": "POST",

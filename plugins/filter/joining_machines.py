@@ -1,0 +1,87 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: joining_machines
+short_description: Devices as the machines that may join a cluster
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Makes of what the service tells of devices what O(equinix_metal.openshift.csr_approval#module:machines) wants to know of them.
+positional: wanted
+options:
+  _input:
+    description:
+      - Devices, as M(equinix_metal.openshift.metal_device_info) returns them.
+    type: list
+    elements: dict
+    required: true
+  wanted:
+    description:
+      - Full names of those that are wanted; others are left out. Without it all are taken.
+    type: list
+    elements: str
+seealso:
+  - module: equinix_metal.openshift.csr_approval
+"""
+
+EXAMPLES = r"""
+- name: Show which certificate requests would be approved of the machines that are wanted and there
+  equinix_metal.openshift.csr_approval:
+    kubeconfig: clusters/demo/ignition/auth/kubeconfig
+    machines: "{{ found.devices | equinix_metal.openshift.joining_machines(wanted_names) }}"
+  check_mode: true
+"""
+
+RETURN = r"""
+_value:
+  description: The machines, in the order of the devices.
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Full name, which is to be the name of the node.
+      type: str
+      sample: worker-0.demo.metal.test
+    addresses:
+      description: All addresses of the device.
+      type: list
+      elements: str
+      sample: [203.0.113.10, 10.64.0.10]
+    created_at:
+      description: When the machine began to be what it is; one that was installed anew, as another machine perhaps, began anew.
+      type: str
+      sample: "2026-08-22T12:00:00Z"
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+
+def joining_machines(devices: Iterable[Mapping[str, Any]], wanted: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """``machines`` of ``csr_approval``, of these devices as ``metal_device_info`` returns them."""
+    try:
+        return [
+            {
+                "name": device["hostname"],
+                "addresses": [entry["address"] for entry in device["ip_addresses"]],
+                "created_at": device.get("provisioning_started_at") or device["created_at"],
+            }
+            for device in devices
+            if wanted is None or device["hostname"] in wanted
+        ]
+    except (KeyError, TypeError, AttributeError) as problem:
+        raise AnsibleFilterError(f"joining_machines: devices as metal_device_info returns them are needed: {problem!r}") from problem
+
+
+class FilterModule:
+    """Offers joining_machines."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"joining_machines": joining_machines}

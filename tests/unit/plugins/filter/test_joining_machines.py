@@ -1,0 +1,39 @@
+"""Devices as csr_approval wants to know of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.filter.joining_machines import joining_machines
+
+
+def device(name: str, **more: Any) -> dict[str, Any]:
+    return {
+        "hostname": name,
+        "ip_addresses": [{"address": "203.0.113.10", "public": True}, {"address": "2001:db8::1", "public": True}],
+        "created_at": "2026-08-01T00:00:00Z",
+        **more,
+    }
+
+
+def test_one_that_was_installed_anew_began_anew() -> None:
+    again = device("worker-1", provisioning_started_at="2026-08-02T00:00:00Z")
+    untold = device("worker-2", provisioning_started_at=None)
+    assert joining_machines([device("worker-0"), again, untold]) == [
+        {"name": name, "addresses": ["203.0.113.10", "2001:db8::1"], "created_at": f"2026-08-0{day}T00:00:00Z"}
+        for name, day in (("worker-0", 1), ("worker-1", 2), ("worker-2", 1))
+    ]
+
+
+def test_others_are_left_out() -> None:
+    assert [each["name"] for each in joining_machines([device("worker-0"), device("stranger")], ["worker-0", "worker-1"])] == ["worker-0"]
+    assert joining_machines([device("worker-0")], []) == []
+
+
+@pytest.mark.parametrize("devices", ["worker-0", ["worker-0"], [{"hostname": "worker-0"}], 3])
+def test_something_else_is_told(devices: Any) -> None:
+    with pytest.raises(AnsibleFilterError, match="as metal_device_info returns them"):
+        joining_machines(devices)

@@ -49,8 +49,7 @@ async def test_a_journal_that_was_cleared_has_only_what_began_since(sandbox: San
     """Whoever made a request that is still held may be gone: it is not one of those that come now."""
     await sandbox.control.post("/faults", json={"path": "/plans$", "times": 1, "delay": 0.5})
     held = asyncio.create_task(sandbox.api.get("/plans"))
-    while not (await sandbox.control.get("/faults")).json()["faults"][0]["hits"]:
-        await asyncio.sleep(0.01)
+    await sandbox.until(lambda: sandbox.world.faults.all()[0].hits > 0)
     await sandbox.control.delete("/journal")
     await sandbox.api.get("/metros")
     assert (await held).status_code == 200

@@ -11,13 +11,13 @@ import pytest
 
 from sandbox.running import RunningSandbox
 
-from .conftest import CLUSTER, Pointed, Way, controller, ignition_files
+from .ways import CLUSTER, Pointed, Way, controller, ignition_files
 
 
 @pytest.fixture
 def way(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Way]:
     folder = ignition_files(tmp_path_factory.mktemp("allowed"))
-    with controller(folder) as found:
+    with controller(folder, folder.parent / "ground") as found:
         yield found
         found.run("remove")
 

@@ -293,6 +293,18 @@ def readable_by_others(path: Path, top: Path) -> bool:
 # --- day 2 ---------------------------------------------------------------------------------------------------------------------
 
 
+def test_nothing_is_scaled_beside_a_bootstrap_machine(user: User, installed: Installed) -> None:
+    left = {"hostname": f"bootstrap-0.{NAME}", "tags": [f"openshift-cluster={NAME}", "openshift-role=bootstrap"]}
+    (device,) = user.sandbox.call("POST", "devices", json=left)["ids"]
+    try:
+        refused = user.play("scale.yml")
+        assert refused.code != 0
+        assert f"bootstrap-0.{NAME} is still what {NAME} was begun with: run install.yml first" in refused.output
+        assert refused.writes == []
+    finally:
+        user.ask("DELETE", f"devices/{device}")
+
+
 def test_scaling_follows_the_inventory(user: User, installed: Installed) -> None:
     def workers() -> list[str]:
         return [name for name in user.hostnames() if name.startswith("worker")]

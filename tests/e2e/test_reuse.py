@@ -86,6 +86,13 @@ def test_cut_off_in_between_it_is_one_machine_and_no_half_of_another(user: User,
     assert not (user.cluster / "publish" / "secret" / "bootstrap.ign").exists()
 
 
+def test_nothing_is_scaled_before_it_is_installed(user: User, cut_off: dict[str, Any]) -> None:
+    run = user.play("scale.yml")
+    assert run.code != 0
+    assert f"worker-1.{NAME} is still what {NAME} was begun with: run install.yml first" in run.output
+    assert run.writes == []
+
+
 def test_the_next_run_installs_it_as_that_worker(user: User, cut_off: dict[str, Any]) -> None:
     user.play("install.yml", *BECOMES, timeout=1200).ended_well()
     assert user.hostnames() == MACHINES

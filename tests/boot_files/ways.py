@@ -1,4 +1,4 @@
-"""The role boot_files alone, in each of its ways, with real parts on loopback: a server's process, an sshd, S3 storage."""
+"""The ways of publishing, each with its real parts on loopback (a server's process, an sshd, S3 storage), and the role boot_files alone."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import ssl
 import subprocess
 import sys
 import time
+import urllib.parse
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -62,7 +63,10 @@ def started(*command: str, port: int, **options: Any) -> Iterator[None]:
 
 @dataclass
 class Way:
-    """The role with what one way needs. ``ground`` is what its parts have on this computer."""
+    """The role with what one way needs: the collection's ``variables``, and those of the ``host`` that publishes, if one does.
+
+    ``ground`` is what its parts have on this computer.
+    """
 
     name: str
     folder: Path
@@ -83,7 +87,6 @@ class Way:
                 "boot_files_architecture": "x86_64",
                 "boot_files_image_verify": "none",
                 "boot_files_allow_list": False,
-                "boot_files_publish": self.name,
                 **self.variables,
                 **variables,
             },
@@ -120,7 +123,14 @@ class Way:
         if self.name == "object_storage":
             signed = json.loads((self.folder / "object-storage.json").read_text(encoding="utf-8"))
             return str(signed["x86_64.ipxe"]["url"])
-        return f"http://127.0.0.1:{self.variables['boot_files_http_port']}/x86_64.ipxe"
+        return f"http://127.0.0.1:{self.variables['openshift_publish_http_port']}/x86_64.ipxe"
+
+    @property
+    def objects(self) -> list[str]:
+        """Names of what is in the bucket."""
+        port = urllib.parse.urlsplit(self.variables["openshift_publish_open_endpoint"]).port
+        assert port is not None
+        return [entry["Key"] for entry in client(port).list_objects_v2(Bucket="boot").get("Contents", [])]
 
     @property
     def pointer(self) -> dict[str, Any]:
@@ -153,23 +163,24 @@ class Pointed:
         return httpx.get(**asked | changed)
 
 
-def served(folder: Path) -> dict[str, Any]:
+def served(way: str) -> dict[str, Any]:
     ports = free_port(), free_port()
     return {
-        "boot_files_address": "127.0.0.1",
-        "boot_files_bind_address": "127.0.0.1",
-        "boot_files_http_port": ports[0],
-        "boot_files_https_port": ports[1],
+        "openshift_publish": way,
+        "openshift_publish_address": "127.0.0.1",
+        "openshift_publish_bind_address": "127.0.0.1",
+        "openshift_publish_http_port": ports[0],
+        "openshift_publish_https_port": ports[1],
     }
 
 
 @contextlib.contextmanager
-def controller(folder: Path) -> Iterator[Way]:
-    yield Way("controller", folder, served(folder))
+def controller(folder: Path, ground: Path) -> Iterator[Way]:
+    yield Way("controller", folder, served("controller"), ground=ground)
 
 
 @contextlib.contextmanager
-def host(folder: Path) -> Iterator[Way]:
+def host(folder: Path, ground: Path) -> Iterator[Way]:
     """This computer over SSH, with a real sshd of this user's own and a stand-in for systemctl."""
     sshd = system_packages.program("openssh-server")
     if sshd is None:
@@ -177,7 +188,6 @@ def host(folder: Path) -> Iterator[Way]:
     if os.geteuid() == 0:
         # sshd wants it when it is root; Debian makes it when it starts the service.
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
-    ground = folder.parent / "host"
     (ground / "units").mkdir(parents=True)
     shim = ground / "systemctl"
     shim.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "systemctl.py"} {ground / "units"} "$@"\n', encoding="utf-8")
@@ -205,9 +215,9 @@ def host(folder: Path) -> Iterator[Way]:
         "host",
         folder,
         {
-            **served(folder),
-            "boot_files_host": "publisher",
-            "boot_files_host_user": user,
+            **served("host"),
+            "openshift_publish_host": "publisher",
+            "openshift_publish_host_user": user,
             "boot_files_host_folder": str(ground / "run"),
             "boot_files_host_unit_folder": str(ground / "units"),
         },
@@ -226,9 +236,8 @@ def host(folder: Path) -> Iterator[Way]:
 
 
 @contextlib.contextmanager
-def object_storage(folder: Path) -> Iterator[Way]:
+def object_storage(folder: Path, ground: Path) -> Iterator[Way]:
     """moto's S3, over TLS with an authority of its own for what is secret, and over HTTP for what is open."""
-    ground = folder.parent / "storage"
     write_certificate(ground)
     http, https = free_port(), free_port()
     command = (sys.executable, "-m", "tests.boot_files.storage", str(ground), str(http), str(https))
@@ -239,13 +248,14 @@ def object_storage(folder: Path) -> Iterator[Way]:
             "object_storage",
             folder,
             {
-                "boot_files_object_storage_bucket": "boot",
-                "boot_files_object_storage_region": "us-east-1",
-                "boot_files_object_storage_endpoint": f"https://127.0.0.1:{https}",
-                "boot_files_object_storage_open_endpoint": f"http://127.0.0.1:{http}",
-                "boot_files_object_storage_ca": str(ground / "server.crt"),
-                "boot_files_object_storage_access_key": ACCESS_KEY,
-                "boot_files_object_storage_secret_key": SECRET_KEY,
+                "openshift_publish": "object_storage",
+                "openshift_publish_bucket": "boot",
+                "openshift_publish_region": "us-east-1",
+                "openshift_publish_endpoint": f"https://127.0.0.1:{https}",
+                "openshift_publish_open_endpoint": f"http://127.0.0.1:{http}",
+                "openshift_publish_ca": str(ground / "server.crt"),
+                "openshift_publish_access_key": ACCESS_KEY,
+                "openshift_publish_secret_key": SECRET_KEY,
             },
             ground=ground,
         )
@@ -271,23 +281,9 @@ def ignition_files(parent: Path) -> Path:
     return folder
 
 
-WAYS: dict[str, Callable[[Path], contextlib.AbstractContextManager[Way]]] = {
+# Each for the files of the cluster in one folder, with its parts in another.
+WAYS: dict[str, Callable[[Path, Path], contextlib.AbstractContextManager[Way]]] = {
     "controller": controller,
     "host": host,
     "object_storage": object_storage,
 }
-
-
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param("controller"), pytest.param("host", marks=pytest.mark.debian("openssh-server")), pytest.param("object_storage")],
-)
-def way(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Way]:
-    """Each way in turn, with Ignition files and nothing published."""
-    folder = ignition_files(tmp_path_factory.mktemp(request.param))
-    with WAYS[request.param](folder) as found:
-        try:
-            yield found
-        finally:
-            if (folder / "publish").exists():
-                found.run("remove")

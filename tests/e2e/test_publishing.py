@@ -1,0 +1,80 @@
+"""Whole installs whose boot files another host publishes, over SSH, or a bucket; and one that changes to a bucket half way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+
+from tests.boot_files.ways import Pointed, Way, host, object_storage
+from tests.e2e.harness import Moment, User
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
+
+EVERYBODY = ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Iterator[User]:
+    user = User(tmp_path / "user", speed=600)
+    user.folder.mkdir()
+    with user.at_work():
+        yield user
+
+
+def choose(user: User, way: Way) -> None:
+    wanted = {"all": {"vars": way.variables, "hosts": {"publisher": way.host} if way.host else {}}}
+    (user.inventory / "03-publishing.yml").write_text(yaml.safe_dump(wanted), encoding="utf-8")
+
+
+def whole_life(user: User, way: Way) -> None:
+    """From the install, a second one and a worker more to nothing that is left."""
+    seen: list[Pointed] = []
+    user.play("install.yml", after={"boot_files": lambda: seen.append(Pointed.at(way.pointer))}).ended_well()
+    assert user.nodes() == EVERYBODY
+    assert {device["ipxe_script_url"] for device in user.devices()} == {way.script_url}
+    try:
+        status = seen[0].get().status_code
+    except httpx.TransportError:
+        status = 0
+    assert status in (0, 403, 404), "bootstrap.ign is still there"
+    again = user.play("install.yml").ended_well()
+    assert (again.changed, again.writes) == (0, [])
+    user.edit_workers(2)
+    user.play("scale.yml").ended_well()
+    assert user.nodes() == [*EVERYBODY, "worker-2"]
+    user.destroy().ended_well()
+    assert user.sandbox.inventory_is_empty()
+
+
+@pytest.mark.debian("openssh-server")
+def test_another_host_publishes(user: User, tmp_path: Path) -> None:
+    with host(user.cluster, tmp_path / "ground") as way:
+        choose(user, way)
+        whole_life(user, way)
+        assert list((way.ground / "run").iterdir()) == []
+        assert not list((way.ground / "units").glob("*.service"))
+
+
+def test_a_bucket_publishes(user: User, tmp_path: Path) -> None:
+    with object_storage(user.cluster, tmp_path / "ground") as way:
+        choose(user, way)
+        whole_life(user, way)
+        assert way.objects == []
+
+
+def test_from_this_computer_to_a_bucket_half_way(user: User, tmp_path: Path) -> None:
+    """What was ordered has its addresses here, and finds there what it boots until it is all there."""
+    user.play("install.yml", kill=Moment("provision", 3.0))
+    assert user.hostnames()
+    with object_storage(user.cluster, tmp_path / "ground") as way:
+        choose(user, way)
+        user.play("install.yml").ended_well()
+        assert user.nodes() == EVERYBODY
+        user.destroy().ended_well()
+        assert user.sandbox.inventory_is_empty()
+        assert way.objects == []
+    assert not user.processes()

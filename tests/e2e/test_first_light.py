@@ -331,7 +331,15 @@ def test_destroy_gives_back_ours_and_nothing_else(user: User, installed: Install
     other = {"count": 2, "plan": "c3.small.x86", "metro": "da", "tags": [f"openshift-cluster=other-{NAME}", "openshift-role=worker"]}
     user.sandbox.call("POST", "devices", json=other)
     before = len(user.devices())
-    user.destroy().ended_well()
+    # As a run leaves it that is killed while machines join, beside a file of the user's own.
+    killed = user.cluster / "approval" / "1"
+    killed.mkdir(parents=True)
+    (killed / "kubeconfig").write_bytes((user.cluster / "kubeconfig").read_bytes())
+    (user.cluster / "notes.txt").write_text("mine", encoding="utf-8")
+    run = user.destroy().ended_well()
+    assert [path.name for path in user.cluster.iterdir()] == ["notes.txt"]
+    assert "with what was not made here: notes.txt." in re.sub(r"\s+", " ", run.output)
+    (user.cluster / "notes.txt").unlink()
     left = user.devices()
     assert before - len(left) == 5
     assert len(left) == 2

@@ -340,6 +340,7 @@ def test_destroy_gives_back_ours_and_nothing_else(user: User, installed: Install
     assert [path.name for path in user.cluster.iterdir()] == ["notes.txt"]
     assert "with what was not made here: notes.txt." in re.sub(r"\s+", " ", run.output)
     (user.cluster / "notes.txt").unlink()
+    user.cluster.rmdir()
     left = user.devices()
     assert before - len(left) == 5
     assert len(left) == 2

@@ -103,6 +103,18 @@ class Phase:
     lasts: float
 
 
+@dataclass(frozen=True)
+class Course:
+    """How a step goes when nothing happens: its phases, and how many requests it makes of the Metal API."""
+
+    phases: tuple[Phase, ...]
+    requests: int
+
+    @classmethod
+    def of(cls, run: Run) -> Course:
+        return cls(phases(run), len(run.requests))
+
+
 def phases(run: Run) -> tuple[Phase, ...]:
     """Of a run that ended well."""
     entries: list[tuple[str, float]] = []
@@ -125,20 +137,22 @@ class Trial:
     faults: tuple[tuple[str, int, int], ...]
 
     @classmethod
-    def drawn(cls, seed: int, number: int, step: Step, undisturbed: tuple[Phase, ...]) -> Trial:
-        """``undisturbed``: the phases of the step as it is when nothing happens."""
+    def drawn(cls, seed: int, number: int, step: Step, undisturbed: Course) -> Trial:
         dice = random.Random(f"{seed}/{number}")  # noqa: S311 - it has to be the same again
         moments = []
         for _start in range(1 if dice.random() < 0.7 else 2):
             # Half of them any phase, however short, half any time: most of which is spent in few phases, waiting.
             by_phase, by_time, within = dice.random(), dice.random(), dice.random()
             if dice.random() < 0.5:
-                phase = undisturbed[int(by_phase * len(undisturbed))]
+                phase = undisturbed.phases[int(by_phase * len(undisturbed.phases))]
             else:
-                phase = dice.choices(undisturbed, [each.lasts for each in undisturbed])[0]
+                phase = dice.choices(undisturbed.phases, [each.lasts for each in undisturbed.phases])[0]
                 within = by_time
             moments.append(Moment(phase.role, round(within * phase.lasts, 2), phase.occurrence, dice.choice(list(End))))
-        faults = tuple((name, dice.randint(1, 2), dice.randint(0, 4)) for name in dice.sample(sorted(FAULTS), dice.randint(0, 3)))
+        # What many requests can meet comes anywhere in the run, what few can early enough to be met.
+        often = {name: undisturbed.requests if name.startswith(("reads", "any")) else 4 for name in FAULTS}
+        chosen = dice.sample(sorted(FAULTS), dice.randint(0, 3))
+        faults = tuple((name, dice.randint(1, 2), dice.randint(0, often[name])) for name in chosen)
         return cls(number, step, tuple(moments), faults)
 
 
@@ -232,7 +246,7 @@ class Chaos:
         self._user: User | None = None
         self._workers: int | None = None
         self._count = 0
-        self.phases: dict[tuple[int | None, int | None], tuple[Phase, ...]] = {}
+        self.courses: dict[tuple[int | None, int | None], Course] = {}
         self.worlds: dict[int | None, dict[str, Any]] = {}
         """What the world is undisturbed, by the number of workers."""
 
@@ -273,9 +287,9 @@ class Chaos:
     def trial(self, seed: int, number: int) -> Trial:
         """Run number ``number`` of that seed."""
         step = CIRCLE[number % len(CIRCLE)]
-        if (step.before, step.attempt) not in self.phases or step.after not in self.worlds:
+        if (step.before, step.attempt) not in self.courses or step.after not in self.worlds:
             self.learn(step)
-        return Trial.drawn(seed, number, step, self.phases[step.before, step.attempt])
+        return Trial.drawn(seed, number, step, self.courses[step.before, step.attempt])
 
     def run(self, trial: Trial) -> Outcome:
         """Disturb a run, start it again until it ends well, and look at the world."""
@@ -331,7 +345,7 @@ class Chaos:
 
     def _undisturbed(self, before: int | None, after: int | None) -> None:
         run = self._start(before, after).ended_well()
-        self.phases[before, after] = phases(run)
+        self.courses[before, after] = Course.of(run)
         self._workers = after
         until(lambda: not self.user.processes(), what="the end of all the run left running")
         found = world(self.user)

@@ -21,6 +21,7 @@ from tests.e2e.chaos import (
     TAKE_BACK,
     UP,
     Chaos,
+    Course,
     Phase,
     Trial,
     differences,
@@ -29,12 +30,13 @@ from tests.e2e.chaos import (
 from tests.e2e.harness import End, Heading, Moment, Run, User
 
 PHASES = (Phase("validate", 1, 0.0, 4.0), Phase("dns", 1, 4.0, 0.5), Phase("provision", 1, 4.5, 20.0), Phase("dns", 2, 24.5, 0.5))
+COURSE = Course(PHASES, requests=40)
 
 
 def test_a_trial_is_the_same_for_the_same_seed_and_within_the_run() -> None:
-    drawn = [Trial.drawn(7, number, UP, PHASES) for number in range(200)]
-    assert drawn == [Trial.drawn(7, number, UP, PHASES) for number in range(200)]
-    assert drawn != [Trial.drawn(8, number, UP, PHASES) for number in range(200)]
+    drawn = [Trial.drawn(7, number, UP, COURSE) for number in range(200)]
+    assert drawn == [Trial.drawn(7, number, UP, COURSE) for number in range(200)]
+    assert drawn != [Trial.drawn(8, number, UP, COURSE) for number in range(200)]
     moments = [moment for trial in drawn for moment in trial.moments]
     lasts = {(phase.role, phase.occurrence): phase.lasts for phase in PHASES}
     assert all(0 <= moment.delay <= lasts[moment.role, moment.occurrence] for moment in moments)
@@ -42,6 +44,8 @@ def test_a_trial_is_the_same_for_the_same_seed_and_within_the_run() -> None:
     assert set(Counter(moment.end for moment in moments)) == set(End)
     assert {len(trial.moments) for trial in drawn} == {1, 2}
     assert {name for trial in drawn for name, _times, _skip in trial.faults} == set(FAULTS)
+    assert {skip for trial in drawn for name, _times, skip in trial.faults if name.startswith("order")} == set(range(5))
+    assert max(skip for trial in drawn for name, _times, skip in trial.faults if name.startswith("reads")) == COURSE.requests
 
 
 def test_phases_are_the_roles_in_their_order() -> None:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.boot_files.ways import Pointed, Way, host, object_storage
-from tests.e2e.harness import Moment, User
+from tests.e2e.harness import NAME, Moment, User
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
@@ -57,6 +57,22 @@ def test_another_host_publishes(user: User, tmp_path: Path) -> None:
         whole_life(user, way)
         assert list((way.ground / "run").iterdir()) == []
         assert not list((way.ground / "units").glob("*.service"))
+
+
+@pytest.mark.debian("openssh-server")
+def test_a_host_that_cannot_be_reached_keeps_no_machine(user: User, tmp_path: Path) -> None:
+    with host(user.cluster, tmp_path / "ground") as way:
+        choose(user, way)
+        user.play("install.yml", kill=Moment("provision", 3.0))
+        assert user.hostnames()
+        off = user.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME}", "-e", "ansible_port=1")
+        assert off.code != 0
+        assert "unreachable=1" in off.output
+        assert user.sandbox.inventory_is_empty()
+        assert (user.cluster / "ignition").exists(), "what is needed to take the rest away"
+        user.destroy().ended_well()
+        assert not user.cluster.exists()
+        assert list((way.ground / "run").iterdir()) == []
 
 
 def test_a_bucket_publishes(user: User, tmp_path: Path) -> None:

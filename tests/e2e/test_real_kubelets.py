@@ -129,7 +129,7 @@ def test_rebooted_after_its_approval_it_goes_on(user: User) -> None:
 def test_no_kubelet_outlives_a_killed_sandbox(user: User) -> None:
     before = len(user.kube(REQUESTS)["items"])
     user.sandbox.kill()
-    until(lambda: kubelets(user) == [], within=10, what="all kubelets are gone")
+    until(lambda: kubelets(user) == [], within=60, what="all kubelets are gone")
     user.sandbox.start()
     until(lambda: len(kubelets(user)) == len(user.nodes()) == len(user.devices()), what="all kubelets and their nodes are back")
     assert len(user.kube(REQUESTS)["items"]) == before

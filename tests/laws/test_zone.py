@@ -93,8 +93,8 @@ def test_a_server_that_does_not_answer_is_told(
         options = {**reach(sandbox.environment), **records(never=["192.0.2.9"]), "port": server.getsockname()[1], "timeout": 0.5}
         begun = time.monotonic()
         result = run("dns_records", options, sandbox_environment)
-        assert time.monotonic() - begun < 20
-        served.result(20)
+        assert time.monotonic() - begun < 60
+        served.result(60)
     assert result["failed"]
     assert "Could not ask for the names at 127.0.0.1 port" in result["msg"]
     assert re.search(told, result["msg"]), result["msg"]

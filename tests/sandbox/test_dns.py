@@ -46,11 +46,11 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
 async def ask(server: Server, name: str, rdtype: str = "A", *, tcp: bool = False) -> dns.message.Message:
     query = dns.message.make_query(name, rdtype)
     exchange = dns.asyncquery.tcp if tcp else dns.asyncquery.udp
-    return await exchange(query, server.address, port=server.port, timeout=3)
+    return await exchange(query, server.address, port=server.port, timeout=20)
 
 
 async def send(server: Server, update: dns.update.UpdateMessage) -> dns.rcode.Rcode:
-    return (await dns.asyncquery.tcp(update, server.address, port=server.port, timeout=3)).rcode()
+    return (await dns.asyncquery.tcp(update, server.address, port=server.port, timeout=20)).rcode()
 
 
 def an_update(ring: object = KEY, zone: str = ORIGIN) -> dns.update.UpdateMessage:
@@ -199,7 +199,7 @@ async def test_transfer_with_the_key_only(server: Server) -> None:
         query = dns.message.make_query(ORIGIN, "AXFR")
         if ring is not None:
             query.use_tsig(ring)
-        dns.query.inbound_xfr(server.address, zone, query, port=server.port, timeout=3)
+        dns.query.inbound_xfr(server.address, zone, query, port=server.port, timeout=20)
         return len(zone.nodes)
 
     assert await asyncio.to_thread(transfer, KEY) == 2

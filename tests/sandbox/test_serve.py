@@ -74,7 +74,7 @@ def start(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def until(condition: Callable[[], Any], within: float = 10.0) -> Any:
+def until(condition: Callable[[], Any], within: float = 60.0) -> Any:
     ends = time.monotonic() + within
     while not (found := condition()):
         assert time.monotonic() < ends, f"not within {within} s"
@@ -138,12 +138,12 @@ def test_the_same_again_after_kill(sandbox: RunningSandbox) -> None:
     key = dns.tsigkeyring.from_text({before["OPENSHIFT_DNS_KEY_NAME"]: ("hmac-sha256", before["OPENSHIFT_DNS_KEY_SECRET"])})
     update = dns.update.UpdateMessage(before["OPENSHIFT_BASE_DOMAIN"], keyring=key)
     update.add("api.demo", 60, "A", "127.64.0.2")
-    assert dns.query.udp(update, before["OPENSHIFT_DNS_SERVER"], port=int(before["OPENSHIFT_DNS_PORT"]), timeout=3).rcode() == 0
+    assert dns.query.udp(update, before["OPENSHIFT_DNS_SERVER"], port=int(before["OPENSHIFT_DNS_PORT"]), timeout=20).rcode() == 0
     sandbox.kill()
     sandbox.start()
     assert sandbox.environment == before
     query = dns.message.make_query("api.demo.metal.test", "A")
-    assert dns.query.udp(query, before["OPENSHIFT_DNS_SERVER"], port=int(before["OPENSHIFT_DNS_PORT"]), timeout=3).answer
+    assert dns.query.udp(query, before["OPENSHIFT_DNS_SERVER"], port=int(before["OPENSHIFT_DNS_PORT"]), timeout=20).answer
 
 
 def boot_script(mirror: str) -> str:

@@ -67,9 +67,9 @@ class Published:
     def get(self, path: str, *, tls: bool = False, word: str | None = None, method: str = "GET") -> tuple[int, bytes]:
         if tls:
             trust = ssl.create_default_context(cafile=str(self.folder / "tls" / "server.crt"))
-            connection: http.client.HTTPConnection = http.client.HTTPSConnection(ADDRESS, self.https_port, timeout=5, context=trust)
+            connection: http.client.HTTPConnection = http.client.HTTPSConnection(ADDRESS, self.https_port, timeout=30, context=trust)
         else:
-            connection = http.client.HTTPConnection(ADDRESS, self.http_port, timeout=5)
+            connection = http.client.HTTPConnection(ADDRESS, self.http_port, timeout=30)
         connection.request(method, path, headers={} if word is None else {"Authorization": f"Bearer {word}"})
         answer = connection.getresponse()
         return answer.status, answer.read()
@@ -126,10 +126,10 @@ def test_secret_files_are_for_who_says_the_word(published: Published) -> None:
     with socket.create_connection((ADDRESS, published.https_port)):
         assert published.get("/bootstrap.ign", tls=True, word=WORD)[0] == 404
     published.process.send_signal(signal.SIGTERM)
-    _output, log = published.process.communicate(timeout=5)
+    _output, log = published.process.communicate(timeout=30)
     assert WORD.encode() not in log
 
 
 def test_it_ends_when_its_settings_go(published: Published) -> None:
     (published.folder / "settings.json").unlink()
-    assert published.process.wait(timeout=5) == 0
+    assert published.process.wait(timeout=30) == 0

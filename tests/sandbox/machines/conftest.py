@@ -186,7 +186,7 @@ class DataCentre:
     def userdata(self, config: Any) -> None:
         self.metadata.answers["/userdata"] = config if isinstance(config, bytes) else json.dumps(config).encode()
 
-    async def until(self, condition: Callable[[], bool], within: float = 5.0) -> None:
+    async def until(self, condition: Callable[[], bool], within: float = 30.0) -> None:
         """Wait for something a machine makes true: each report and each start of a system is a chance."""
         try:
             async with asyncio.timeout(within):

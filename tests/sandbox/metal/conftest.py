@@ -144,7 +144,7 @@ class Sandbox:
         device: dict[str, Any] = answer.json()
         return device
 
-    async def until(self, condition: Callable[[], bool], seconds: float = 5) -> None:
+    async def until(self, condition: Callable[[], bool], seconds: float = 30) -> None:
         """Wait for something of the world itself."""
         async with asyncio.timeout(seconds):
             while not condition():  # noqa: ASYNC110 - the world announces nothing, tests look at it

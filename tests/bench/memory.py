@@ -60,6 +60,15 @@ def resident(number: int) -> int:
     return sum(int(line.split()[1]) * 1024 for line in told.splitlines() if line.startswith("Pss:"))
 
 
+def high_water(number: int) -> int:
+    """The most bytes of memory a process has had, with all that it shares; 0 when it has ended."""
+    try:
+        told = Path(f"/proc/{number}/status").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in told.splitlines() if line.startswith("VmHWM:"))
+
+
 def children(parent: int) -> list[tuple[int, str]]:
     """Process number and command line of each child."""
     found = []

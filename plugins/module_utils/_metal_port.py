@@ -65,7 +65,8 @@ PORT_INFO_OPTIONS = Options({"ids": {"type": "list", "elements": "str"}, "device
 
 INCLUDED = "virtual_networks,native_virtual_network"
 INCLUDED_OF_DEVICES = {"include": ",".join(f"network_ports.{each}" for each in INCLUDED.split(","))}
-UNDER_WAY = frozenset({"queued", "in_progress"})
+OVER = frozenset({"completed", "failed"})
+"""States of a batch that is done with; of one whose state is not told nothing is known, and so it is waited for."""
 TRIES = 3
 LOOK_FOR = 6.0
 """Seconds in which a change has to be seen: what the service shows may be a little behind what it has done (its known behaviour)."""
@@ -360,8 +361,9 @@ class Port:
         batches = self._client.read_list(f"ports/{identity}/vlan-assignments/batches", "batches", doing=doing)
         if self._params["resume"] and batches:
             # A call before this one waited for it.
-            _fail_if_failed(max(batches, key=lambda batch: str(batch.get("created_at"))), f"change VLANs of {self.title}")
-        return [_batch_text(batch, self.title) for batch in batches if batch.get("state") in UNDER_WAY]
+            _fail_if_failed(max(batches, key=_created), f"change VLANs of {self.title}")
+        left = [batch for batch in batches if batch.get("state") not in OVER]
+        return [_batch_text(max(left, key=_created), self.title)] if left else []
 
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
         """Take the steps, one after the other. After a lost answer the way is planned again from where the port is then."""
@@ -465,7 +467,7 @@ class Port:
         def look() -> list[str]:
             batch = self._client.read(f"{path}/vlan-assignments/batches/{reference(answer)}", doing=doing)
             _fail_if_failed(batch, doing)
-            return [_batch_text(batch, self.title)] if batch.get("state") in UNDER_WAY else []
+            return [_batch_text(batch, self.title)] if batch.get("state") not in OVER else []
 
         if not self._params["wait"]:
             return
@@ -498,8 +500,12 @@ def _is_batch(step: Step) -> bool:
     return step.kind == "members" or (step.kind == "vlans" and len(step.assigned) + len(step.unassigned) > 1)
 
 
+def _created(batch: Mapping[str, Any]) -> str:
+    return str(batch.get("created_at") or "")
+
+
 def _batch_text(batch: Mapping[str, Any], title: str) -> str:
-    return f"VLANs of {title} are being changed: batch {batch.get('id')} is {batch.get('state')}"
+    return f"VLANs of {title} are being changed: batch {batch.get('id')} is {batch.get('state') or 'in a state that is not told'}"
 
 
 def _fail_if_failed(batch: Mapping[str, Any], doing: str) -> None:

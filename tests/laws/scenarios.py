@@ -158,7 +158,7 @@ SCENARIOS = [
             "count": 2,
             "operating_system": "debian_12",
             "userdata": CLOUD_CONFIG + "# more\n",
-            "shrink": "newest",
+            "shrink": "named",
             "on_drift": "replace",
             "progress_interval": 0.5,
             **WAIT,

@@ -793,6 +793,10 @@ class Device:
     def delete(self, found: Found) -> list[str]:
         return delete_device(self._client, found, force=bool(self.params.get("force_delete")))
 
+    def is_there(self, found: Found) -> bool:
+        """Whether it is there, looked at now, and not on its way to be deleted."""
+        return _still_there(self._client, found)
+
     def remaining(self, found: Found) -> list[str]:
         try:
             current = self._client.read(f"devices/{found['id']}", doing=f"see whether {self.title} is gone")

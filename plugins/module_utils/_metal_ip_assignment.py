@@ -101,6 +101,14 @@ def assignments_of(block: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{**each, "id": reference(each)} for each in listed if isinstance(each, Mapping) and _of(each)]
 
 
+def _all_told(block: Mapping[str, Any]) -> bool:
+    """Whether the service tells of every address of this block on which device it is. Where it does not, another would be taken in vain."""
+    listed = block.get("assignments")
+    if not isinstance(listed, list):
+        return False
+    return all(_of(each) and reference(each.get("assigned_to")) for each in listed if isinstance(each, Mapping))
+
+
 class IpAssignment:
     """An address, or a subnet, on a device.
 
@@ -197,6 +205,9 @@ class IpAssignment:
             told = ", ".join(str(_of(each)) for each in sorted(here, key=_order))
             text = f"device {device} has {len(here)} addresses of {self._block_title}: {told}. Say which one by its address"
             raise CollectionError(f"Cannot take one off: {text}")
+        if not here and not _all_told(self._block):
+            text = f"device {device} has an address of {self._block_title}"
+            raise CollectionError(f"Could not see whether {text}: the service does not tell whose its addresses are")
         return min(here, key=_order, default=None)
 
     def _choose_block(self) -> bool:

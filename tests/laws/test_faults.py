@@ -50,7 +50,8 @@ def judge(result: Mapping[str, Any], verdict: Verdict, fault: Fault, requests: l
     assert ATTEMPTED.search(message), f"it does not say what was attempted: {message}"
     assert "\n" not in message, message
     assert len(message) < LONGEST_MESSAGE, message
-    told = any(each["fault"] and each["status"] and "cut" not in fault.met and "delay" not in fault.met for each in requests)
+    silent = "cut" in fault.met or "delay" in fault.met
+    told = any(each["request_id"] for each in requests if each["fault"] and each["status"] and not silent)
     # Mostly that of the trouble; where something came of it later, that of what failed then.
     assert not told or any(each["request_id"] in message for each in requests if each["request_id"]), f"no request id in: {message}"
     return "error"

@@ -53,20 +53,20 @@ class Memory:
 
 def resident(number: int) -> int:
     """Bytes of memory a process has, its share of what it shares with others; 0 when it has ended."""
-    try:
-        told = Path(f"/proc/{number}/smaps_rollup").read_text(encoding="ascii")
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) * 1024 for line in told.splitlines() if line.startswith("Pss:"))
+    return _told(number, "smaps_rollup", "Pss:")
 
 
 def high_water(number: int) -> int:
     """The most bytes of memory a process has had, with all that it shares; 0 when it has ended."""
+    return _told(number, "status", "VmHWM:")
+
+
+def _told(number: int, file: str, field: str) -> int:
     try:
-        told = Path(f"/proc/{number}/status").read_text(encoding="ascii")
+        lines = Path(f"/proc/{number}/{file}").read_text(encoding="ascii").splitlines()
     except OSError:
         return 0
-    return sum(int(line.split()[1]) * 1024 for line in told.splitlines() if line.startswith("VmHWM:"))
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
 
 
 def children(parent: int) -> list[tuple[int, str]]:

@@ -50,9 +50,9 @@ def judge(result: Mapping[str, Any], verdict: Verdict, fault: Fault, requests: l
     assert ATTEMPTED.search(message), f"it does not say what was attempted: {message}"
     assert "\n" not in message, message
     assert len(message) < LONGEST_MESSAGE, message
-    # An odd answer is an answer: who waits for what it does not say ends with the wait. Of silence there is no id.
-    refuses = not fault.rewrites and "cut" not in fault.met and "delay" not in fault.met
-    told = any(each["request_id"] for each in requests if each["fault"] and each["status"] and refuses)
+    # Of silence there is no id; and an odd answer is an answer: who waits in vain for what it does not say ends with the wait.
+    silent = "cut" in fault.met or "delay" in fault.met or (fault.rewrites and "did not happen within wait_timeout" in message)
+    told = any(each["request_id"] for each in requests if each["fault"] and each["status"] and not silent)
     # Mostly that of the trouble; where something came of it later, that of what failed then.
     assert not told or any(each["request_id"] in message for each in requests if each["request_id"]), f"no request id in: {message}"
     return "error"

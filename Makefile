@@ -12,7 +12,7 @@ export PATH := $(BIN):$(PATH)
 # pytest's own switches for all suites, for example: make unit PYTEST="-x -k csr"
 PYTEST ?=
 # Several processes, each with a sandbox of its own: most of the time a test waits. One after another: make test WORKERS=
-WORKERS ?= -n auto --dist loadgroup
+WORKERS ?= -n auto --dist loadgroup --no-loadscope-reorder
 
 .PHONY: help setup demo sandbox test lint unit laws reliability sanity integration molecule e2e chaos bench docs build clean system-packages programs lock
 

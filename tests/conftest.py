@@ -34,19 +34,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(next((folder for folder in TOGETHER if place.startswith(folder)), place)))
 
 
-@pytest.fixture(scope="session")
-def sandbox_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
-    """A running sandbox with nothing in it, for the whole session. Its machines live an hour in a second.
+def fresh_sandbox(folder: Path) -> RunningSandbox:
+    """A sandbox with nothing in it, to be started. Its machines live an hour in a second.
 
-    Skipped where the control plane's programs are not built yet and this is not CI: building them takes minutes.
+    Skips where the control plane's programs are not built yet and this is not CI: building them takes minutes.
     """
     if os.environ.get("CI") != "true" and not os.environ.get("SANDBOX_CONTROLPLANE_BIN"):
         try:
             Binaries.in_folder(cache_folder())
         except BinariesError as problem:
             pytest.skip(f"the control plane's programs are not built yet (start the sandbox once): {problem}")
-    folder = tmp_path_factory.mktemp("sandbox")
-    with RunningSandbox(folder / "state", log=folder / "log", speed=SPEED) as running:
+    return RunningSandbox(folder / "state", log=folder / "log", speed=SPEED)
+
+
+@pytest.fixture(scope="session")
+def sandbox_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    """One for the whole session."""
+    with fresh_sandbox(tmp_path_factory.mktemp("sandbox")) as running:
         yield running
 
 

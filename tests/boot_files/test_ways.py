@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import ssl
 import subprocess
 import time
@@ -113,10 +114,7 @@ def test_withdrawn_bootstrap_ign_is_gone_and_the_rest_is_not(way: Way) -> None:
         (way.folder / "kubeconfig").unlink()
 
 
-def test_removed_nothing_is_left(way: Way) -> None:
-    url = way.script_url
-    assert changed(way.run("remove")) > 0
-    assert not (way.folder / "publish").exists()
+def nobody_has_it(way: Way, url: str) -> None:
     if way.name == "object_storage":
         assert httpx.get(url, trust_env=False).status_code == 404
         assert way.objects == []
@@ -126,7 +124,26 @@ def test_removed_nothing_is_left(way: Way) -> None:
     if way.name == "host":
         assert [path.name for path in (way.ground / "units").iterdir()] == ["state"]
         assert list((way.ground / "run").iterdir()) == []
+
+
+def test_removed_nothing_is_left(way: Way) -> None:
+    url = way.script_url
+    assert changed(way.run("remove")) > 0
+    assert not (way.folder / "publish").exists()
+    nobody_has_it(way, url)
     assert changed(way.run("remove")) == 0
+
+
+def test_a_computer_that_has_not_published_it_can_remove_it(way: Way) -> None:
+    if way.name == "controller":
+        assert changed(way.run("remove")) == 0, "it was on the other computer, and is none of ours"
+        return
+    way.run()
+    url = way.script_url
+    shutil.rmtree(way.folder / "publish")
+    (way.folder / "object-storage.json").unlink(missing_ok=True)
+    assert changed(way.run("remove")) > 0
+    nobody_has_it(way, url)
 
 
 @pytest.mark.long

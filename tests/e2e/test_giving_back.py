@@ -6,8 +6,9 @@ No cluster runs here: the things are ordered as others order them, by the API, a
 from __future__ import annotations
 
 import json
+import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import dns.query
@@ -78,6 +79,7 @@ DECOYS: dict[str, tuple[str, dict[str, Any]]] = {
     "network of another cluster": ("virtual-networks", {"metro": "da", "vxlan": 1103, "tags": ["openshift-cluster=demo.metal.tes"]}),
 }
 NAMES = ("api.demo2.metal.test", "api.x-demo.metal.test", f"www.{NAME}", f"worker-0.{NAME}.metal.test", "demo.apps.metal.test")
+OUR_NAMES = (f"api.{NAME}", f"worker-0.{NAME}")
 
 
 class Project:
@@ -157,12 +159,15 @@ def left(project: Project, things: dict[str, dict[str, Any]]) -> list[str]:
     return [name for name, thing in things.items() if project.has(thing["path"])]
 
 
-def write_names(user: User, address: str) -> None:
+def write_names(user: User, address: str, names: Iterable[str] = NAMES) -> None:
+    """Have these names lead there; without an address nowhere."""
     environment = user.sandbox.environment
     key = dns.tsigkeyring.from_text({environment["OPENSHIFT_DNS_KEY_NAME"]: environment["OPENSHIFT_DNS_KEY_SECRET"]})
     update = dns.update.Update("metal.test", keyring=key, keyalgorithm="hmac-sha256")
-    for name in NAMES:
-        update.replace(f"{name}.", 300, "A", address)
+    for name in names:
+        update.delete(f"{name}.", "A")
+        if address:
+            update.add(f"{name}.", 300, "A", address)
     answer = dns.query.tcp(update, environment["OPENSHIFT_DNS_SERVER"], port=int(environment["OPENSHIFT_DNS_PORT"]))
     assert answer.rcode() == 0, answer
 
@@ -197,6 +202,32 @@ def test_a_locked_machine_stops_it_before_anything_went(user: User, project: Pro
     assert f"master-0.{NAME} cannot be given back" in run.output
 
 
+def test_names_that_lead_only_to_others_stop_it_before_anything_went(user: User, ours: dict[str, dict[str, Any]]) -> None:
+    """A cluster of this name in another project: all that it is reached by."""
+    names = (f"api.{NAME}", f"ingress.apps.{NAME}", f"worker-0.{NAME}")
+    write_names(user, "203.0.113.7", names)
+    run = user.play("destroy.yml", *CONFIRMED)
+    assert run.code != 0
+    assert run.writes == []
+    assert f"api.{NAME} 203.0.113.7" in run.output
+    assert "openshift_destroy_foreign_names" in run.output
+    assert user.names.addresses(f"api.{NAME}") == ["203.0.113.7"]
+    write_names(user, "", names)
+
+
+def test_another_project_than_that_of_the_files_stops_it(user: User, ours: dict[str, Any]) -> None:
+    """What it does not find there is not gone, and these may be the only keys."""
+    user.cluster.mkdir(parents=True)
+    for name, content in {"project": "2b70eb8f-fa18-47c0-aba7-222a842362fd\n", "kubeconfig": "the only one"}.items():
+        (user.cluster / name).write_text(content, encoding="utf-8")
+    run = user.play("destroy.yml", *CONFIRMED)
+    assert run.code != 0
+    assert run.writes == []
+    assert "in the project 2b70eb8f-fa18-47c0-aba7-222a842362fd" in " ".join(run.output.split())
+    assert (user.cluster / "kubeconfig").is_file()
+    shutil.rmtree(user.cluster)
+
+
 def test_orphans_are_listed_by_cluster_and_nothing_is_touched(user: User, decoys: dict[str, Any], ours: dict[str, dict[str, Any]]) -> None:
     report = user.folder / "orphans.json"
     run = user.play("playbooks/orphans.yml", "-e", '{"openshift_orphans_project_ids": ["all"]}', "-e", f"openshift_orphans_file={report}")
@@ -209,6 +240,19 @@ def test_orphans_are_listed_by_cluster_and_nothing_is_touched(user: User, decoys
     assert clusters["demo2.metal.test"]["count"] == 2
     assert NAME.upper() in clusters, "tags keep their case"
     assert "-e openshift_cluster_name=demo2 -e openshift_base_domain=metal.test" in run.output
+
+
+def test_what_is_left_of_its_names_goes_with_those_that_lead_to_it(user: User, project: Project, ours: dict[str, dict[str, Any]]) -> None:
+    """A worker that somebody took away has left its name."""
+    api, worker = OUR_NAMES
+    (address,) = [
+        each["address"] for each in project.look(ours["master"]["path"])["ip_addresses"] if each["public"] and each["address_family"] == 4
+    ]
+    write_names(user, address, [api])
+    write_names(user, "203.0.113.7", [worker])
+    run = user.play("destroy.yml", "--check").ended_well()
+    assert f"{api} {address}" in run.output
+    assert f"{worker} 203.0.113.7" in run.output
 
 
 def test_ended_half_way_it_has_touched_nothing_else(
@@ -226,6 +270,7 @@ def test_ended_half_way_it_has_touched_nothing_else(
 def test_only_what_is_ours_goes(user: User, project: Project, decoys: dict[str, dict[str, Any]], ours: dict[str, dict[str, Any]]) -> None:
     run = user.play("destroy.yml", *CONFIRMED).ended_well()
     assert f"Of {NAME} nothing is left" in run.output
+    assert [user.names.addresses(name) for name in OUR_NAMES] == [[], []]
     assert left(project, ours) == []
     for name, before in decoys.items():
         assert {**project.look(before["path"]), "path": before["path"]} == before, name

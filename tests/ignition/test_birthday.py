@@ -42,6 +42,16 @@ def test_files_that_can_be_used_are_used(role: Role) -> None:
     assert content(role.folder) == before
 
 
+def test_they_are_kept_for_the_project_they_were_made_for(role: Role) -> None:
+    """In another project no machine is found, and the only keys to a cluster would be made anew."""
+    role.set_birthday(datetime.now(UTC) - 25 * HOUR)
+    before = content(role.folder)
+    assert before["project"].decode() == role.environment["METAL_PROJECT_ID"] + "\n"
+    told = role.refused(metal_project_id="2b70eb8f-fa18-47c0-aba7-222a842362fd")
+    assert f"in the project {role.environment['METAL_PROJECT_ID']}" in told
+    assert content(role.folder) == before
+
+
 @pytest.mark.parametrize("case", STALE, ids=lambda case: case.title)
 def test_check_mode_tells_why_they_cannot_be_used_and_leaves_all_as_it_is(case: Stale, role: Role) -> None:
     role.set_birthday(datetime.now(UTC) - case.age)

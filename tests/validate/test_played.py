@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from sandbox.running import REPOSITORY, RunningSandbox, is_write
-from tests.conftest import user_environment
+from tests.conftest import fresh_sandbox, user_environment
 from tests.validate.cases import GROUPS, PLAYED, Case, read
 from tests.validate.test_cases import SECRET, STOCK
 
@@ -42,6 +42,13 @@ class Played:
     @property
     def lines(self) -> dict[str, Mapping[str, str]]:
         return {line["check"]: line for line in self.report["checks"]}
+
+
+@pytest.fixture(scope="module")
+def sandbox_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    """One of their own: the report tells what all there is, also what tests of something else have left."""
+    with fresh_sandbox(tmp_path_factory.mktemp("sandbox")) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

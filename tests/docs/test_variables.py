@@ -20,6 +20,7 @@ LIMIT = re.compile(r"(\w+_)?(timeout|retries|delay|interval|async|seconds|minute
 def test_a_default_is_what_the_argument_spec_says(option: Option) -> None:
     assert option.spec is not None, "it has an argument spec"
     assert option.description
+    assert f"| `{option.name}` |" in (ROOT / "roles" / option.role / "README.md").read_text(encoding="utf-8")
     # What is worked out when it is used has no default that a spec could say.
     assert option.spec.get("default", NONE) == option.default
 

@@ -81,6 +81,8 @@ def world(sandbox_process: RunningSandbox, tmp_path_factory: pytest.TempPathFact
         stack.callback(_keep, given, dict.fromkeys(NAMES))
         (folder / "other.gpg").touch()
         (folder / "open").mkdir(mode=0o755)
+        (folder / "other").mkdir(mode=0o700)
+        (folder / "other" / "project").write_text("2b70eb8f-fa18-47c0-aba7-222a842362fd\n", encoding="utf-8")
         yield {
             "mirror": given["OPENSHIFT_MIRROR_URL"],
             "keyring": given["OPENSHIFT_RELEASE_KEYRING"],
@@ -88,6 +90,7 @@ def world(sandbox_process: RunningSandbox, tmp_path_factory: pytest.TempPathFact
             "pull_secret": json.dumps({"auths": {"registry.example": {"auth": "dXNlcjp3b3Jk"}}}),
             "folder": str(folder),
             "open_folder": str(folder / "open"),
+            "other_folder": str(folder / "other"),
             "dns_port": given["OPENSHIFT_DNS_PORT"],
             "dns_key_name": given["OPENSHIFT_DNS_KEY_NAME"],
             "dns_key_secret": given["OPENSHIFT_DNS_KEY_SECRET"],

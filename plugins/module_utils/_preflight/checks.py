@@ -302,6 +302,12 @@ CHECKS: tuple[Check, ...] = (
         advice="chmod 700 it, or set openshift_directory to another",
     ),
     Check(
+        "project of the cluster's files",
+        controller.files,
+        expected="files that are there were made for this project",
+        advice="set metal_project_id to the project that the cluster is in; if nothing of it is there any more, delete project in its folder",
+    ),
+    Check(
         "publishing address",
         publishing.place,
         expected="an address that machines reach, of this computer or of who else publishes; or a bucket",

@@ -38,3 +38,11 @@ def directory(situation: Situation) -> Finding:
     if mode is None:
         return passed(f"{situation.text('directory')} will be made")
     return either(int(mode, 8) & 0o077 == 0, f"{situation.text('directory')} has mode {mode}")
+
+
+def files(situation: Situation) -> Finding:
+    """Where the machines of files that are there are not found, others would be made, and with them other keys."""
+    made_for = str((situation.world.get("controller") or {}).get("project") or "")
+    if not made_for:
+        return passed("none are there yet")
+    return either(made_for == situation.text("metal_project_id"), f"{situation.text('directory')} is for project {made_for}")

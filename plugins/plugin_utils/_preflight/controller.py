@@ -26,7 +26,7 @@ from ansible.module_utils.urls import open_url
 
 
 def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """``controller`` (architecture, free_bytes, mode of the folder or None, writable) and ``publish`` (ports, ours)."""
+    """``controller`` (architecture, free_bytes, mode of the folder or None, writable, project its files are for or empty) and ``publish`` (ports, ours)."""
     directory = Path(wanted["directory"]).expanduser().absolute()
     nearest = next((folder for folder in (directory, *directory.parents) if folder.is_dir()), Path("/"))
     world: dict[str, Any] = {
@@ -35,6 +35,7 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
             "free_bytes": shutil.disk_usage(nearest).free,
             "mode": f"{stat.S_IMODE(directory.stat().st_mode):04o}" if directory.is_dir() else None,
             "writable": os.access(nearest, os.W_OK | os.X_OK),
+            "project": _text(directory / "project"),
         }
     }
     ports = [str(wanted[name]) for name in ("publish_http_port", "publish_https_port")]
@@ -44,6 +45,13 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
         found = {port: _state(address, int(port)) for port in ports}
         world["publish"] = {"ports": found, "ours": "taken" in found.values() and _ours(address, ports[0], float(wanted["timeout"]))}
     return world
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _state(address: str, port: int) -> str:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""csr_approval, shown while it waits: who is missing, what was approved, and at once whom it refused or denied."""
+"""csr_approval, shown while it waits: who is missing, what was approved, and at once whom it refused or denied, and alarms."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ WARNINGS = 10
 
 
 class ActionModule(ProgressAction):
-    """Keeps what earlier calls approved and refused, and warns of each refused request once."""
+    """Keeps what earlier calls approved and refused, and warns of each refused request and each alarm once."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._refused: set[tuple[str, str]] = set()
+        self._alarms: set[tuple[str, ...]] = set()
 
     def announce(self, answer: Mapping[str, Any]) -> None:
         for name in _list(answer, "approved"):
@@ -39,6 +40,11 @@ class ActionModule(ProgressAction):
         if len(fresh) > WARNINGS:
             Display().warning(f"{len(fresh) - WARNINGS} more certificate requests were refused, see refused in the result")
         self._refused |= {(str(entry.get("name")), str(entry.get("reason"))) for entry in fresh}
+        # Again only when another one has been let in: whoever has the token may file a request each second.
+        alarms = {_subject(alarm): str(alarm.get("message")) for alarm in _list(answer, "alarms")}
+        for message in [message for subject, message in alarms.items() if subject not in self._alarms][:WARNINGS]:
+            Display().warning(message, formatted=False)
+        self._alarms |= alarms.keys()
 
     def merge(self, earlier: Mapping[str, Any], latest: Mapping[str, Any]) -> dict[str, Any]:
         merged = super().merge(earlier, latest)
@@ -46,6 +52,8 @@ class ActionModule(ProgressAction):
         merged["approved"] = [*_list(earlier, "approved"), *_list(latest, "approved")]
         merged["denied"] = [*_list(earlier, "denied"), *_list(latest, "denied")]
         merged["refused"] = [*(entry for entry in _list(earlier, "refused") if entry.get("name") not in known), *_list(latest, "refused")]
+        nodes = {alarm.get("node") for alarm in _list(latest, "alarms")}
+        merged["alarms"] = [*(alarm for alarm in _list(earlier, "alarms") if alarm.get("node") not in nodes), *_list(latest, "alarms")]
         before = {entry.get("name"): entry for entry in _list(earlier, "verdicts")}
         merged["verdicts"] = [
             before[entry.get("name")] if entry.get("verdict") == "ignored" and _decided(before.get(entry.get("name"))) else entry
@@ -63,6 +71,11 @@ class ActionModule(ProgressAction):
 def _list(answer: Mapping[str, Any], key: str) -> list[Any]:
     value = answer.get(key)
     return value if isinstance(value, list) else []
+
+
+def _subject(alarm: Mapping[str, Any]) -> tuple[str, ...]:
+    """The machine, and the requests that let it in."""
+    return (str(alarm.get("node")), *(str(request.get("name")) for request in _list(alarm, "requests") if request.get("approved")))
 
 
 def _decided(entry: Mapping[str, Any] | None) -> bool:

@@ -16,6 +16,8 @@ A decision is one of
 - `deny`: the same, where that was chosen;
 - `ignore`: not ours to decide (another signer, a renewal, decided already).
 
+Beside the decisions there are alarms: of two requests of one machine with different keys nothing here can tell whose is the machine's.
+
 Note that this module util is PRIVATE to the collection.
 """
 
@@ -28,6 +30,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any, Literal
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
@@ -58,6 +61,14 @@ CLEANED_AFTER = timedelta(hours=1)
 RECENT = timedelta(hours=1)
 # A kubelet that has its client certificate again asks for its serving certificate, if that ended too, as soon as it has told its addresses.
 SERVING_FOLLOWS = timedelta(minutes=2)
+# A kubelet that nobody answers asks again with another key after this time, and never sooner unless it was started again.
+ASKS_AGAIN = timedelta(minutes=15)
+# Where the machine's own key is, once it was let in, in the form requests are told with. Before that the key is in its memory alone.
+OWN_KEY = (
+    "openssl x509 -in /var/lib/kubelet/pki/kubelet-client-current.pem -noout -pubkey | openssl pkey -pubin -outform DER | openssl sha256"
+)
+# Whoever has the token may file thousands for one machine; an alarm's text names so many.
+_NAMED = 4
 
 _NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
@@ -128,6 +139,11 @@ class Verdict:
     decision: Decision
     reason: str
 
+    @property
+    def lets_in(self) -> bool:
+        """Whether its asker has, or is about to have, a certificate."""
+        return self.decision == "approve" or self.request.state in ("approved", "issued")
+
     def result(self) -> dict[str, str]:
         """As the module returns it."""
         words = {"approve": "approved", "wait": "pending", "refuse": "pending", "deny": "denied", "ignore": "ignored"}
@@ -138,6 +154,49 @@ class Verdict:
             "verdict": words[self.decision],
             "reason": self.reason,
         }
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A machine for which was asked with several keys, and the requests, oldest first. Its kubelet may have been started again while it
+    waited, or somebody else has the bootstrapper's token: that looks the same from here.
+    """
+
+    node: str
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def message(self) -> str:
+        told = sorted(self.verdicts, key=lambda verdict: not verdict.lets_in)[:_NAMED]
+        more = f" and {len(self.verdicts) - len(told)} more" if len(self.verdicts) > len(told) else ""
+        return (
+            f"{self.node} was asked for with more than one key: {'; '.join(map(_told, told))}{more}."
+            " A kubelet that is started again while it waits does this, and so does somebody else who has the token."
+            " It was the machine itself that was let in when the key it has is that of the request that was approved;"
+            f" it tells with: {OWN_KEY}"
+        )
+
+    def result(self) -> dict[str, Any]:
+        """As the module returns it."""
+        return {
+            "node": self.node,
+            "requests": [
+                {
+                    "name": verdict.request.name,
+                    "filed_at": _when(verdict.request.filed_at) if verdict.request.filed_at else "",
+                    "key": verdict.request.key,
+                    "approved": verdict.lets_in,
+                }
+                for verdict in self.verdicts
+            ],
+            "message": self.message,
+        }
+
+
+def _told(verdict: Verdict) -> str:
+    request = verdict.request
+    filed = f"filed at {_when(request.filed_at)}" if request.filed_at else "filed at a time it does not tell"
+    return f"{request.name} ({'approved' if verdict.lets_in else 'pending'}, {filed}, SHA-256 of its key {request.key or 'unknown'})"
 
 
 @dataclass(frozen=True)
@@ -494,10 +553,13 @@ def _alone(request: Request) -> tuple[Decision, str] | None:
 
 
 def _key_of_a_joined_machine(request: Request, scene: _Scene) -> tuple[Decision, str]:
-    """Older than the one that let the machine in: its kubelet has forgotten it. Else an alarm."""
+    """Older than the one that let the machine in: its kubelet has forgotten it, unless it was somebody else's (see `alarms`)."""
     later = [other.name for other in scene.answered.get(request.node, ()) if other.order > request.order]
     if later:
-        return "wait", f"{later[0]} of the same machine was filed later and let it in; nobody waits for this one any more"
+        return (
+            "wait",
+            f"{later[0]} of the same machine was filed later and let it in; a kubelet that asks again has forgotten its older key",
+        )
     return "refuse", (
         f"the node {request.node} has joined already, a second key for it is not approved"
         " (if its certificate ended while the cluster was off, set recover_nodes; if the machine was replaced, remove its old Node)"
@@ -564,6 +626,38 @@ def _first_or_second_key(request: Request, scene: _Scene) -> tuple[Decision, str
             f" its node is given {patience:.0f} s to register before another key is taken"
         )
     return "approve", f"expected machine {name}; {last.name} was approved earlier with another key, but its node never registered"
+
+
+def alarms(verdicts: Iterable[Verdict], rules: Policy) -> list[Alarm]:
+    """The machines for which was asked with another key where a kubelet that simply waits would not: sooner than it asks again, or after
+    an answer. What a rule speaks against, and what was denied, is named as that.
+    """
+    asked: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        request = verdict.request
+        if request.kind != "client" or request.foreign or request.node not in rules.machines or _before(request, rules):
+            continue
+        if verdict.lets_in or (request.state == "pending" and not request.fault):
+            asked.setdefault(request.node, []).append(verdict)
+    ordered = {node: tuple(sorted(found, key=lambda verdict: verdict.request.order)) for node, found in asked.items()}
+    return [Alarm(node, found) for node, found in ordered.items() if _with_another_key(found)]
+
+
+def _with_another_key(ordered: Iterable[Verdict]) -> bool:
+    answered: set[str] = set()
+    for earlier, later in pairwise(ordered):
+        if earlier.lets_in:
+            answered.add(earlier.request.key)
+        if answered - {later.request.key}:
+            return True
+        if earlier.request.key != later.request.key and _sooner(earlier.request, later.request):
+            return True
+    return False
+
+
+def _sooner(earlier: Request, later: Request) -> bool:
+    """Whether a kubelet that waits for an answer to the earlier one would not have asked again yet."""
+    return not (earlier.filed_at and later.filed_at) or later.filed_at - earlier.filed_at < ASKS_AGAIN
 
 
 def missing(machine: Machine, node: NodeState | None, verdicts: Iterable[Verdict], now: datetime) -> str:

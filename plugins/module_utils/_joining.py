@@ -20,11 +20,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import (
+    Alarm,
     Decision,
     NodeState,
     Policy,
     Request,
     Verdict,
+    alarms,
     assess,
     decide,
     missing,
@@ -136,6 +138,7 @@ class Joining:
         self._ours: dict[str, Verdict] = {}
         self._not_taken: dict[str, str] = {}
         self._sent: dict[str, Verdict] = {}
+        self._alarms: dict[str, Alarm] = {}
         self.verdicts: list[Verdict] = []
         self.missing: dict[str, str] = {}
 
@@ -178,6 +181,7 @@ class Joining:
                 }
                 for verdict in refused
             ],
+            "alarms": [alarm.result() for alarm in self._alarms.values()],
             "joined": self.joined,
             "diff": {
                 "before": dict.fromkeys(decided, "pending"),
@@ -297,6 +301,8 @@ class Joining:
                 replace(self._ours[verdict.request.uid], request=verdict.request) if verdict.request.uid in self._ours else verdict
                 for verdict in decided
             ]
+            # Kept: the cluster forgets what was approved after an hour, and this may wait for longer.
+            self._alarms |= {alarm.node: alarm for alarm in alarms(self.verdicts, self._rules)}
             chosen = [verdict for verdict in decided if verdict.decision in ("approve", "deny")]
             if self._client.read_only or not chosen:
                 return

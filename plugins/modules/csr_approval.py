@@ -23,6 +23,9 @@ description:
     without alternative names, for one of O(machines), within O(window) of the machine's creation, and no Node of that name may exist
     (but see O(recover_nodes)). Of several requests of one machine only the newest is approved, since a kubelet that asks again has
     forgotten its older key. A second key for a machine that has joined is refused.
+  - Whose a first key is cannot be told; whoever has the bootstrapper's token may ask in the name of a machine that has not joined yet. So
+    RV(alarms) names each machine for which was asked with another key sooner than a kubelet asks again, which is after 15 minutes, or
+    after an approval. A kubelet that is started again while it waits does that as well, so it is a warning and no failure.
   - A serving request must have been filed by the node itself, its Node must exist, its names must be the node's and each of its addresses
     must be one of the machine's or of O(additional_addresses).
   - Refusing means leaving a request pending (but see O(deny_refused)). Renewals and requests of other signers are not touched.
@@ -207,6 +210,42 @@ refused:
       description: The rule that speaks against it.
       type: str
       sample: "no expected machine has the name 'stranger.demo.metal.test'"
+alarms:
+  description:
+    - The machines for which was asked with more than one key, where a kubelet that only waits for its answer would not. Either the machine
+      was started again, or the request that was approved is not the machine's. Somebody should look at these.
+  returned: when the cluster's API has answered
+  type: list
+  elements: dict
+  contains:
+    node:
+      description: The machine.
+      type: str
+      sample: worker-2.demo.metal.test
+    requests:
+      description: The requests for its first certificate, oldest first.
+      type: list
+      elements: dict
+      contains:
+        name:
+          description: Name of the request.
+          type: str
+          sample: csr-7xk2p
+        filed_at:
+          description: When it was filed.
+          type: str
+          sample: "2026-03-01T12:25:00Z"
+        key:
+          description: The SHA-256 of its public key (SubjectPublicKeyInfo, DER), in hexadecimal digits.
+          type: str
+          sample: 0b2d3e81d8e8b1b6e8f7c3a9d4c5b6a7980f1e2d3c4b5a69788796a5b4c3d2e1
+        approved:
+          description: Whether it was (in check mode, would be) approved.
+          type: bool
+          sample: true
+    message:
+      description: All of that in a sentence, and how the machine tells which key is its own.
+      type: str
 joined:
   description: The machines that are joined.
   returned: when the cluster's API has answered

@@ -14,6 +14,7 @@ from pathlib import Path
 # As pytest does it, where this is run by itself.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import OWN_KEY
 from tests.unit.plugins.module_utils.csr_cases import CASES, SERVING, Case
 from tests.unit.plugins.module_utils.test_csr import judged
 
@@ -91,6 +92,16 @@ RULES = [
         ("test_another_key_right_after_an_approval_waits_and_is_not_locked_out",),
     ),
     Rule(
+        "another key sooner than a waiting kubelet asks again, or after an approval, is an alarm and stops nobody",
+        (
+            "test_two_who_say_to_be_one_machine_are_an_alarm",
+            "test_what_a_waiting_kubelet_does_is_no_alarm",
+            "test_an_alarm_stops_nobody",
+            "test_an_alarm_tells_how_to_find_out_whose_the_keys_are",
+        ),
+        ("test_a_stranger_who_asks_after_the_machine_is_an_alarm", "test_a_stranger_who_asks_before_the_machine_is_an_alarm"),
+    ),
+    Rule(
         "a node that is silent since its certificates ended gets others by choice only",
         ("test_a_silent_node_is_recovered_by_choice_only",),
         ("test_a_silent_node_is_recovered_by_choice",),
@@ -137,9 +148,37 @@ a reason:
 Refusing is leaving pending: what is refused today may be right tomorrow, when an old Node was removed or an address became known. A denied
 kubelet asks again within seconds. Nothing is remembered between runs but what the cluster shows.
 
-What this cannot know: with the token, somebody can ask for the *first* certificate under the name of a machine of ours that is ordered and
-has not asked yet. There is no serving certificate for that Node then, unless for the addresses of the real machine, and the real
-machine's own request, which comes for a Node that exists already, is named as refused: the run does not end well.
+## What can not be told apart
+
+With the token, somebody can ask for the *first* certificate under the name of a machine of ours that has none yet, and no rule sees a
+difference. A waiting kubelet has its key in memory alone, so there is nothing to compare the request with. It asks with another key when it
+was started again, and when nobody has answered for 15 minutes: so of several requests the newest is let in, and a key after an approval
+that led to no Node, or the machine would be locked out. Who was let in under its name registers the Node, and is given the serving
+certificate too when it asks for the machine's own name and addresses.
+
+So it is told, and that is all that can be done about it. A machine for which was asked with another key sooner than a kubelet asks again,
+or after an approval, is in `alarms` of the module's result. A warning names it as soon as it is seen, and a line `ALARM` at the end of the
+role, with the requests, when they were filed, and the SHA-256 of their keys:
+
+| who asks first | the other's request | what is told |
+| --- | --- | --- |
+| the machine, then a stranger, before an answer | the machine's stays pending, as that of a restarted kubelet does | alarm |
+| a stranger, then the machine, before an answer | the machine is let in | alarm |
+| the machine, which is let in, then a stranger | the stranger's waits for the Node, then it is refused | alarm, `refused` |
+| a stranger, who is let in, then the machine | the machine's is refused, once there is a Node | alarm, `refused` |
+
+None of these is an error that ends the run: a kubelet that is started again while it waits is daily life at an install, and the first line
+is all that is to be seen of it. Nor does a run wait for a machine whose Node is there and Ready. To know who was let in:
+
+- Ask the machine, at an address that the Metal API tells. Once it was let in, and until the first renewal of its certificate, its own key
+  is in `/var/lib/kubelet/pki/kubelet-client-current.pem`: it has to be the key of the request that was approved. `{own_key}` shows it.
+  Without that file the machine still waits, and somebody else is in its place.
+- Or look again with `playbooks/approve.yml` after a quarter of an hour. A machine that still waits has asked once more by then, and its
+  request is in `refused`. A restarted kubelet that was let in does not ask.
+
+If it was somebody else, remove the Node, have the machine under another name, and find out who could read the token: a certificate can not
+be called back before it ends. The cluster itself forgets approved requests after an hour, and with them goes what an alarm can be seen by.
+A stranger who is let in before the machine has asked at all can only be told by a later run.
 
 ## The rules, and what holds them
 
@@ -171,7 +210,7 @@ def page() -> str:
     first = [case for case in filed if case not in serving]
     return "".join(
         [
-            HEAD.format(unit=UNIT, real=REAL),
+            HEAD.format(unit=UNIT, real=REAL, own_key=OWN_KEY),
             *rules,
             MIDDLE.format(filed=len(filed), taken=sum(not case.server for case in filed), alone=len(CASES) - len(filed)),
             "\n### First certificates\n\n",

@@ -185,6 +185,38 @@ def test_another_key_right_after_an_approval_waits_and_is_not_locked_out(cluster
     assert run("csr_approval", **options(cluster, second_key_after=0))["approved"] == ["second"]
 
 
+def joins(cluster: ControlPlane, run: Play) -> dict[str, Any]:
+    """Whoever was let in registers the node and asks for the serving certificate, which is right."""
+    cluster.register(WORKER)
+    cluster.file("serving", serving()["spec"], node=WORKER).raise_for_status()
+    only = options(cluster, wait=True, wait_timeout=30, wait_interval=1)
+    return run("csr_approval", **{**only, "machines": only["machines"][:1]})
+
+
+def test_a_stranger_who_asks_after_the_machine_is_an_alarm(cluster: ControlPlane, run: Play) -> None:
+    """As a kubelet that was started again: the run ends well, and tells both."""
+    for name in ("machine", "stranger"):
+        cluster.file(name, client(made(signed_with=key(name)))["spec"]).raise_for_status()
+    assert run("csr_approval", **options(cluster))["approved"] == ["stranger"]
+    result = joins(cluster, run)
+    assert not result["failed"], result["msg"]
+    assert (result["approved"], result["refused"], result["joined"]) == (["serving"], [], [WORKER])
+    (alarm,) = result["alarms"]
+    assert [(request["name"], request["approved"]) for request in alarm["requests"]] == [("machine", False), ("stranger", True)]
+    assert f"{WORKER} was asked for with more than one key: stranger (approved" in " ".join(result["output"].split())
+
+
+def test_a_stranger_who_asks_before_the_machine_is_an_alarm(cluster: ControlPlane, run: Play) -> None:
+    cluster.file("stranger", client(made(signed_with=key("stranger")))["spec"]).raise_for_status()
+    quiet = run("csr_approval", **options(cluster))
+    assert (quiet["approved"], quiet["alarms"]) == (["stranger"], [])
+    cluster.file("machine", client(made(signed_with=key("machine")))["spec"]).raise_for_status()
+    result = joins(cluster, run)
+    assert [entry["name"] for entry in result["refused"]] == ["machine"]
+    (alarm,) = result["alarms"]
+    assert [(request["name"], request["approved"]) for request in alarm["requests"]] == [("stranger", True), ("machine", False)]
+
+
 def test_not_yet_is_not_no(cluster: ControlPlane, run: Play) -> None:
     cluster.file("early", serving()["spec"], node=WORKER).raise_for_status()
     result = run("csr_approval", **options(cluster, deny_refused=True))
@@ -279,16 +311,20 @@ def test_names_of_serving_requests_by_another_node(cluster: ControlPlane) -> Non
 def test_slices_of_a_wait_are_shown_and_add_up(cluster: ControlPlane, run: Play) -> None:
     only = options(cluster, wait=True, wait_timeout=7, wait_interval=1, progress_interval=2)
     cluster.file("good", client()["spec"]).raise_for_status()
+    cluster.file("again", client(made(signed_with=key("after restart")))["spec"]).raise_for_status()
     cluster.file("stranger", client(made("system:node:stranger.demo.metal.test"))["spec"]).raise_for_status()
     result = run("csr_approval", **only)
     # It fails since no node ever registers; what the first slice approved is in the result all the same.
     assert result["failed"]
     assert result["changed"]
-    assert result["approved"] == ["good"]
-    assert {entry["name"]: entry["verdict"] for entry in result["verdicts"]} == {"good": "approved", "stranger": "pending"}
+    assert result["approved"] == ["again"]
+    verdicts = {entry["name"]: entry["verdict"] for entry in result["verdicts"]}
+    assert verdicts == {"good": "pending", "again": "approved", "stranger": "pending"}
+    assert [alarm["node"] for alarm in result["alarms"]] == [WORKER]
     shown = " ".join(result["output"].split())
-    assert "approved: good" in shown
+    assert "approved: again" in shown
     assert "waiting since" in shown
+    assert shown.count(f"[WARNING]: {WORKER} was asked for with more than one key: again (approved") == 1
     assert shown.count("certificate request stranger for node 'stranger.demo.metal.test' stays pending: no expected machine") == 1
 
 

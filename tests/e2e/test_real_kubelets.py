@@ -116,6 +116,10 @@ def test_started_again_while_it_waits_it_is_not_locked_out(user: User) -> None:
     states = {item["metadata"]["name"]: bool(item.get("status", {}).get("certificate")) for item in requests_of(user, "worker-2")}
     assert states[second["metadata"]["name"]]
     assert not states[first["metadata"]["name"]], f"nobody has its key any more:\n{run.tail}"
+    # A stranger's request would look the same, so it is told.
+    alarm = run.output.partition("ALARM ")[2]
+    assert first["metadata"]["name"] in alarm
+    assert second["metadata"]["name"] in alarm
 
 
 def test_rebooted_after_its_approval_it_goes_on(user: User) -> None:

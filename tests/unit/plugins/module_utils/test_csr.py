@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from datetime import UTC, datetime, timedelta
@@ -9,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import (
+    Alarm,
     Policy,
     Verdict,
+    alarms,
     assess,
     decide,
     missing,
@@ -22,7 +26,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr impor
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
 
 from . import csr_cases as cases
-from .csr_cases import ADDRESS, CASES, FILED, PRIVATE, SIX, VIRTUAL, WORKER, answered, client, dns, ips, key, made, serving
+from .csr_cases import ADDRESS, CASES, FILED, OTHER, PRIVATE, SIX, VIRTUAL, WORKER, answered, client, dns, ips, key, made, serving
 
 NOW = datetime(2026, 3, 1, 12, 25, 1, tzinfo=UTC)
 
@@ -188,6 +192,102 @@ def test_the_same_key_again_needs_no_patience() -> None:
 def test_an_earlier_machine_of_the_same_name_does_not_count() -> None:
     earlier = answered(client(made(signed_with=key("gone")), name="csr-1", filed="2026-03-01T11:59:00Z"), at="2026-03-01T12:24:59Z")
     assert judged(earlier, client(name="csr-2"))[1].decision == "approve"
+
+
+# --- another key: a kubelet that was started again, or somebody else ----------------------------------------------------------------
+
+
+def first(name: str, filed: str, version: str = "4711") -> dict[str, Any]:
+    """A request for the first certificate, each with a key of its own."""
+    return client(made(signed_with=key(name)), name=f"csr-{name}", filed=f"2026-03-01T{filed}Z", version=version)
+
+
+def let_in(obj: dict[str, Any]) -> dict[str, Any]:
+    return answered(obj, at=obj["metadata"]["creationTimestamp"])
+
+
+def alarmed(*objects: Any, **changes: Any) -> list[Alarm]:
+    return alarms(judged(*objects, **changes), rules(**changes))
+
+
+IMPOSTORS = {
+    "the machine first, both wait": (first("real", "12:20:00"), first("evil", "12:20:01")),
+    "the machine first, in the same second": (first("real", "12:20:00", "99"), first("evil", "12:20:00", "101")),
+    "the machine first, and the other one is in": (first("real", "12:20:00"), let_in(first("evil", "12:20:01"))),
+    "the machine first, it asks again": (first("real", "12:00:00"), let_in(first("evil", "12:10:00")), first("again", "12:15:05")),
+    "the machine first, it is in": (let_in(first("real", "12:20:00")), first("evil", "12:20:01")),
+    "the other one first, both wait": (first("evil", "12:20:00"), first("real", "12:34:59")),
+    "the other one first, and it is in": (let_in(first("evil", "12:20:00")), first("real", "12:20:01")),
+    "the other one first, and it is in for long": (let_in(first("evil", "12:01:00")), first("real", "12:25:00")),
+    "the other one first, with its key twice": (
+        let_in(first("evil", "12:01:00")),
+        client(made(signed_with=key("evil")), name="csr-twice", filed="2026-03-01T12:02:00Z"),
+        first("real", "12:25:00"),
+    ),
+    "both are in": (let_in(first("evil", "12:01:00")), let_in(first("real", "12:25:00"))),
+}
+
+
+@pytest.mark.parametrize("nodes", [(), (WORKER,)], ids=["no Node", "a Node"])
+@pytest.mark.parametrize("objects", IMPOSTORS.values(), ids=IMPOSTORS)
+def test_two_who_say_to_be_one_machine_are_an_alarm(objects: tuple[dict[str, Any], ...], nodes: tuple[str, ...]) -> None:
+    """In whatever order the cluster lists them."""
+    for order in (objects, objects[::-1]):
+        (alarm,) = alarms(judged(*order, nodes=nodes), rules())
+        assert alarm.node == WORKER
+        assert [request["name"] for request in alarm.result()["requests"]] == [obj["metadata"]["name"] for obj in objects]
+
+
+QUIET: dict[str, tuple[dict[str, Any], ...]] = {
+    "one that waits": (first("a", "12:20:00"),),
+    "one that is in": (let_in(first("a", "12:20:00")),),
+    "asked again after a quarter of an hour": (first("a", "12:05:00"), first("b", "12:20:02"), let_in(first("c", "12:35:05"))),
+    "the same key again": (first("a", "12:20:00"), client(made(signed_with=key("a")), name="csr-b")),
+    "an earlier machine of the same name": (let_in(first("gone", "11:50:00")), first("a", "12:20:00")),
+    "what a rule speaks against": (first("a", "12:20:00"), client(made(names=ips(ADDRESS), signed_with=key("b")), name="csr-b")),
+    "what was denied": (
+        first("a", "12:20:00"),
+        {**first("b", "12:20:01"), "status": {"conditions": [{"type": "Denied", "status": "True"}]}},
+    ),
+    "two machines": (first("a", "12:20:00"), client(made(f"system:node:{OTHER}", signed_with=key("b")), name="csr-b")),
+    "serving certificates": (serving(name="csr-1"), serving(made(names=dns(WORKER), signed_with=key("b")), name="csr-2")),
+    "a stranger": (client(made("system:node:x"), name="csr-1"), client(made("system:node:x", signed_with=key("b")), name="csr-2")),
+}
+
+
+@pytest.mark.parametrize("objects", QUIET.values(), ids=QUIET)
+def test_what_a_waiting_kubelet_does_is_no_alarm(objects: tuple[dict[str, Any], ...]) -> None:
+    assert alarmed(*objects) == []
+
+
+def test_an_alarm_stops_nobody() -> None:
+    """A kubelet that was started again while it waits is daily life at an install, and looks the same."""
+    verdicts = judged(first("real", "12:20:00"), let_in(first("again", "12:20:01")), answered(serving()), nodes=(WORKER,))
+    assert alarms(verdicts, rules())
+    assert [verdict.decision for verdict in verdicts] == ["wait", "ignore", "ignore"]
+    assert not missing(rules().machines[WORKER], node_state(node()), verdicts, NOW)
+
+
+def test_an_alarm_tells_how_to_find_out_whose_the_keys_are() -> None:
+    (alarm,) = alarmed(first("real", "12:20:00"), first("evil", "12:20:01"))
+    der = key("evil").public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    evil = hashlib.sha256(der).hexdigest()
+    real, other = alarm.result()["requests"]
+    assert other == {"name": "csr-evil", "filed_at": "2026-03-01T12:20:01Z", "key": evil, "approved": True}
+    assert (real["name"], real["approved"]) == ("csr-real", False)
+    told = alarm.result()["message"]
+    assert f"csr-evil (approved, filed at 2026-03-01T12:20:01Z, SHA-256 of its key {evil}); csr-real (pending, " in told
+    assert told.endswith("openssl sha256")
+    assert told.isprintable()
+
+
+def test_an_alarm_of_thousands_of_requests_is_one_line() -> None:
+    many = [first(f"{number % 2}", "12:20:00", str(number)) for number in range(500)]
+    (alarm,) = alarmed(*many, let_in(first("in", "12:20:01")), pending_limit=1000)
+    assert len(alarm.result()["requests"]) == 501
+    assert alarm.message.index("csr-in (approved") < alarm.message.index("csr-0 (pending")
+    assert " and 497 more" in alarm.message
+    assert len(alarm.message) < 1500
 
 
 # --- nodes that come back after their certificates have ended -----------------------------------------------------------------------

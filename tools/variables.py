@@ -52,7 +52,7 @@ GROUPS = {
 """Title, and the roles whose variables these are: a variable of several roles is of the first that stands here."""
 PREFIXES = {"metal_": MACHINES, "openshift_publish_": BOOTING, "openshift_cluster_name": CLUSTER, "openshift_directory": CLUSTER}
 """Variables that many roles have, whose place is known."""
-WAITING = re.compile(r"_(timeout|interval|lifetime|window|wait|stable_for|retries|delay|max_age|min_validity)$")
+WAITING = re.compile(r"_(timeout|interval|lifetime|window|wait|stable_for|retries|delay|max_age|min_validity|after|pending_limit)$")
 OF_A_MACHINE = {
     "openshift_role": "What a machine becomes, when its groups do not say it: `bootstrap`, `control-plane`, `worker`, `load-balancer`.",
     "openshift_pool": "A worker's machine pool, when the group below `workers` that it is in does not say it.",
@@ -61,6 +61,12 @@ OF_A_MACHINE = {
 }
 """Variables that the filter ``machines`` reads from hosts, beside those that are options of the modules for devices."""
 DEVICE_MODULES = ("metal_device", "metal_device_set")
+OF_CONNECTIONS = {
+    "metal_api_timeout": ("_metal", "metal_api_timeout"),
+    "metal_api_retries": ("_metal", "metal_api_retries"),
+    "openshift_api_timeout": ("_cluster", "api_timeout"),
+}
+"""Variables that playbooks give to all modules of a group, with the fragment and the option that say what they are."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +135,10 @@ def _rows() -> Iterator[tuple[str, str, str, str]]:
     """Group, variable, description and default of each."""
     device = _device_options()
     for variable in sorted(known_variables()):
+        if variable in OF_CONNECTIONS:
+            description, default = _connection_option(*OF_CONNECTIONS[variable])
+            yield _group(variable, ""), variable, description, default
+            continue
         told = OF_A_MACHINE.get(variable) or device.get(variable.removeprefix("metal_"), "")
         if using := _using(variable):
             yield _group(variable, using[0].role), variable, _markdown(using[0].description), _default(using)
@@ -136,12 +146,22 @@ def _rows() -> Iterator[tuple[str, str, str, str]]:
             yield MACHINES, variable, told, "none"
 
 
+def _connection_option(fragment: str, name: str) -> tuple[str, str]:
+    """What a fragment says of an option, and its default."""
+    documented = yaml.safe_load(_documentation(ROOT / "plugins" / "doc_fragments" / f"{fragment}.py"))["options"][name]
+    return _markdown(" ".join(documented["description"])), f"`{documented['default']}`"
+
+
+def _documentation(path: Path) -> str:
+    """The YAML of a module or a fragment."""
+    return path.read_text(encoding="utf-8").partition('DOCUMENTATION = r"""')[2].partition('"""')[0]
+
+
 def _device_options() -> dict[str, str]:
     """What the modules for devices say of their options."""
     found: dict[str, str] = {}
     for module in DEVICE_MODULES:
-        text = (ROOT / "plugins" / "modules" / f"{module}.py").read_text(encoding="utf-8")
-        documented = yaml.safe_load(text.partition('DOCUMENTATION = r"""')[2].partition('"""')[0])["options"]
+        documented = yaml.safe_load(_documentation(ROOT / "plugins" / "modules" / f"{module}.py"))["options"]
         nested = documented.get("devices", {}).get("suboptions", {})
         for name, option in {**nested, **documented}.items():
             said = option.get("description") or []

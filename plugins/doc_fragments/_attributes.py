@@ -58,3 +58,14 @@ attributes:
     membership:
       - equinix_metal.openshift.metal
 """
+
+    # Modules in the action group of all that speak to the cluster.
+    CLUSTER = r"""
+options: {}
+attributes:
+  action_group:
+    description: Use C(group/equinix_metal.openshift.cluster) in C(module_defaults) to set the options of the connection once.
+    support: full
+    membership:
+      - equinix_metal.openshift.cluster
+"""

@@ -26,6 +26,13 @@ extends_documentation_fragment:
   - equinix_metal.openshift._wait
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
+attributes:
+  action_group:
+    description: Use C(group/equinix_metal.openshift.cluster) and C(group/equinix_metal.openshift.metal) in C(module_defaults) to set the
+      options of the connections once.
+    membership:
+      - equinix_metal.openshift.cluster
+      - equinix_metal.openshift.metal
 options:
   condition:
     description:

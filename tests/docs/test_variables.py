@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,3 +55,121 @@ def test_limits_are_variables(path: Path) -> None:
 def test_limits_are_found() -> None:
     tasks = yaml.safe_load("[{ansible.builtin.uri: {url: x, timeout: 5}, retries: '3'}, {block: [{wait_timeout: '{{ x }}'}]}]")
     assert list(limits(tasks)) == [("timeout", 5), ("retries", "3"), ("wait_timeout", "{{ x }}")]
+
+
+# --- limits and choices of our own modules ------------------------------------------------------------------------------------------
+
+PREFIX = "equinix_metal.openshift."
+PLAYBOOKS = sorted(ROOT.glob("playbooks/*.yml"))
+RULES = "csr_approval"
+"""The module all whose options are rules that somebody may want otherwise."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a module of this collection in a role's tasks."""
+
+    place: str
+    module: str
+    given: Mapping[str, Any]
+    alone: bool
+    """It runs beside the play, where nothing can be shown."""
+
+
+def calls(place: str, value: Any) -> Iterator[Call]:
+    if isinstance(value, list):
+        for item in value:
+            yield from calls(place, item)
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if name.startswith(PREFIX) and isinstance(item, dict):
+                yield Call(place, name.removeprefix(PREFIX), item, "async" in value)
+            yield from calls(place, item)
+
+
+def all_calls() -> list[Call]:
+    paths = sorted(ROOT.glob("roles/*/tasks/**/*.yml"))
+    return [call for path in paths for call in calls(str(path.relative_to(ROOT)), yaml.safe_load(path.read_text(encoding="utf-8")))]
+
+
+def defaults_of_plays() -> Mapping[str, Mapping[str, Any]]:
+    """What playbooks give to all modules of a group, by group."""
+    (play,) = yaml.safe_load((ROOT / "playbooks" / "install.yml").read_text(encoding="utf-8"))
+    return {name.removeprefix(f"group/{PREFIX}"): given for name, given in play["module_defaults"].items()}
+
+
+def bare(call: Call, documented: Mapping[str, Mapping[str, Any]], groups: Mapping[str, list[str]]) -> set[str]:
+    """The options with a limit of their own that no variable reaches in this call."""
+    reached = {name for group, given in defaults_of_plays().items() if call.module in groups[group] for name in given}
+    reached |= {name for name, value in call.given.items() if "{{" in str(value)}
+    limited = {name for name, option in documented.items() if LIMIT.fullmatch(name) and option.get("default") is not None}
+    if call.given.get("wait", documented.get("wait", {}).get("default")) is False:
+        limited -= {"wait_timeout", "wait_interval", "progress_interval"}
+    return limited - reached - ({"progress_interval"} if call.alone else set())
+
+
+@pytest.fixture(scope="module")
+def documentation() -> dict[str, Any]:
+    """The options of every module that roles call, fragments merged."""
+    names = sorted({PREFIX + call.module for call in all_calls()})
+    done = subprocess.run(
+        ["ansible-doc", "--type", "module", "--json", *names],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    return {name.removeprefix(PREFIX): entry["doc"]["options"] for name, entry in json.loads(done.stdout).items()}
+
+
+@pytest.fixture(scope="module")
+def groups() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))["action_groups"]
+    return found
+
+
+def test_limits_of_modules_are_reached_by_variables(documentation: dict[str, Any], groups: dict[str, list[str]]) -> None:
+    found = {(call.place, call.module): missed for call in all_calls() if (missed := bare(call, documentation[call.module], groups))}
+    assert not found, "a limit of a module is a variable of the role, or of the playbooks' module_defaults"
+
+
+def test_rules_of_joining_are_reached_by_variables(documentation: dict[str, Any]) -> None:
+    known = set(documentation[RULES]) - set(defaults_of_plays()["cluster"]) - {"wait"}
+    found = {
+        call.place: missed
+        for call in all_calls()
+        if call.place.startswith(f"roles/{RULES}/")
+        and call.module == RULES
+        and (missed := known - call.given.keys() - ({"progress_interval"} if call.alone else set()))
+    }
+    assert not found, "a rule of the module is a variable of the role"
+
+
+def test_limits_of_modules_are_found() -> None:
+    documented: dict[str, dict[str, Any]] = {
+        "timeout": {"default": 10},
+        "wait": {"default": True},
+        "wait_timeout": {"default": 5},
+        "delay": {},
+        "port": {"default": 53},
+    }
+    tasks = [
+        {"block": [{f"{PREFIX}x": {"timeout": 5}}]},
+        {f"{PREFIX}x": {"timeout": "{{ t }}", "wait": False}, "async": 5},
+        {f"{PREFIX}y": {}},
+    ]
+    groups = {"metal": ["x"], "cluster": []}
+    assert [bare(call, documented, groups) for call in calls("a", tasks)] == [
+        {"timeout", "wait_timeout"},
+        set(),
+        {"timeout", "wait_timeout"},
+    ]
+    api = {"metal_api_retries": {"default": 8}}
+    assert [bare(call, api, groups) for call in calls("a", tasks)] == [set(), set(), {"metal_api_retries"}]
+
+
+@pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.name)
+def test_playbooks_connect_alike(path: Path) -> None:
+    (play,) = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert {name.removeprefix(f"group/{PREFIX}"): given for name, given in play["module_defaults"].items()} == defaults_of_plays()

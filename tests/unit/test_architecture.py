@@ -124,6 +124,7 @@ def test_modules_describe_and_leave_the_rest_to_the_lifecycle(path: Path) -> Non
 
 def test_every_module_is_in_an_action_group() -> None:
     groups = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))["action_groups"]
+    assert set(groups["cluster"]) == {path.stem for path in MODULES if "openshift._cluster\n" in path.read_text(encoding="utf-8")}
     metal = set(groups["metal"])
     assert metal == {path.stem for path in MODULES if path.stem.startswith("metal_")} | {"cluster_wait"}  # it may look after machines
 

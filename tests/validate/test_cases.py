@@ -51,10 +51,12 @@ DEFAULTS = {
     "cluster_networks": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}],
     "service_networks": ["172.30.0.0/16"],
     "machine_networks": ["10.0.0.0/16"],
+    "clock_tolerance": 60,
+    "disk_needed": 3,
 }
 
 
-def report(case: Case) -> dict[str, Any]:
+def report(case: Case, **settings: Any) -> dict[str, Any]:
     given = case.variables(GROUND)
     variables = {name: value for name, value in given.items() if not name.startswith("case_")}
     wanted = {
@@ -62,6 +64,7 @@ def report(case: Case) -> dict[str, Any]:
         **{name.removeprefix("openshift_"): value for name, value in variables.items()},
         "machines": {group: machines(given["case_hosts"][group], given["case_hostvars"], strict=False) for group in GROUPS},
         "variables": variables,
+        **settings,
         "bootstrap_over": case.entry.get("stands", False),
         "folder_exists": case.entry.get("stands", False),
     }
@@ -92,6 +95,21 @@ def test_the_report_says_what_the_table_says(case: Case) -> None:
 def test_the_price_is_that_of_what_is_ordered() -> None:
     made = report(CASES[0])
     assert (made["price_per_hour"], made["price_of_the_run"], made["price_per_month"]) == (4.5, 4.5, round(5 * 0.75 * 730, 2))
+
+
+@pytest.mark.parametrize(
+    ("setting", "check", "answer", "enough", "too_little"),
+    [
+        ("clock_tolerance", "clock", {"clock": {"date": "Thu, 01 Jan 1970 00:00:00 GMT", "now": 300}}, 300, 299),
+        ("disk_needed", "disk space", {"controller": {"free_bytes": 2_500_000_000}}, 2.5, 2.6),
+    ],
+)
+def test_what_is_enough_is_a_setting(setting: str, check: str, answer: dict[str, Any], enough: float, too_little: float) -> None:
+    case = Case(0, {"name": setting, "answers": answer, "expect": {}})
+    verdicts = [
+        line["verdict"] for value in (enough, too_little) for line in report(case, **{setting: value})["checks"] if line["check"] == check
+    ]
+    assert verdicts == ["passed", "failed"]
 
 
 def test_names_are_of_one_case_and_checks_are_known() -> None:

@@ -255,7 +255,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "clock",
         metal.clock,
-        expected=f"this computer's clock within {metal.CLOCK_TOLERANCE} s of the Metal API's",
+        expected="this computer's clock within validate_clock_tolerance seconds of the Metal API's",
         advice="set the clock of this computer (chrony, systemd-timesyncd): certificates made by a wrong one are "
         "not valid where machines boot",
     ),
@@ -292,7 +292,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "disk space",
         controller.disk_space,
-        expected=f"{controller.DISK_NEEDED / 1e9:g} GB free where the cluster's folder is",
+        expected="validate_disk_needed gigabytes free where the cluster's folder is",
         advice="make room, or set openshift_directory to a folder on another disk",
     ),
     Check(

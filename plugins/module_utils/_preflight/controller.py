@@ -17,9 +17,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
 
-DISK_NEEDED = 3_000_000_000
-"""Bytes: the installer's archive and the installer (about 600 MB and 1.5 GB), Ignition files, logs."""
-
 
 def disk_space(situation: Situation) -> Finding:
     free = (situation.world.get("controller") or {}).get("free_bytes")
@@ -27,7 +24,8 @@ def disk_space(situation: Situation) -> Finding:
         return not_checkable("df did not tell")
     if situation.standing:
         return passed(f"{int(free) / 1e9:.1f} GB; the installer is there already")
-    return either(int(free) >= DISK_NEEDED, f"{int(free) / 1e9:.1f} GB at {situation.text('directory')}")
+    found, needed = f"{int(free) / 1e9:.1f} GB at {situation.text('directory')}", float(situation.wanted["disk_needed"])
+    return passed(found) if int(free) >= needed * 1e9 else failed(f"{found}, {needed:g} GB are needed")
 
 
 def directory(situation: Situation) -> Finding:

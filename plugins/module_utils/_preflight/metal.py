@@ -22,9 +22,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
 
-CLOCK_TOLERANCE = 60
-"""Seconds. The first certificates count from the controller's clock: by one that goes ahead they are not valid yet where machines boot."""
-
 PROJECT_ADVICE = {
     None: "see that metal_api_url is the service's address, that the service runs, and that this computer may reach it",
     401: "set metal_api_token to a token of the service: nobody there knows this one",
@@ -95,4 +92,5 @@ def clock(situation: Situation) -> Finding:
         return not_checkable("no answer of the service told its time")
     ours = float(answer["now"])
     ahead = ours - email.utils.parsedate_to_datetime(str(told)).timestamp()
-    return either(abs(ahead) <= CLOCK_TOLERANCE, f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} the service")
+    found, most = f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} the service", float(situation.wanted["clock_tolerance"])
+    return passed(found) if abs(ahead) <= most else failed(f"{found}, {most:g} s are allowed")

@@ -23,12 +23,6 @@ from ansible.module_utils.urls import open_url
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
 
-GPGV_LIMIT = 30
-"""Seconds. It reads two small files."""
-
-
-INSTALLER_LIMIT = 60
-"""Seconds for an installer to tell its version. It is a big program."""
 GO = {"x86_64": "amd64", "aarch64": "arm64"}
 """This computer's architecture as folders of a release for several have it."""
 
@@ -40,15 +34,16 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
     own also ``mirror`` (url, content of the checksums, or msg) and ``signature`` (status of its download, and what gpgv said: rc, stderr).
     """
     if wanted.get("installer"):
-        return {"installer": _told(Path(str(wanted["installer"])).expanduser())}
+        return {"installer": _told(Path(str(wanted["installer"])).expanduser(), wanted)}
     kept = Path(str(wanted["directory"])).expanduser() / "ignition" / "openshift-install"
-    world: dict[str, Any] = {"installer": _told(kept)} if wanted["bootstrap_over"] and kept.exists() else {}
+    world: dict[str, Any] = {"installer": _told(kept, wanted)} if wanted["bootstrap_over"] and kept.exists() else {}
     return {**world, **_offered(wanted)}
 
 
-def _told(installer: Path) -> dict[str, Any]:
+def _told(installer: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    limit = float(wanted["installer_timeout"])
     try:
-        done = subprocess.run([str(installer.resolve()), "version"], capture_output=True, text=True, check=False, timeout=INSTALLER_LIMIT)
+        done = subprocess.run([str(installer.resolve()), "version"], capture_output=True, text=True, check=False, timeout=limit)
     except (OSError, subprocess.TimeoutExpired) as problem:
         return {"msg": str(getattr(problem, "strerror", None) or problem)}
     if done.returncode:
@@ -70,7 +65,7 @@ def _offered(wanted: Mapping[str, Any]) -> dict[str, Any]:
     if wanted["release_keyring"] and not wanted["bootstrap_over"]:
         try:
             signature = _get(f"{url}.{'asc' if situation.okd else 'gpg'}", wanted)
-            world["signature"] = {"status": 200, **_gpgv(signed, signature, Path(wanted["release_keyring"]))}
+            world["signature"] = {"status": 200, **_gpgv(signed, signature, wanted)}
         except _UnavailableError as problem:
             world["signature"] = {"status": problem.status, "msg": str(problem)}
     return world
@@ -103,16 +98,17 @@ def _get(url: str, wanted: Mapping[str, Any]) -> bytes:
         raise _UnavailableError(problem) from problem
 
 
-def _gpgv(signed: bytes, signature: bytes, keyring: Path) -> dict[str, Any]:
+def _gpgv(signed: bytes, signature: bytes, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    keyring, limit = Path(wanted["release_keyring"]), float(wanted["signature_timeout"])
     with tempfile.TemporaryDirectory(prefix="validate-") as folder:
         file = Path(folder) / "sha256sum.txt.gpg"
         file.write_bytes(signature)
         # gpgv takes a name without a slash for one in its own folder.
         command = ["gpgv", "--homedir", folder, "--keyring", str(keyring.expanduser().resolve()), str(file), "-"]
         try:
-            done = subprocess.run(command, input=signed, capture_output=True, check=False, timeout=GPGV_LIMIT)
+            done = subprocess.run(command, input=signed, capture_output=True, check=False, timeout=limit)
         except FileNotFoundError:
             return {"rc": None, "stderr": "there is no gpgv on this computer (package gpgv or gnupg2)"}
         except subprocess.TimeoutExpired:
-            return {"rc": None, "stderr": f"no answer within {GPGV_LIMIT} s"}
+            return {"rc": None, "stderr": f"no answer within {limit:g} s"}
     return {"rc": done.returncode, "stderr": done.stderr.decode("utf-8", "replace")}

@@ -52,6 +52,8 @@ def look(state: Path, **settings: Any) -> dict[str, Any]:
         "release_keyring": str(served.keyring(state)),
         "version": VERSION,
         "timeout": 10,
+        "installer_timeout": 60,
+        "signature_timeout": 30,
     }
     return mirror.look({**wanted, **settings})
 
@@ -110,3 +112,15 @@ def test_installers_that_are_none(state: Path, tmp_path: Path) -> None:
     broken.chmod(0o755)
     assert look(state, installer=str(broken)) == {"installer": {"msg": "it ended with 3: no libraries"}}
     assert look(state, installer=str(tmp_path / "none")) == {"installer": {"msg": "No such file or directory"}}
+
+
+def test_an_installer_that_does_not_answer(state: Path, tmp_path: Path) -> None:
+    silent = tmp_path / "silent"
+    silent.write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")
+    silent.chmod(0o755)
+    assert "timed out after 0.1 s" in look(state, installer=str(silent), installer_timeout=0.1)["installer"]["msg"]
+
+
+@pytest.mark.debian("gpgv")
+def test_a_gpgv_that_does_not_answer(state: Path, url: str) -> None:
+    assert look(state, mirror_url=f"{url}/mirror", signature_timeout=0)["signature"]["stderr"] == "no answer within 0 s"

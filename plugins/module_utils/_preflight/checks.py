@@ -305,7 +305,7 @@ CHECKS: tuple[Check, ...] = (
         "project of the cluster's files",
         controller.files,
         expected="files that are there were made for this project",
-        advice="set metal_project_id to the project that the cluster is in; if nothing of it is there any more, delete project in its folder",
+        advice="set metal_project_id to the project that the cluster is in; if nothing of it is there, delete project in its folder",
     ),
     Check(
         "publishing address",

@@ -26,7 +26,10 @@ from ansible.module_utils.urls import open_url
 
 
 def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """``controller`` (architecture, free_bytes, mode of the folder or None, writable, project its files are for or empty) and ``publish`` (ports, ours)."""
+    """``controller`` and ``publish`` (ports, ours).
+
+    Of the controller: architecture, free_bytes, mode of the folder or None, whether it is writable, and the project its files are for or empty.
+    """
     directory = Path(wanted["directory"]).expanduser().absolute()
     nearest = next((folder for folder in (directory, *directory.parents) if folder.is_dir()), Path("/"))
     world: dict[str, Any] = {

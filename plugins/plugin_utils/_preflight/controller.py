@@ -28,7 +28,8 @@ from ansible.module_utils.urls import open_url
 def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
     """``controller`` and ``publish`` (ports, ours).
 
-    Of the controller: architecture, free_bytes, mode of the folder or None, whether it is writable, and the project its files are for or empty.
+    Of the controller: architecture, free_bytes, mode of the folder or None, whether it is writable, and project, which its files are for or
+    which is empty.
     """
     directory = Path(wanted["directory"]).expanduser().absolute()
     nearest = next((folder for folder in (directory, *directory.parents) if folder.is_dir()), Path("/"))

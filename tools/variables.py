@@ -190,7 +190,8 @@ def _default(using: list[Option]) -> str:
 
 
 def _worked_out(written: str) -> str:
-    environment = [name for name in re.findall(r"'ansible\.builtin\.env', '([A-Z_]+)'", written) if name != "PWD"]
+    asked = " ".join(re.findall(r"'ansible\.builtin\.env'((?:, '[A-Z_]+')+)", written))
+    environment = [name for name in re.findall(r"[A-Z_]+", asked) if name != "PWD"]
     return "from the environment: " + ", ".join(f"`{name}`" for name in environment) if environment else "worked out"
 
 

@@ -19,7 +19,7 @@ options:
     description:
       - Token for the Metal API, of a user or of a project.
       - Needed, here or in one of the environment variables E(METAL_AUTH_TOKEN), E(METAL_API_TOKEN), E(PACKET_API_TOKEN),
-        E(PACKET_AUTH_TOKEN) and E(PACKET_TOKEN), the first that is set.
+        E(PACKET_AUTH_TOKEN) and E(PACKET_TOKEN), the first that is set and not empty.
     type: str
     aliases:
       - api_token

@@ -37,22 +37,15 @@ options:
   metal_api_url:
     description:
       - Address of the Metal API, with its path. May be a template.
+      - Needed, here or in the environment variable E(METAL_API_URL).
     type: str
-    required: true
-    env:
-      - name: METAL_API_URL
   metal_api_token:
     description:
       - Token for the Metal API. May be a template.
+      - Needed, here or in one of the environment variables E(METAL_AUTH_TOKEN), E(METAL_API_TOKEN), E(PACKET_API_TOKEN),
+        E(PACKET_AUTH_TOKEN) and E(PACKET_TOKEN), the first that is set and not empty.
     type: str
-    required: true
     aliases: [api_token, auth_token]
-    env:
-      - name: METAL_AUTH_TOKEN
-      - name: METAL_API_TOKEN
-      - name: PACKET_API_TOKEN
-      - name: PACKET_AUTH_TOKEN
-      - name: PACKET_TOKEN
   metal_api_timeout:
     description: How long one call may take until the last byte of its answer, in seconds.
     type: float
@@ -62,26 +55,25 @@ options:
     type: int
     default: 8
   metal_api_ca_path:
-    description: A file with the certificates of authorities (PEM), or a folder of them, to trust instead of the usual ones.
+    description:
+      - A file with the certificates of authorities (PEM), or a folder of them, to trust instead of the usual ones.
+      - It can also be in the environment variable E(METAL_API_CA_PATH).
     type: path
-    env:
-      - name: METAL_API_CA_PATH
   metal_api_proxy:
-    description: Address of a proxy, instead of what E(HTTPS_PROXY), E(HTTP_PROXY) and E(NO_PROXY) say. May be a template.
+    description:
+      - Address of a proxy, instead of what E(HTTPS_PROXY), E(HTTP_PROXY) and E(NO_PROXY) say. May be a template.
+      - It can also be in the environment variable E(METAL_API_PROXY).
     type: str
-    env:
-      - name: METAL_API_PROXY
   metal_ua_prefix:
-    description: A text in front of the C(User-Agent) that the service is told.
+    description:
+      - A text in front of the C(User-Agent) that the service is told.
+      - It can also be in the environment variable E(METAL_UA_PREFIX).
     type: str
-    env:
-      - name: METAL_UA_PREFIX
   project_id:
     description:
       - The project's id. May be a template.
+      - Needed, here or in the environment variable E(METAL_PROJECT_ID), unless O(project_ids) are given.
     type: str
-    env:
-      - name: METAL_PROJECT_ID
   project_ids:
     description:
       - Ids of several projects, instead of O(project_id). V(all) stands for all projects the token sees.
@@ -216,6 +208,7 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_client
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import ENVIRONMENT, from_environment
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import COLLECTION_VERSION, MetalClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import LEAVING, device_facts
@@ -423,7 +416,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
 
     def _devices(self, path: str, cache: bool, filters: Mapping[str, Any]) -> list[Facts]:
         """The facts of all devices, from the cache when it is wanted and has them."""
-        url, projects = self._text("metal_api_url"), self._projects()
+        url, token, projects = self._connection()
         # Another address, project or filter is another question; what is stored must not answer it, nor what another version stored.
         asked = json.dumps([COLLECTION_VERSION, url, projects, query_of(filters)], sort_keys=True)
         self.load_cache_plugin()
@@ -436,25 +429,25 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
                 self.display.v(f"{path}: {len(stored['devices'])} devices from the cache, {age:.0f} s old")
                 return [dict(facts) for facts in stored["devices"]]
         try:
-            devices = self._read(url, projects, query_of(filters))
+            devices = self._read(url, token, projects, query_of(filters))
         except CollectionError as problem:
             raise AnsibleParserError(f"{path}: {problem.message}") from problem
         if kept:
             self.cache[key] = {"read_at": time.time(), "devices": devices}
         return devices
 
-    def _read(self, url: str, projects: list[str], query: Mapping[str, str]) -> list[Facts]:
+    def _read(self, url: str, token: str, projects: list[str], query: Mapping[str, str]) -> list[Facts]:
         if _metal_client.LIBRARY_ERROR is not None:
             raise CollectionError(f"The Python library packet-python is needed: {_metal_client.LIBRARY_ERROR}")
         client = MetalClient(
             url=url,
-            token=self._text("metal_api_token"),
+            token=token,
             timeout=self.get_option("metal_api_timeout"),
             retries=self.get_option("metal_api_retries"),
             read_only=True,
-            ca_path=self.get_option("metal_api_ca_path"),
+            ca_path=self._given("metal_api_ca_path"),
             proxy=self._text("metal_api_proxy") or None,
-            user_agent_prefix=self.get_option("metal_ua_prefix"),
+            user_agent_prefix=self._given("metal_ua_prefix"),
         )
         every = "all" in projects
         if every:
@@ -484,17 +477,32 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
 
     # Options
 
-    def _projects(self) -> list[str]:
-        given = self.get_option("project_ids") or []
-        single = self._text("project_id")
-        projects = [str(project) for project in given] or ([single] if single else [])
+    def _given(self, option: str) -> Any:
+        """An option of the connection, from the environment when the file does not have it.
+
+        Not by ``env`` in the documentation: of several variables Ansible takes the last one, and an empty one as well.
+        """
+        value = self.get_option(option)
+        return from_environment(ENVIRONMENT[option]) if value is None else value
+
+    def _connection(self) -> tuple[str, str, list[str]]:
+        """Address, token and projects. Raises AnsibleParserError telling all of them that are missing."""
+        url, token, project = (self._text(option) for option in ("metal_api_url", "metal_api_token", "project_id"))
+        projects = [str(each) for each in self.get_option("project_ids") or []] or ([project] if project else [])
+        problems = []
+        if not url:
+            problems.append("the address of the API is not given: set metal_api_url or the environment variable METAL_API_URL")
+        if not token:
+            problems.append("no token is given: set metal_api_token or the environment variable METAL_AUTH_TOKEN")
         if not projects:
-            raise AnsibleParserError("No project is given: set project_id, project_ids or the environment variable METAL_PROJECT_ID")
-        return projects
+            problems.append("no project is given: set project_id, project_ids or the environment variable METAL_PROJECT_ID")
+        if problems:
+            raise AnsibleParserError(together("Cannot ask the Metal API", problems))
+        return url, token, projects
 
     def _text(self, option: str) -> str:
         """An option that may be a template."""
-        value = self.get_option(option)
+        value = self._given(option)
         if isinstance(value, str) and self.templar.is_template(value):
             value = self.templar.template(value)
         return str(value or "").strip()

@@ -8,6 +8,7 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -56,6 +57,23 @@ class Options:
             "required_if": [list(rule) for rule in self.required_if],
             "required_by": {name: list(names) for name, names in self.required_by.items()},
         }
+
+
+ENVIRONMENT: Mapping[str, Sequence[str]] = {
+    "metal_api_url": ["METAL_API_URL"],
+    "metal_api_token": ["METAL_AUTH_TOKEN", "METAL_API_TOKEN", "PACKET_API_TOKEN", "PACKET_AUTH_TOKEN", "PACKET_TOKEN"],
+    "metal_api_ca_path": ["METAL_API_CA_PATH"],
+    "metal_api_proxy": ["METAL_API_PROXY"],
+    "metal_ua_prefix": ["METAL_UA_PREFIX"],
+    "project_id": ["METAL_PROJECT_ID"],
+}
+"""Options of modules and inventory that can be in the environment as well, each with its variables, the strongest first."""
+
+
+def from_environment(names: Sequence[str]) -> str | None:
+    """The first of these environment variables that is not empty: an empty one is how a variable is left out where all are listed."""
+    values = (os.environ.get(name) for name in names)
+    return next((value for value in values if value), None)
 
 
 WAIT_OPTIONS = Options(

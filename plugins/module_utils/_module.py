@@ -15,10 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal
 
-from ansible.module_utils.basic import AnsibleModule, env_fallback, missing_required_lib
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible.module_utils.common.parameters import AnsibleFallbackNotFound
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import ENVIRONMENT, Options, from_environment
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences, digest, shown
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotYetError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -35,21 +36,30 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource 
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting, Waiter, WaitTimeout
 
+
+def _environment(*names: str) -> str:
+    """What the environment has for an option that is not given, as ``AnsibleModule`` asks for it."""
+    value = from_environment(names)
+    if value is None:
+        raise AnsibleFallbackNotFound
+    return value
+
+
 METAL_OPTIONS = Options(
     {
-        "metal_api_url": {"type": "str", "fallback": (env_fallback, ["METAL_API_URL"])},
+        "metal_api_url": {"type": "str", "fallback": (_environment, ENVIRONMENT["metal_api_url"])},
         "metal_api_token": {
             "type": "str",
             "no_log": True,
             "aliases": ["api_token", "auth_token"],
-            "fallback": (env_fallback, ["METAL_AUTH_TOKEN", "METAL_API_TOKEN", "PACKET_API_TOKEN", "PACKET_AUTH_TOKEN", "PACKET_TOKEN"]),
+            "fallback": (_environment, ENVIRONMENT["metal_api_token"]),
         },
         "metal_api_timeout": {"type": "float", "default": 30},
         "metal_api_retries": {"type": "int", "default": 8},
-        "metal_api_ca_path": {"type": "path", "fallback": (env_fallback, ["METAL_API_CA_PATH"])},
-        "metal_api_proxy": {"type": "str", "no_log": True, "fallback": (env_fallback, ["METAL_API_PROXY"])},
-        "metal_ua_prefix": {"type": "str", "fallback": (env_fallback, ["METAL_UA_PREFIX"])},
-        "project_id": {"type": "str", "fallback": (env_fallback, ["METAL_PROJECT_ID"])},
+        "metal_api_ca_path": {"type": "path", "fallback": (_environment, ENVIRONMENT["metal_api_ca_path"])},
+        "metal_api_proxy": {"type": "str", "no_log": True, "fallback": (_environment, ENVIRONMENT["metal_api_proxy"])},
+        "metal_ua_prefix": {"type": "str", "fallback": (_environment, ENVIRONMENT["metal_ua_prefix"])},
+        "project_id": {"type": "str", "fallback": (_environment, ENVIRONMENT["project_id"])},
     }
 )
 """Documented in the fragments ``_metal`` and ``_metal.project``."""

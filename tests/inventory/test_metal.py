@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -16,6 +16,7 @@ import httpx
 import pytest
 import yaml
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import ENVIRONMENT
 from sandbox.running import RunningSandbox
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,12 +69,14 @@ def second_project(sandbox: RunningSandbox, api: httpx.Client) -> Iterator[str]:
 def listed(sandbox: RunningSandbox, tmp_path: Path) -> Listed:
     """Run ansible-inventory on a source with these options; returns its output, what it said as `told`, and the number of calls."""
 
-    def run(*arguments: str, beside: str = "", without: tuple[str, ...] = (), **options: Any) -> dict[str, Any]:
+    def run(
+        *arguments: str, beside: str = "", without: tuple[str, ...] = (), around: Mapping[str, str] | None = None, **options: Any
+    ) -> dict[str, Any]:
         source = tmp_path / "02.metal.yml"
         source.write_text(json.dumps({"plugin": "equinix_metal.openshift.metal", **options}), encoding="utf-8")
         (tmp_path / "01-cluster.yml").write_text(beside or "all: {}\n", encoding="utf-8")
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")} | sandbox.environment
-        environment |= {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
+        environment |= {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1", **(around or {})}
         sandbox.forget()
         done = subprocess.run(
             [str(Path(sys.executable).parent / "ansible-inventory"), "-i", str(tmp_path), "--list", *arguments],
@@ -301,11 +304,38 @@ def test_token_and_address_as_templates(listed: Listed, sandbox: RunningSandbox)
     assert len(hosts(listed(**given, without=without, filters={"hostname": "big-"}))) == 3
 
 
+TOKENS = ENVIRONMENT["metal_api_token"]
+
+
+@pytest.mark.parametrize("place", range(len(TOKENS)), ids=TOKENS)
+def test_the_environment_means_the_same_to_inventory_and_modules(
+    place: int, listed: Listed, sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    """The first variable of a token that is not empty, whatever the ones after it hold; others that are empty are none."""
+    around = dict.fromkeys(TOKENS[:place], "") | dict.fromkeys(TOKENS[place + 1 :], "stale")
+    around |= {TOKENS[place]: sandbox.environment["METAL_AUTH_TOKEN"]}
+    around |= dict.fromkeys(("METAL_API_CA_PATH", "METAL_API_PROXY", "METAL_UA_PREFIX"), "")
+    answer = listed(around=around, filters={"hostname": "big-"})
+    assert len(hosts(answer)) == 3, answer["told"]
+    module = subprocess.run(
+        [str(Path(sys.executable).parent / "ansible"), "localhost", "-m", "equinix_metal.openshift.metal_device_info"],
+        cwd=tmp_path,
+        env={**os.environ, **sandbox.environment, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_INVENTORY": "localhost,", **around},
+        check=False,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert module.returncode == 0, module.stdout + module.stderr
+    # A project that is there, but empty, is none for both of them.
+    assert "no project is given" in listed(around={**around, "METAL_PROJECT_ID": ""})["told"]
+
+
 @pytest.mark.parametrize(
     ("options", "without", "words"),
     [
         ({}, ("METAL_AUTH_TOKEN",), "metal_api_token"),
-        ({}, ("METAL_PROJECT_ID",), "No project is given"),
+        ({}, ("METAL_PROJECT_ID",), "no project is given"),
         ({"metal_api_token": "wrong"}, (), "401"),
         ({"project_id": "00000000-0000-4000-8000-000000000000"}, (), "404"),
         ({"metal_api_url": "http://127.0.0.1:9/metal/v1", "metal_api_retries": 0}, (), "127.0.0.1:9"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import re
 import socket
 import threading
 import time
@@ -14,8 +15,10 @@ import pytest
 import yaml
 from ansible.module_utils.testing import patch_module_args
 
+from ansible_collections.equinix_metal.openshift.plugins.doc_fragments._metal import ModuleDocFragment
+from ansible_collections.equinix_metal.openshift.plugins.inventory import metal
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import ENVIRONMENT, Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
     DeniedError,
@@ -462,19 +465,32 @@ def test_pauses_grow_to_a_limit_and_no_two_callers_have_the_same() -> None:
         assert len(set(pauses)) > 40
 
 
-TOKENS = ["METAL_AUTH_TOKEN", "METAL_API_TOKEN", "PACKET_API_TOKEN"]
+TOKENS = ENVIRONMENT["metal_api_token"]
 
 
-@pytest.mark.parametrize("names", [TOKENS, TOKENS[1:], TOKENS[2:]], ids=lambda names: names[0])
-def test_the_environment_has_the_token_under_several_names(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in TOKENS:
-        monkeypatch.delenv(name, raising=False)
-    for name in names:
+@pytest.mark.parametrize("empty", [False, True], ids=["unset", "empty"])
+@pytest.mark.parametrize("place", range(len(TOKENS)), ids=TOKENS)
+def test_the_environment_has_the_token_under_several_names(place: int, empty: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in TOKENS[:place]:
+        if empty:
+            monkeypatch.setenv(name, "")
+        else:
+            monkeypatch.delenv(name, raising=False)
+    for name in TOKENS[place:]:
         monkeypatch.setenv(name, f"token-in-{name}")
     monkeypatch.setenv("METAL_API_PROXY", "")
     with serving(Reply(200, {"id": "d"})) as service, patch_module_args({"metal_api_url": service.url}):
         read(MetalModule(Options(), reading=True).client)
-        assert service.seen[0].headers["X-Auth-Token"] == f"token-in-{names[0]}"
+        assert service.seen[0].headers["X-Auth-Token"] == f"token-in-{TOKENS[place]}"
+
+
+@pytest.mark.parametrize("option", ENVIRONMENT)
+def test_what_the_environment_may_hold_is_said_by_modules_and_inventory(option: str) -> None:
+    module, project = (yaml.safe_load(text)["options"] for text in (ModuleDocFragment.DOCUMENTATION, ModuleDocFragment.PROJECT))
+    for told in ({**module, **project}, yaml.safe_load(metal.DOCUMENTATION)["options"]):
+        named = re.findall(r"E\((METAL_\w+|PACKET_\w+)\)", " ".join(told[option]["description"]))
+        assert named == ENVIRONMENT[option]
+        assert "env" not in told[option], "Ansible takes the last variable that is set, and an empty one too"
 
 
 @pytest.mark.parametrize("name", ["METAL_API_CA_PATH", "REQUESTS_CA_BUNDLE"])

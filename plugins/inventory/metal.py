@@ -17,7 +17,8 @@ description:
   - Host variables never hold userdata, customdata, passwords or keys. What the API tells is never evaluated as a template.
   - A device with odd or missing fields is still a host, as far as it has a name. One that has none is left out with a warning.
   - Several devices of one name all become hosts. The oldest that is not about to go has the name, the others have their short id added to
-    it, and a warning tells. The same is done with a name that is the name of a group, or means the controller.
+    it, and a warning tells. The same is done with a name that is the name of a group, or means the controller, or that a device of another
+    source has, which was read before.
   - A host that another inventory source has named before keeps its own C(metal_plan), C(metal_metro), C(metal_tags),
     C(metal_operating_system), C(metal_billing_cycle), C(metal_hardware_reservation_id) and C(metal_project_id), which say what is wanted.
     What exists comes as C(metal_existing_plan) and so on.
@@ -202,6 +203,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from ansible.errors import AnsibleParserError
@@ -297,18 +299,25 @@ def preferred(facts: Facts, choices: Iterable[str]) -> str | None:
     return None
 
 
-def named(devices: Iterable[Facts], choices: list[str], warn: Warn, groups: Collection[str] = ()) -> Iterator[tuple[str, Facts]]:
+def named(
+    devices: Iterable[Facts],
+    choices: list[str],
+    warn: Warn,
+    groups: Collection[str] = (),
+    known: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[tuple[str, Facts]]:
     """Each device with a name of its own. Of several of one name the oldest that is not leaving has it.
 
     ``groups``: names that groups have. Variables of a host of such a name would become the group's.
+    ``known``: names that devices have by another source, each with the device's id. They keep them.
     """
     taken: set[str] = set()
 
     def rank(facts: Facts) -> tuple[bool, str, str]:
         return (str(facts["state"]) in LEAVING, str(facts["created_at"] or "~"), str(facts["id"]))
 
-    def trouble(name: str) -> str | None:
-        if name in taken:
+    def trouble(name: str, identity: Any) -> str | None:
+        if name in taken or known.get(name, identity) != identity:
             return "is the name of another device"
         if name in groups:
             return "is the name of a group"
@@ -319,10 +328,10 @@ def named(devices: Iterable[Facts], choices: list[str], warn: Warn, groups: Coll
         if name is None:
             warn(f"device {facts['id']!r} has none of {', '.join(choices)} and is left out")
             continue
-        unique, why = name, trouble(name)
+        unique, why = name, trouble(name, facts["id"])
         if why is not None:
             unique = f"{name}-{facts['short_id']}"
-            if trouble(unique) or not facts["short_id"]:
+            if trouble(unique, facts["id"]) or not facts["short_id"]:
                 warn(f"device {facts['id']!r} is left out: {name!r} {why}")
                 continue
             warn(f"{name!r} {why}: device {facts['id']} is the host {unique!r}")
@@ -406,8 +415,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         for group in sorted({name for facts in devices for name in groups_of(facts, kinds)}):
             self.inventory.add_group(group)
             self.inventory.add_child("metal", group)
-        add = self._adding()
-        for name, facts in named(devices, self.get_option("hostnames"), self._warn, self.inventory.groups):
+        # Hosts that another file of this plugin has made, or found to exist: a wanted machine that no device was found for has no id.
+        identities = {name: host.vars.get(self.get_option("variable_prefix") + "id") for name, host in self.inventory.hosts.items()}
+        known = {name: identity for name, identity in identities.items() if identity}
+        add = self._adding(known)
+        for name, facts in named(devices, self.get_option("hostnames"), self._warn, self.inventory.groups, known):
             add(name, facts)
         if self._told > TOLD_ONE_BY_ONE:
             self.display.warning(f"inventory {self.NAME}: {self._told - TOLD_ONE_BY_ONE} more devices like these are told of at -v")
@@ -417,8 +429,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
     def _devices(self, path: str, cache: bool, filters: Mapping[str, Any]) -> list[Facts]:
         """The facts of all devices, from the cache when it is wanted and has them."""
         url, token, projects = self._connection()
-        # Another address, project or filter is another question; what is stored must not answer it, nor what another version stored.
-        asked = json.dumps([COLLECTION_VERSION, url, projects, query_of(filters)], sort_keys=True)
+        # Another address, token, project or filter is another question; what is stored must not answer it, nor what another version stored.
+        # The token is hashed with the rest: of so few digits of such a sum nobody gets it back.
+        asked = json.dumps([COLLECTION_VERSION, url, token, projects, query_of(filters)], sort_keys=True)
         self.load_cache_plugin()
         key = f"{self.get_cache_key(path)}_{hashlib.sha256(asked.encode()).hexdigest()[:12]}"
         kept = bool(self.get_option("cache"))
@@ -554,18 +567,20 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
 
     # Hosts
 
-    def _adding(self) -> Callable[[str, Facts], None]:
-        """What adds one host, with all options read: they are the same for thousands of hosts."""
+    def _adding(self, known: Collection[str]) -> Callable[[str, Facts], None]:
+        """What adds one host, with all options read: they are the same for thousands. ``known``: hosts that are devices already."""
         inventory, prefix, addresses = self.inventory, self.get_option("variable_prefix"), self.get_option("addresses")
         compose, strict = self.get_option("compose"), self.get_option("strict")
         kinds, groups, keyed_groups = (self.get_option(name) for name in ("groups_by", "groups", "keyed_groups"))
 
         def add(name: str, facts: Facts) -> None:
             name = unsafe(name)
-            known_before = prefix == "metal_" and name in inventory.hosts
+            before = inventory.hosts.get(name) if prefix == "metal_" else None
+            # One that another file of this plugin has added is wanted if it was found to be so there.
+            wanted_before = before is not None and (name not in known or "metal_existing_plan" in before.vars)
             inventory.add_host(name, group="metal")
             for key, value in facts.items():
-                wanted = known_before and key in WANTED
+                wanted = wanted_before and key in WANTED
                 inventory.set_variable(name, f"{prefix}existing_{key}" if wanted else prefix + key, unsafe(value))
             address = preferred(facts, addresses)
             if address:

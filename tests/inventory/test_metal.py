@@ -192,6 +192,42 @@ def test_several_projects_and_all(listed: Listed, sandbox: RunningSandbox, secon
     assert both[f"metal_project_{second_project.replace('-', '_')}"]["hosts"] == [names[1]]
 
 
+def beside(tmp_path: Path, **options: Any) -> None:
+    """Another source in the same folder, which is read after the other."""
+    (tmp_path / "03.metal.yml").write_text(json.dumps({"plugin": "equinix_metal.openshift.metal", **options}), encoding="utf-8")
+
+
+def test_two_devices_of_one_name_in_two_files_are_two_hosts(
+    listed: Listed, sandbox: RunningSandbox, second_project: str, tmp_path: Path
+) -> None:
+    first = sandbox.environment["METAL_PROJECT_ID"]
+    choice = {"filters": {"hostname": "worker-1.demo"}, "groups_by": ["project"]}
+    beside(tmp_path, project_id=second_project, **choice)
+    # The name stays with whom it has by the file that was read before, also when a wanted machine is meant.
+    for wanted in ("", "worker:\n  hosts:\n    worker-1.demo.metal.test: {metal_project_id: wanted}\n"):
+        both = listed(beside=wanted, project_id=first, **choice)
+        name, other = sorted(hosts(both))
+        assert (name, other) == ("worker-1.demo.metal.test", f"{name}-{plain(hosts(both)[other]['metal_short_id'])}")
+        assert f"'{name}' is the name of another device" in both["told"]
+        assert plain(hosts(both)[name]["metal_existing_project_id" if wanted else "metal_project_id"]) == first
+        assert plain(hosts(both)[other]["metal_project_id"]) == second_project
+        for project, host in ((first, name), (second_project, other)):
+            assert both[f"metal_project_{project.replace('-', '_')}"]["hosts"] == [host]
+
+
+def test_a_device_in_two_files_is_one_host(listed: Listed, tmp_path: Path) -> None:
+    beside(tmp_path, filters={"plan": "s3.xlarge.x86"}, groups_by=["plan"])
+    sv = {"filters": {"metro": "sv"}, "groups_by": ["metro"]}
+    answer = listed(**sv)
+    assert sorted(hosts(answer)) == [f"big-{number}.metal.test" for number in (1, 2, 3)]
+    assert answer["metal_metro_sv"]["hosts"] == answer["metal_plan_s3_xlarge_x86"]["hosts"]
+    assert "another device" not in answer["told"]
+    assert "metal_existing_plan" not in hosts(answer)["big-1.metal.test"]
+    # What was wanted before either of them was read stays as it is.
+    answer = listed(beside="worker:\n  hosts:\n    big-1.metal.test: {metal_plan: wanted}\n", **sv)
+    assert [plain(hosts(answer)["big-1.metal.test"][f"metal_{name}"]) for name in ("plan", "existing_plan")] == ["wanted", "s3.xlarge.x86"]
+
+
 def test_addresses_by_preference(listed: Listed, sandbox: RunningSandbox, api: httpx.Client) -> None:
     project = sandbox.environment["METAL_PROJECT_ID"]
     devices = api.get(f"/projects/{project}/devices", params={"hostname": "big-", "per_page": 10}).raise_for_status().json()["devices"]
@@ -276,6 +312,22 @@ def test_the_cache_answers_without_a_call_and_says_its_age(listed: Listed, tmp_p
     assert listed(**cache, where="metro == 'sv'")["calls"] == 0
     assert "planted" not in "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "cache").iterdir())
     assert listed("--flush-cache", **cache)["calls"] == 1
+
+
+def test_the_cache_shows_nobody_the_machines_of_another_account(listed: Listed, sandbox: RunningSandbox, tmp_path: Path) -> None:
+    every: dict[str, Any] = {"project_ids": ["all"], "cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_timeout": 600}
+    every["cache_connection"] = str(tmp_path / "cache")
+    other = {"METAL_AUTH_TOKEN": sandbox.call("POST", "users", json={"name": "Other"})["token"]}
+    assert len(hosts(listed(**every))) == 205
+    theirs = listed(**every, around=other)
+    assert theirs["calls"] > 0
+    assert "metal" in theirs["all"]["children"], theirs["told"]
+    assert not theirs.get("_meta", {}).get("hostvars")
+    # Each is answered by what is stored for it.
+    assert (listed(**every)["calls"], listed(**every, around=other)["calls"]) == (0, 0)
+    stored = "".join(path.name + path.read_text(encoding="utf-8") for path in (tmp_path / "cache").iterdir())
+    assert other["METAL_AUTH_TOKEN"] not in stored
+    assert sandbox.environment["METAL_AUTH_TOKEN"] not in stored
 
 
 def test_wanted_values_are_not_hidden_by_what_exists(listed: Listed) -> None:

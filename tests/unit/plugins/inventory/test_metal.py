@@ -90,6 +90,20 @@ def test_devices_of_one_name_are_all_kept_and_told_apart() -> None:
     assert found == {name: facts["id"][:8] for name, facts in named(map(facts_of, reversed(devices)), ["hostname"], told.append)}
 
 
+def test_a_name_stays_with_the_device_that_another_source_has_told_of() -> None:
+    told: list[str] = []
+    name = "worker-0.demo.metal.test"
+    known = {name: device(2)["id"], f"{name}-00000003": "somebody"}
+    devices = [device(1), device(2), device(3), device(4, id=None)]
+    found = {name: facts["id"] for name, facts in named(map(facts_of, devices), ["hostname"], told.append, known=known)}
+    assert found == {name: device(2)["id"], f"{name}-00000001": device(1)["id"]}
+    assert [text.split(":")[0] for text in told] == [
+        f"{name!r} is the name of another device",
+        f"device {device(3)['id']!r} is left out",
+        "device None is left out",
+    ]
+
+
 @pytest.mark.parametrize("name", ["LocalHost", "all", "metal", "metal_role_worker"])
 def test_a_device_cannot_become_the_controller_or_a_group(name: str) -> None:
     told: list[str] = []

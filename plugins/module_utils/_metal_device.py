@@ -95,7 +95,6 @@ COMPARED_AS_THEY_ARE = ("hostname", "description", "billing_cycle", "locked", "a
 
 SENT_AS_THEY_ARE = (
     "plan",
-    "metro",
     "operating_system",
     "hardware_reservation_id",
     "userdata",
@@ -126,6 +125,7 @@ FIXED = {
     "operating_system": "an update cannot install another one: leave the option out, or have metal_device install it (operation=reinstall"
     " with an operation_id that was not used before)",
     "hardware_reservation_id": f"a device keeps its hardware: {_ANOTHER}",
+    "project_id": "a device keeps its project: give that one, or leave the option out, since the device is given by its id",
     "spot_instance": f"only a spot instance can be made an ordinary one, not the other way round: {_ANOTHER}",
     "spot_price_max": f"the API takes it at creation only: {_ANOTHER}",
 }
@@ -283,11 +283,9 @@ def device_wanted(params: Mapping[str, Any], ownership_tags: Sequence[str]) -> d
     """The given attributes in comparable form, without the ones that cannot be compared."""
     wanted: dict[str, Any] = {name: params.get(name) for name in COMPARED_AS_THEY_ARE}
     wanted["plan"] = params.get("plan")
-    metro = params.get("metro")
-    wanted["metro"] = metro.lower() if metro and metro.lower() != "any" else None
+    wanted["metro"] = _asked_metro(params)
     wanted["operating_system"] = params.get("operating_system")
     wanted["hardware_reservation_id"] = params.get("hardware_reservation_id")
-    wanted["termination_time"] = normal_time(params.get("termination_time"))
     wanted["power_state"] = params.get("power_state")
     wanted["spot_instance"] = params.get("spot_instance")
     wanted["spot_price_max"] = params.get("spot_price_max")
@@ -295,6 +293,11 @@ def device_wanted(params: Mapping[str, Any], ownership_tags: Sequence[str]) -> d
         wanted["tags"] = normal_tags([*without_marks(params["tags"]), *ownership_tags])
     operation = Operation.of(params)
     wanted["operation"] = str(operation) if operation else None
+    if params.get("id"):
+        # Without an id it is looked for in this project, and in no other.
+        wanted["project_id"] = params.get("project_id")
+    if params.get("termination_time") is not None:
+        wanted["termination_time"] = normal_time(params["termination_time"]) or ""
     if params.get("userdata") is not None:
         wanted["userdata"] = digest(params["userdata"])
     if params.get("customdata") is not None:
@@ -313,7 +316,9 @@ def device_view(device: Mapping[str, Any], params: Mapping[str, Any]) -> dict[st
         "network_frozen": bool(device.get("network_frozen")),
         "ipxe_script_url": device.get("ipxe_script_url") or "",
         "metro": metro_code(device),
-        "termination_time": normal_time(device.get("termination_time")),
+        # Not told it is no other one: an answer may leave it out.
+        "project_id": reference(device.get("project")) or params.get("project_id"),
+        "termination_time": normal_time(device.get("termination_time")) or "",
         "power_state": "off" if state_of(device) in OFF else "on",
         # The marks of operations are ours, whatever tags the user gives.
         "tags": normal_tags(without_marks(_texts(device.get("tags")))),
@@ -327,12 +332,11 @@ def device_view(device: Mapping[str, Any], params: Mapping[str, Any]) -> dict[st
     view["plan"] = _as_asked(params.get("plan"), _names(device.get("plan")), plan_name(device))
     system = device.get("operating_system")
     view["operating_system"] = _as_asked(params.get("operating_system"), _names(system), _inner(device, "operating_system", "slug"))
-    metro = params.get("metro")
-    if isinstance(metro, str) and metro.lower() in _names(device.get("metro")):
-        view["metro"] = metro.lower()
+    if {view["metro"], *(name.lower() for name in _names(device.get("metro")))} & set(metros_of(params)):
+        view["metro"] = _asked_metro(params) or view["metro"]
     reservation = reference(device.get("hardware_reservation"))
     view["hardware_reservation_id"] = (
-        "next-available" if reservation and params.get("hardware_reservation_id") == "next-available" else reservation
+        "next-available" if reservation and params.get("hardware_reservation_id") == "next-available" else reservation or ""
     )
     return view
 
@@ -341,6 +345,20 @@ def _names(item: Any) -> set[str]:
     if not isinstance(item, Mapping):
         return set()
     return {str(item[name]) for name in ("id", "slug", "name", "code") if item.get(name)}
+
+
+def metros_of(params: Mapping[str, Any]) -> list[str]:
+    """The metros that were given, one or a list of them, in order of preference: lower case, and perhaps ``any`` among them."""
+    given = params.get("metro") or []
+    return [metro.lower() for metro in ([given] if isinstance(given, str) else given) if metro.strip()]
+
+
+def _asked_metro(params: Mapping[str, Any]) -> str | list[str] | None:
+    """What is compared with where a device is: one metro as a text, several as their list, and nothing where any will do."""
+    metros = metros_of(params)
+    if not metros or "any" in metros:
+        return None
+    return metros[0] if len(metros) == 1 else metros
 
 
 def _as_asked(asked: Any, names: set[str], usual: str | None) -> str | None:
@@ -361,8 +379,12 @@ def device_body(params: Mapping[str, Any], ownership_tags: Sequence[str]) -> dic
     for name in (*COMPARED_AS_THEY_ARE, *SENT_AS_THEY_ARE, *AT_CREATION_ONLY):
         if params.get(name) is not None:
             body[name] = params[name]
-    if params.get("termination_time") is not None:
+    if metros := metros_of(params):
+        body["metro"] = metros[0] if len(metros) == 1 else metros
+    if params.get("termination_time"):
         body["termination_time"] = normal_time(params["termination_time"])
+    if not body.get("hardware_reservation_id"):
+        body.pop("hardware_reservation_id", None)  # empty it means none, and nothing is what says so
     if "ip_addresses" in body:
         body["ip_addresses"] = [{name: value for name, value in entry.items() if value is not None} for entry in body["ip_addresses"]]
     tags = device_tags(params, ownership_tags)
@@ -375,10 +397,11 @@ def device_body(params: Mapping[str, Any], ownership_tags: Sequence[str]) -> dic
 def creation_problems(params: Mapping[str, Any]) -> list[str]:
     """Why a device cannot be created from these options; nothing when it can."""
     needed = ["hostname", "plan", "operating_system", "metro"]
-    if params.get("hardware_reservation_id") not in (None, "next-available"):
+    if params.get("hardware_reservation_id") not in (None, "", "next-available"):
         # The hardware says both (vendor's OpenAPI text).
         needed = ["hostname", "operating_system"]
-    missing = [name for name in needed if not params.get(name)]
+    given = {**params, "metro": metros_of(params)}
+    missing = [name for name in needed if not given.get(name)]
     problems = [f"to create it, {' and '.join(missing)} must be given"] if missing else []
     if "_" in (params.get("hostname") or ""):
         problems.append("hostname has an underscore, which the service does not take")
@@ -412,16 +435,22 @@ TRIES_FOR_HARDWARE = 3
 
 
 class Device:
-    """A device by its id, or by its hostname and all ``ownership_tags``; ``params`` are the options of ``metal_device``."""
+    """A device by its id, or by its hostname and all ``ownership_tags``; ``params`` are the options of ``metal_device``.
+
+    ``project_given``: whether the project is one of them, and not just the one of everything in this environment.
+    """
 
     name = "device"
     fixed: Mapping[str, str] = FIXED
     after_creation = frozenset({"power_state"})
 
-    def __init__(self, client: MetalClient, params: Mapping[str, Any], warn: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, client: MetalClient, params: Mapping[str, Any], warn: Callable[[str], None] | None = None, *, project_given: bool = True
+    ) -> None:
         self._client = client
         self.params = params
         self._warn = warn
+        self._project_given = project_given
         self._project = params.get("project_id")
         self._operation = Operation.of(params)
         self._newest_before: str | None = None
@@ -533,7 +562,10 @@ class Device:
     # compare
 
     def wanted(self) -> dict[str, Any]:
-        return device_wanted(self.params, self.ownership_tags)
+        wanted = device_wanted(self.params, self.ownership_tags)
+        if not self._project_given:
+            wanted.pop("project_id", None)
+        return wanted
 
     def view(self, found: Found) -> dict[str, Any]:
         return device_view(found, self.params)
@@ -549,13 +581,15 @@ class Device:
             elif name == "metro":
                 predicted[name] = {"code": value}
             elif name == "hardware_reservation_id":
-                predicted["hardware_reservation"] = {"id": value}
+                predicted["hardware_reservation"] = {"id": value or None}
             elif name == "power_state":
                 if found is not None:
                     predicted["state"] = "active" if value == "on" else "inactive"
             elif name == "operation":
                 if found is not None:
                     predicted["state"] = "active"
+            elif name in ("termination_time", "ipxe_script_url"):
+                predicted[name] = value or None
             elif name not in ("userdata", "customdata"):
                 predicted[name] = value
         predicted["tags"] = [*without_marks(_texts(predicted.get("tags"))), *marks(_texts((found or {}).get("tags")))]
@@ -576,11 +610,12 @@ class Device:
         """Raise CollectionError when another cannot be ordered in its place: by id, or for want of stock."""
         if self.params.get("id"):
             raise CollectionError(f"Cannot replace {self.title}: another one has another id. Give its hostname instead of id")
-        plan, metro = self.params["plan"], str(self.params["metro"]).lower()
-        if self.params.get("hardware_reservation_id") or metro == "any":
+        metros = metros_of(self.params)
+        if self.params.get("hardware_reservation_id") or "any" in metros:
             return
-        servers = [{"plan": plan, "metro": metro, "quantity": 1}]
-        if problems := lacking(ask_capacity(self._client, servers, optional=True)):
+        servers = [{"plan": self.params["plan"], "metro": metro, "quantity": 1} for metro in metros]
+        problems = lacking(ask_capacity(self._client, servers, optional=True))
+        if len(problems) == len(servers):
             raise CollectionError(together(f"{self.title} is not replaced, since another cannot be had", problems), {"servers": servers})
 
     def create(self) -> Found:
@@ -608,7 +643,7 @@ class Device:
         """Of the reserved hardware that this device may get: whether some is free, and what is being freed, one text for all of it: its
         last device is gone or going, and it is being wiped.
         """
-        asked, plan, metro = (self.params.get(name) for name in ("hardware_reservation_id", "plan", "metro"))
+        asked, plan, metros = self.params.get("hardware_reservation_id"), self.params.get("plan"), metros_of(self.params)
         # Devices first: one that goes between the two lists is then still known as leaving.
         devices = self._client.read_list(f"projects/{self._project}/devices", "devices", doing="list the project's devices")
         leaving = {device.get("id") for device in devices if self.leaving(device)}
@@ -626,7 +661,7 @@ class Device:
             if (
                 (asked in ("next-available", reservation.get("id")))
                 and (asked != "next-available" or plan in (None, *_names(reservation.get("plan"))))
-                and (metro in (None, "any") or place is None or place == str(metro).lower())
+                and (not metros or "any" in metros or place is None or place in metros)
                 and not (reservation.get("spare") or reservation.get("need_of_service"))
                 and (used_by is None or used_by in leaving)
             ):

@@ -263,7 +263,7 @@ class DeviceSet:
             there = {key: value for key, value in zip(("metro", "plan"), place or (), strict=False) if value}
             return Device(self._client, {**machine, **there, **self._shared(), "resume": resumed}, self._warn)
 
-        if machine.get("hardware_reservation_id") not in (None, "next-available"):
+        if machine.get("hardware_reservation_id") not in (None, "", "next-available"):
             placement = None  # the hardware says where it is
         return Member(make, name, alternatives(own, placement))
 

@@ -74,6 +74,11 @@ class _QuietModule(AnsibleModule):  # type: ignore[misc]  # ansible-core has no 
     The log is made of ``str()`` of nested options, in which a userdata of several lines is no longer the text that ``no_log`` looks for.
     """
 
+    def _load_params(self) -> None:
+        super()._load_params()
+        # Before the environment and defaults fill in what is not.
+        self.given = frozenset(name for name, value in self.params.items() if value is not None)
+
     def log(self, msg: str, log_args: Mapping[str, Any] | None = None) -> None:
         super().log("Invoked" if log_args else msg)
 
@@ -153,6 +158,10 @@ class MetalModule:
         if self._waiter is None:
             self._waiter = Waiter(self.params["wait_timeout"], self.params["wait_interval"], self.params["progress_interval"])
         return self._waiter
+
+    def is_given(self, option: str) -> bool:
+        """Whether the task says it, by this name, and it is not just of the environment or a default."""
+        return option in self._ansible.given
 
     def warn(self, text: str) -> None:
         """Show a warning to whoever runs the playbook."""

@@ -28,6 +28,8 @@ options:
   id:
     description:
       - The device's id. One that does not exist is an error, not a reason to create.
+      - It is found in any project. A device keeps its project, so another O(project_id) in the task is refused. A project that is only in
+        the environment says nothing of it.
     type: str
     aliases:
       - device_id
@@ -44,10 +46,12 @@ options:
     type: str
   metro:
     description:
-      - Code of the metro, for example V(da), or V(any).
+      - Code of the metro, for example V(da), or V(any). Of several, which are in order of preference, the service takes the first that
+        has such a server.
       - Needed to create a device, unless O(hardware_reservation_id) is an id.
-      - A device stays in its metro, so another one is refused.
-    type: str
+      - A device stays in its metro, so one that is in none of these is refused.
+    type: list
+    elements: str
   operating_system:
     description:
       - Slug or id of the operating system, for example V(ubuntu_24_04) or V(custom_ipxe).
@@ -163,7 +167,7 @@ options:
     type: int
   hardware_reservation_id:
     description:
-      - Id of the reserved hardware to use, or V(next-available).
+      - Id of the reserved hardware to use, or V(next-available). Empty, it is none.
       - Hardware whose last device is going, or that is being wiped, is waited for (with O(wait=true), up to O(wait_timeout)).
         When none that fits is being freed, the service's refusal is an error at once.
     type: str
@@ -199,7 +203,7 @@ options:
         elements: str
   termination_time:
     description:
-      - When the service deletes the device by itself, for example V(2027-01-31T18:00:00Z). Without a zone it is UTC.
+      - When the service deletes the device by itself, for example V(2027-01-31T18:00:00Z). Without a zone it is UTC. Empty, it is never.
       - It can be changed as long as it has not come. It is an error when the service does not take the change, which the vendor's text
         does not list.
     type: str
@@ -250,7 +254,8 @@ options:
     default: false
   on_drift:
     description:
-      - What to do when a device is there and differs in what cannot be changed, such as its plan, metro or operating system.
+      - What to do when a device is there and differs in what cannot be changed, such as its plan, metro, project or operating
+        system.
       - V(fail) tells all differences as an error. V(ignore) tells them as a warning and leaves them.
       - V(replace) has the device deleted, with everything on it, and orders another one. Before that the service is asked
         whether another can be had. A locked device is not replaced, nor one that is given by its O(id), since another has another.
@@ -504,6 +509,8 @@ WAITS = Options(
         "wait_timeout": {**WAIT_OPTIONS.argument_spec["wait_timeout"], "aliases": ["provisioning_wait_seconds"]},
     }
 )
+# One device may be in any of several metros. The machines of a set have ``placement`` for that.
+OF_ONE = Options({**DEVICE_OPTIONS.argument_spec, "metro": {"type": "list", "elements": "str"}})
 OPTIONS = Options(
     {
         "hostname": {"type": "str", "aliases": ["name"]},
@@ -513,12 +520,12 @@ OPTIONS = Options(
         "force_delete": {"type": "bool", "default": False},
     },
     required_one_of=[["hostname", "id"]],
-).merge(DEVICE_OPTIONS, OPERATION_OPTIONS, STATE_OPTIONS, WAITS, RESUME_OPTIONS)
+).merge(OF_ONE, OPERATION_OPTIONS, STATE_OPTIONS, WAITS, RESUME_OPTIONS)
 
 
 def main() -> None:
     with MetalModule(OPTIONS, in_project=True) as module:
-        module.converge(Device(module.client, module.params, module.warn))
+        module.converge(Device(module.client, module.params, module.warn, project_given=module.is_given("project_id")))
 
 
 if __name__ == "__main__":

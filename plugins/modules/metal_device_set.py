@@ -28,7 +28,7 @@ options:
       type: str
     metro:
       description:
-        - Code of the metro, for example V(da), or V(any).
+        - Code of the metro, for example V(da), or V(any). Several, in order of preference, are said with C(placement).
         - Needed to create a device, unless O(hardware_reservation_id) is an id.
         - A device stays in its metro, so another one is refused.
       type: str
@@ -147,7 +147,7 @@ options:
       type: int
     hardware_reservation_id:
       description:
-        - Id of the reserved hardware to use, or V(next-available).
+        - Id of the reserved hardware to use, or V(next-available). Empty, it is none.
         - Hardware whose last device is going, or that is being wiped, is waited for (with O(wait=true), up to O(wait_timeout)).
           When none that fits is being freed, the service's refusal is an error at once.
       type: str
@@ -183,7 +183,7 @@ options:
           elements: str
     termination_time:
       description:
-        - When the service deletes the device by itself, for example V(2027-01-31T18:00:00Z). Without a zone it is UTC.
+        - When the service deletes the device by itself, for example V(2027-01-31T18:00:00Z). Without a zone it is UTC. Empty, it is never.
         - It can be changed as long as it has not come. It is an error when the service does not take the change, which the vendor's text
           does not list.
       type: str

@@ -79,6 +79,64 @@ def test_all_options_at_once(kept: dict[str, Any], sandbox: RunningSandbox, sand
     assert not run("metal_device", {**order, **CHANGED}, sandbox_environment)["changed"]
 
 
+EMPTY: dict[str, Any] = {
+    "description": "",
+    "customdata": {},
+    "userdata": "",
+    "ipxe_script_url": "",
+    "tags": [],
+    "termination_time": "",
+    "hardware_reservation_id": "",
+}
+
+
+def test_what_is_empty_is_none(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    filled = {
+        "description": "laws",
+        "customdata": {"a": 1},
+        "userdata": "#cloud-config\n",
+        "ipxe_script_url": "http://192.0.2.1/x.ipxe",
+        "tags": ["laws"],
+        "termination_time": ENDS,
+    }
+    made = run("metal_device", {**kept, **filled}, sandbox_environment)
+    assert not made.get("failed"), made
+    order = {**kept, **EMPTY, "_ansible_diff": True}
+    predicted = run("metal_device", {**order, "_ansible_check_mode": True}, sandbox_environment)
+    emptied = run("metal_device", order, sandbox_environment)
+    assert emptied["changed"], emptied
+    assert predicted["diff"] == emptied["diff"]
+    assert predicted["device"]["termination_time"] is emptied["device"]["termination_time"] is None
+    real = call(sandbox, "GET", f"devices/{made['device']['id']}")
+    assert not any(real[name] for name in set(EMPTY) - {"tags", "hardware_reservation_id"})
+    assert sorted(real["tags"]) == sorted(TAGS)
+    assert not run("metal_device", order, sandbox_environment)["changed"]
+    machines = {"machines": [{**machine(1), **EMPTY}], "ownership_tags": TAGS, **WAIT}
+    assert not run("metal_device_set", machines, sandbox_environment)["changed"]
+
+
+def test_what_is_empty_from_the_first(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    made = run("metal_device", {**kept, **EMPTY}, sandbox_environment)
+    assert made["changed"], made
+    assert not run("metal_device", {**kept, **EMPTY}, sandbox_environment)["changed"]
+
+
+def test_one_of_several_metros(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    kept["metro"] = ["NY", "sv"]
+    sandbox.call("PUT", "settings", json={"capacity": {"metros": {"ny": {"c3.small.x86": 0}}}})
+    try:
+        made = run("metal_device", kept, sandbox_environment)
+    finally:
+        sandbox.call("PUT", "settings", json={"capacity": {"metros": {"ny": None}}})
+    assert not made.get("failed"), made
+    assert made["device"]["metro"] == "sv"
+    for metro in (["NY", "sv"], ["sv"], "SV", "ny,sv", ["da", "any"], "any"):
+        again = run("metal_device", {**kept, "metro": metro}, sandbox_environment)
+        assert again.get("changed") is False, again
+    told = run("metal_device", {**kept, "metro": ["da", "ny"]}, sandbox_environment)
+    assert "metro is 'sv', wanted is ['da', 'ny']" in told["msg"]
+
+
 @pytest.mark.parametrize(
     ("given", "text"),
     [

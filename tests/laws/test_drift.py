@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox.running import RunningSandbox
-from tests.laws.ground import run
+from tests.laws.ground import call, run
 from tests.laws.scenario import TAGS, WAIT, machine
 
 OTHER = {**machine(1, plan="m3.large.x86", tags=["new"]), "ownership_tags": TAGS, **WAIT}
@@ -78,3 +78,22 @@ def test_what_is_locked_is_kept(device: dict[str, Any], sandbox_environment: dic
     kept = run("metal_device", {**OTHER, "on_drift": "replace"}, sandbox_environment)
     assert "it is locked" in kept["msg"]
     run("metal_device", {"id": device["id"], "locked": False}, sandbox_environment)
+
+
+def test_another_project_is_told(device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    """What the task says counts; the project that is in the environment is that of everything, also of what is given by its id."""
+    other = call(sandbox, "POST", "projects", {"name": "laws-other"})["id"]
+    try:
+        sandbox.forget()
+        by_id = {"id": device["id"], "locked": False}
+        told = run("metal_device", {**by_id, "project_id": other}, sandbox_environment)
+        assert f"project_id is '{device['project_id']}', wanted is '{other}'; a device keeps its project" in told["msg"]
+        left = run("metal_device", {**by_id, "project_id": other, "on_drift": "ignore"}, sandbox_environment)
+        assert not left["changed"]
+        assert "project_id is" in str(left["warnings"])
+        for given, around in (({"project_id": device["project_id"]}, other), ({}, other), ({}, "")):
+            quiet = run("metal_device", {**by_id, **given}, {**sandbox_environment, "METAL_PROJECT_ID": around})
+            assert (quiet.get("changed"), quiet.get("warnings")) == (False, None), quiet
+        assert writes(sandbox) == []
+    finally:
+        call(sandbox, "DELETE", f"projects/{other}")

@@ -149,7 +149,9 @@ class FakeMetal:
             if body["hostname"] in self.refused:
                 text = self.refused[body["hostname"]]
                 raise ValidationError(f"Could not {doing}: the service answered 422: {text}", status=422, errors=[text])
-            place = (body["metro"].lower(), body["plan"])
+            metros = body["metro"] if isinstance(body["metro"], list) else [body["metro"]]
+            places = [(metro.lower(), body["plan"]) for metro in metros]
+            place = next((each for each in places if self.stock.get(each, 1)), places[0])
             if place in self.stock:
                 if not self.stock[place]:
                     text = "There aren't available servers in that metro"
@@ -160,7 +162,7 @@ class FakeMetal:
                 fields.pop("hostname"),
                 state="queued",
                 plan={"slug": body["plan"]},
-                metro={"code": body["metro"].lower()},
+                metro={"code": place[0]},
                 operating_system={"slug": body["operating_system"]},
                 **fields,
             )

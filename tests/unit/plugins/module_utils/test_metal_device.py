@@ -26,7 +26,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait impo
 from ansible_collections.equinix_metal.openshift.plugins.modules import metal_device
 from ansible_collections.equinix_metal.openshift.plugins.modules.metal_device import OPTIONS
 
-from .fake_metal import BareModule, FakeMetal
+from .fake_metal import PROJECT, BareModule, FakeMetal
 
 NAME = "worker-0.demo.metal.test"
 NEW = {"hostname": NAME, "plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04"}
@@ -41,7 +41,8 @@ def attempt(metal: FakeMetal, **given: Any) -> tuple[dict[str, Any], CollectionE
     module = BareModule(OPTIONS, given, metal)
     warnings: list[str] = []
     try:
-        module.converge(Device(metal, module.params, warnings.append))  # type: ignore[arg-type]  # a client in all that is used
+        device = Device(metal, module.params, warnings.append, project_given="project_id" in given)  # type: ignore[arg-type]  # a client
+        module.converge(device)
     except CollectionError as error:
         return module.result, error
     return module.result, None
@@ -123,6 +124,15 @@ def test_an_odd_or_missing_field_spoils_only_itself(name: str, odd: Any) -> None
         ({"metro": "DA"}, {"metro": {"code": "da"}}),
         ({"metro": "any"}, {"metro": {"code": "da"}}),
         ({"metro": "metro-id"}, {"metro": {"code": "da", "id": "metro-id"}}),
+        ({"metro": ["DA"]}, {"metro": {"code": "da"}}),
+        ({"metro": ["am", "Da"]}, {"metro": {"code": "da"}}),
+        ({"metro": ["am", "da"]}, {"metro_code": "DA"}),
+        ({"metro": ["am", "metro-id"]}, {"metro": {"code": "da", "id": "metro-id"}}),
+        ({"metro": ["am", "ANY"]}, {"metro": {"code": "da"}}),
+        ({"metro": [""]}, {"metro": {"code": "da"}}),
+        ({"id": "d", "project_id": "p"}, {"project": {"href": "/metal/v1/projects/p"}}),
+        ({"id": "d", "project_id": "p"}, {"project": None}),
+        ({"project_id": "p"}, {"project": {"id": "q"}}),
         ({"tags": ["b", "a", "b"]}, {"tags": ["a", "b"]}),
         ({"description": ""}, {"description": None}),
         ({"ipxe_script_url": ""}, {"ipxe_script_url": None}),
@@ -130,7 +140,9 @@ def test_an_odd_or_missing_field_spoils_only_itself(name: str, odd: Any) -> None
         ({"customdata": {}}, {"customdata": None}),
         ({"termination_time": "2027-01-31 18:00"}, {"termination_time": "2027-01-31T18:00:00Z"}),
         ({"termination_time": "2027-01-31T19:00:00+01:00"}, {"termination_time": "2027-01-31T18:00:00Z"}),
+        ({"termination_time": ""}, {"termination_time": None}),
         ({"hardware_reservation_id": "next-available"}, {"hardware_reservation": {"href": "/hardware-reservations/x"}}),
+        ({"hardware_reservation_id": ""}, {"hardware_reservation": None}),
         ({"userdata": ""}, {"userdata": None}),
         ({"power_state": "off"}, {"state": "powering_off"}),
         ({"power_state": "on"}, {"state": "provisioning"}),
@@ -140,6 +152,21 @@ def test_what_means_the_same_is_the_same(given: Mapping[str, Any], device: Mappi
     wanted = device_wanted(given, [])
     view = device_view(device, given)
     assert {name: view[name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    ("given", "device", "difference"),
+    [
+        ({"metro": ["am", "ny"]}, {"metro": {"code": "da"}}, ("da", ["am", "ny"])),
+        ({"metro": ["am"]}, {"metro": {"code": "da"}}, ("da", "am")),
+        ({"id": "d", "project_id": "p"}, {"project": {"href": "/metal/v1/projects/q"}}, ("q", "p")),
+        ({"termination_time": ""}, {"termination_time": "2027-01-31T18:00:00Z"}, ("2027-01-31T18:00:00Z", "")),
+        ({"hardware_reservation_id": ""}, {"hardware_reservation": {"id": "r"}}, ("r", "")),
+    ],
+)
+def test_what_differs_is_different(given: Mapping[str, Any], device: Mapping[str, Any], difference: tuple[Any, Any]) -> None:
+    (name,) = set(given) - {"id"}
+    assert (device_view(device, given)[name], device_wanted(given, [])[name]) == difference
 
 
 def test_only_what_is_given_is_wanted() -> None:
@@ -388,6 +415,10 @@ def test_all_that_a_create_takes_is_sent_as_it_was_given() -> None:
         "tags": ["own=1"],
     }
     assert device_body({**given, "tags": ["ansible-operation=reboot:of-another"]}, ["own=1"]) == {**given, **sent}
+    # Empty is none, and a single metro is a text, which is what every client has sent.
+    assert device_body({"termination_time": "", "hardware_reservation_id": "", "metro": [""]}, []) == {}
+    assert device_body({"metro": ["DA"]}, []) == {"metro": "da"}
+    assert device_body({"metro": ["am", "any"]}, []) == {"metro": ["am", "any"]}
     new = {**NEW, "operation": "reinstall", "operation_id": "w"}
     assert device_body(new, [])["tags"] == ["ansible-operation=reinstall:w"]
 
@@ -462,3 +493,51 @@ def test_a_wait_in_slices_ends_as_one_call_would() -> None:
     assert result["diff"]["before"] == {}
     assert result["diff"]["after"]["power_state"] == "off"
     assert len(metal.writes) == 2
+
+
+def test_a_device_is_replaced_when_one_of_its_metros_has_another() -> None:
+    metal = FakeMetal()
+    metal.add(NAME)
+    metal.stock = {("am", "c3.small.x86"): 0, ("ny", "c3.small.x86"): 0}
+    order = {**NEW, "metro": ["am", "ny"], "on_drift": "replace"}
+    _result, error = attempt(metal, **order)
+    assert error is not None
+    assert "metro am has not 1 servers" in error.message
+    assert "metro ny has not 1 servers" in error.message
+    assert not metal.writes
+    metal.stock["ny", "c3.small.x86"] = 1
+    assert converge(metal, **order)["device"]["metro"] == "ny"
+    assert not converge(metal, **order)["changed"]
+
+
+def test_the_metro_of_a_new_device_is_foretold_when_there_is_one_to_choose() -> None:
+    for metro, foretold in ((["da"], "da"), (["am", "ny"], None), (["any"], None)):
+        assert converge(FakeMetal(read_only=True), **{**NEW, "metro": metro})["device"]["metro"] == foretold
+
+
+def test_a_device_of_another_project_is_told_as_drift() -> None:
+    metal = FakeMetal()
+    device = metal.add(NAME, project={"href": "/metal/v1/projects/project-2"})
+    given = {"id": device["id"], "locked": True}
+    _result, error = attempt(metal, **given, project_id=PROJECT)
+    assert error is not None
+    assert error.details["fixed"] == {"project_id": {"current": "project-2", "wanted": PROJECT}}
+    assert "a device keeps its project" in error.message
+    assert not metal.writes
+    # A project that is that of everything here, and not of the task, says nothing of it.
+    assert converge(metal, **given)["changed"]
+    assert not converge(metal, **given, project_id="project-2")["changed"]
+
+
+@pytest.mark.parametrize("check", [False, True], ids=["", "check"])
+def test_an_end_that_is_set_is_taken_back(check: bool) -> None:
+    metal = FakeMetal(read_only=check)
+    device = metal.add(NAME, termination_time="2099-01-01T00:00:00Z")
+    result = converge(metal, id=device["id"], termination_time="")
+    assert result["changed"]
+    assert result["diff"]["before"] == {"termination_time": "2099-01-01T00:00:00Z"}
+    assert result["diff"]["after"] == {"termination_time": ""}
+    assert result["device"]["termination_time"] is None
+    if not check:
+        assert device["termination_time"] is None
+        assert not converge(metal, id=device["id"], termination_time="")["changed"]

@@ -60,7 +60,8 @@ OF_A_MACHINE = {
     "openshift_node_taints": "Taints of the nodes of a pool: entries with `key`, `effect` and, if need be, `value`.",
 }
 """Variables that the filter ``machines`` reads from hosts, beside those that are options of the modules for devices."""
-DEVICE_MODULES = ("metal_device", "metal_device_set")
+# The machines of an inventory are ordered as a set: what that one says of an option goes first.
+DEVICE_MODULES = ("metal_device_set", "metal_device")
 OF_CONNECTIONS = {
     "metal_api_timeout": ("_metal", "metal_api_timeout"),
     "metal_api_retries": ("_metal", "metal_api_retries"),

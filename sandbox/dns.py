@@ -208,11 +208,12 @@ class DynamicZone:
             return dns.rcode.NOTAUTH
         if not request.had_tsig:
             return dns.rcode.REFUSED
+        # As BIND since 9.18.11: what is to be updated is judged before the prerequisites are, though RFC 2136 has it the other way round.
+        if any(not rrset.name.is_subdomain(self.origin) for rrset in request.update):
+            return dns.rcode.NOTZONE
         rcode = self._prerequisites(request)
         if rcode != dns.rcode.NOERROR:
             return rcode
-        if any(not rrset.name.is_subdomain(self.origin) for rrset in request.update):
-            return dns.rcode.NOTZONE
         before = self._zone.to_text(relativize=False)
         changed = False
         for rrset in request.update:

@@ -167,6 +167,13 @@ async def test_prerequisites_guard_the_update(server: Server) -> None:
     assert await send(server, update) == dns.rcode.NXDOMAIN
 
 
+async def test_what_is_to_be_updated_is_judged_before_the_prerequisites(server: Server) -> None:
+    update = an_update()
+    update.present("nobody.demo")
+    update.add("www.elsewhere.example.", 60, "A", "127.64.0.2")
+    assert await send(server, update) == dns.rcode.NOTZONE
+
+
 async def test_the_apex_keeps_its_own_records(server: Server) -> None:
     update = an_update()
     update.delete("@")

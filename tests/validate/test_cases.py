@@ -38,8 +38,8 @@ READINGS: dict[str, Any] = {
     "signature": {"status": 200, "rc": 0},
     "controller": {"architecture": "x86_64", "free_bytes": 50_000_000_000, "writable": True, "mode": None},
     "publish": {"ports": {"20000": "free", "20001": "free"}, "ours": False},
-    "dns": {"dns_rc_str": "NXRRSET"},
-    "records": {"api.demo.metal.test": []},
+    "dns": {"dns_rc_str": "NOERROR"},
+    "records": {"api.demo.metal.test": {"addresses": [], "alias": "", "problem": ""}},
     "resolver": {"at": "192.0.2.53", "own": "ns.metal.test.", "seen": "", "names": {}},
 }
 # Settings whose names in the role's `wanted` are not those of the variables without openshift_.

@@ -27,7 +27,7 @@ from tests.validate.test_cases import SECRET, STOCK
 
 pytestmark = pytest.mark.debian("gpgv")
 
-NAMES = {"api.gone": "192.0.2.7", "api.hand": "127.0.0.1", "api.lost": "192.0.2.9"}
+NAMES = {"api.gone": "192.0.2.7", "api.hand": "127.0.0.1", "api.lost": "192.0.2.9", "*.apps.alias": "lb.elsewhere.example."}
 """Records that are there already, below the sandbox's domain."""
 
 
@@ -111,13 +111,13 @@ def _closed_port() -> int:
 
 
 def _keep(given: Mapping[str, str], records: Mapping[str, str | None]) -> None:
-    """Have these records in the sandbox's zone; nothing for an address: none of that name."""
+    """Have these records in the sandbox's zone, a whole name's as aliases; nothing for an address: none of that name."""
     keyring = dns.tsigkeyring.from_text({given["OPENSHIFT_DNS_KEY_NAME"]: given["OPENSHIFT_DNS_KEY_SECRET"]})
     update = dns.update.UpdateMessage(given["OPENSHIFT_BASE_DOMAIN"], keyring=keyring)
     for name, address in records.items():
         update.delete(name)
         if address:
-            update.add(name, 60, "A", address)
+            update.add(name, 60, "CNAME" if address.endswith(".") else "A", address)
     dns.query.tcp(update, given["OPENSHIFT_DNS_SERVER"], port=int(given["OPENSHIFT_DNS_PORT"]), timeout=10)
 
 

@@ -8,7 +8,6 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +20,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight
     passed,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
+
+ALIAS_ADVICE = "remove the alias (CNAME): no address can be set beside it; or take another openshift_cluster_name"
+UPDATE_ADVICE = {
+    "REFUSED": "let openshift_dns_key_name update all names below the cluster's (in BIND with allow-update or update-policy)",
+}
+"""What to do, by the server's answer."""
 
 
 def settings(situation: Situation) -> Finding:
@@ -43,34 +48,29 @@ def zone(situation: Situation) -> Finding:
     answer = situation.world.get("dns") or {}
     if not answer or answer.get("skipped"):
         return not_checkable("not asked: settings are missing")
-    # Asked signed with the key whether a record is there that nobody ever makes.
     code = str(answer.get("dns_rc_str") or "")
     where = f"{situation.text('dns_zone')} at {situation.text('dns_server')} port {situation.text('dns_port')}"
-    return either(code in ("NOERROR", "NXRRSET", "NXDOMAIN"), f"{where}: {answer.get('msg') or 'answers ' + (code or 'nothing')}")
+    return either(code == "NOERROR", f"{where}: {answer.get('msg') or 'answers ' + (code or 'nothing')}", UPDATE_ADVICE.get(code))
 
 
 def stale_records(situation: Situation) -> Finding:
     if situation.text("dns_provider") != "rfc2136":
         return not_checkable("no server is set that could be asked (openshift_dns_provider)")
-    records = situation.world.get("records")
-    if not records:
-        return not_checkable("the server was not asked")
-    found = {name: [value for value in values if _is_address(value)] for name, values in records.items()}
-    foreign = {name: strange for name, values in found.items() if (strange := sorted(set(values) - situation.addresses))}
+    records: Mapping[str, Mapping[str, Any]] = situation.world.get("records") or {}
+    aliases = [f"{name} is an alias of {record['alias']}" for name, record in records.items() if record.get("alias")]
+    found = {name: set(record.get("addresses") or []) for name, record in records.items()}
+    foreign = {name: strange for name, values in found.items() if (strange := sorted(values - situation.addresses))}
     told = listed(f"{name} is {'/'.join(values)}" for name, values in foreign.items())
+    if aliases:
+        return failed("; ".join([listed(aliases), *([told] if told else [])]), ALIAS_ADVICE)
     if foreign and not situation.devices and not situation.wanted.get("folder_exists"):
         return failed(told)
-    if foreign:
-        return passed(f"this run sets right what an earlier one left: {told}")
-    return passed(f"{sum(map(len, found.values()))} records, all ours")
-
-
-def _is_address(text: Any) -> bool:
-    try:
-        ipaddress.ip_address(str(text))
-    except ValueError:
-        return False
-    return True
+    untold = {name: record["problem"] for name, record in records.items() if record.get("problem")}
+    if untold or not records:
+        why = listed(f"{name}: {problem}" for name, problem in untold.items())
+        return not_checkable(f"{situation.text('dns_server')} does not tell: {why}" if why else "the server was not asked")
+    own = f"{sum(map(len, found.values()))} records, all ours"
+    return passed(f"this run sets right what an earlier one left: {told}" if foreign else own)
 
 
 def resolver(situation: Situation) -> Finding:

@@ -1,0 +1,143 @@
+"""What is asked of a name server, answered by the sandbox's and by one that nobody here wrote: BIND."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import dns.message
+import dns.rcode
+import dns.rrset
+import dns.update
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import names
+from sandbox.dns import DynamicZone, Server, keyring
+from tests.named import OTHER, SECRET, WRITER, ZONE, Named, started
+
+CLUSTER = f"demo.{ZONE}"
+KEEPING = {"addresses": [], "alias": "", "problem": ""}
+
+
+def wanted(port: int, **settings: Any) -> dict[str, Any]:
+    return {
+        "cluster_name": "demo",
+        "base_domain": ZONE,
+        "dns_provider": "rfc2136",
+        "dns_server": "127.0.0.1",
+        "dns_port": port,
+        "dns_zone": ZONE,
+        "dns_key_name": WRITER,
+        "dns_key_secret": SECRET,
+        "dns_key_algorithm": "hmac-sha256",
+        "load_balancer": "dns",
+        "resolver": "",
+        "timeout": 20,
+        "machines": {"workers": [{"hostname": f"worker-0.{CLUSTER}"}]},
+        **settings,
+    }
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Named]:
+    with started(tmp_path_factory.mktemp("named")) as running:
+        yield running
+
+
+@pytest.mark.debian("bind9")
+@pytest.mark.parametrize(("key", "told"), [(WRITER, "NOERROR"), (OTHER, "REFUSED")])
+def test_a_key_is_asked_for_its_rights_to_the_very_names_and_nothing_is_written(named: Named, key: str, told: str) -> None:
+    # An address that has to stay, and a name that has to stay away.
+    named.update(f"api.{CLUSTER}", "A", "192.0.2.1")
+    before = named.zone()
+    assert names.look(wanted(named.port, dns_key_name=key))["dns"] == {"dns_rc_str": told}
+    assert named.zone() == before
+
+
+@pytest.mark.debian("bind9")
+def test_an_alias_is_no_address_wherever_it_leads(named: Named) -> None:
+    named.update(f"ingress.{ZONE}", "A", "192.0.2.3")
+    named.update(f"*.apps.{CLUSTER}", "CNAME", f"ingress.{ZONE}.")
+    named.update(f"api-int.{CLUSTER}", "CNAME", "api.elsewhere.example.")
+    records = names.look(wanted(named.port))["records"]
+    assert records[f"*.apps.{CLUSTER}"] == {**KEEPING, "alias": f"ingress.{ZONE}."}
+    assert records[f"api-int.{CLUSTER}"] == {**KEEPING, "alias": "api.elsewhere.example."}
+    assert records[f"worker-0.{CLUSTER}"] == KEEPING
+
+
+class Moody(DynamicZone):
+    """Takes updates, and has nothing to say of names below the cluster's."""
+
+    def _query(self, question: dns.rrset.RRset, response: dns.message.Message) -> None:
+        response.set_rcode(dns.rcode.SERVFAIL)
+
+
+class Rude(DynamicZone):
+    """Hangs up on all who ask."""
+
+    def answer(self, wire: bytes, *, tcp: bool) -> bytes | None:
+        return None
+
+
+class Silent(DynamicZone):
+    """Takes updates, and answers no question."""
+
+    def answer(self, wire: bytes, *, tcp: bool) -> bytes | None:
+        request = dns.message.from_wire(wire, keyring=self.keyring)
+        return super().answer(wire, tcp=tcp) if isinstance(request, dns.update.UpdateMessage) else None
+
+
+Serve = Callable[[type[DynamicZone]], Any]
+
+
+@pytest.fixture
+async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
+    running: list[Server] = []
+
+    async def begin(kind: type[DynamicZone]) -> Server:
+        server = Server(kind(ZONE, tmp_path / "zone", keyring(WRITER, SECRET)))
+        await server.start()
+        running.append(server)
+        return server
+
+    yield begin
+    for server in running:
+        await server.stop()
+
+
+async def test_the_sandbox_s_server_answers_as_bind_does(serve: Serve) -> None:
+    server = await serve(DynamicZone)
+    before = (server.zone.records(), server.zone.serial)
+    found = await asyncio.to_thread(names.look, wanted(server.port))
+    assert found["dns"] == {"dns_rc_str": "NOERROR"}
+    assert found["records"] == dict.fromkeys(found["records"], KEEPING)
+    assert (server.zone.records(), server.zone.serial) == before
+
+
+@pytest.mark.parametrize(("kind", "told"), [(Moody, "it answered SERVFAIL"), (Silent, "timed out")])
+async def test_who_does_not_answer_is_not_taken_for_one_that_has_nothing(serve: Serve, kind: type[DynamicZone], told: str) -> None:
+    server = await serve(kind)
+    found = await asyncio.to_thread(names.look, wanted(server.port, timeout=1 if kind is Silent else 20))
+    assert found["dns"] == {"dns_rc_str": "NOERROR"}
+    assert all(told in record["problem"] and not record["addresses"] for record in found["records"].values()), found
+
+
+async def test_who_hangs_up_has_not_answered(serve: Serve) -> None:
+    server = await serve(Rude)
+    assert await asyncio.to_thread(names.look, wanted(server.port)) == {"dns": {"msg": "EOF"}}
+
+
+async def test_names_that_no_message_carries_are_left_to_others(serve: Serve) -> None:
+    server = await serve(DynamicZone)
+    odd = [{"hostname": f"{'a' * 64}.{CLUSTER}"}, {"hostname": f"a..b.{CLUSTER}"}, {"hostname": "worker.elsewhere.example"}]
+    found = await asyncio.to_thread(names.look, wanted(server.port, machines={"workers": odd}))
+    assert found["dns"] == {"dns_rc_str": "NOERROR"}
+
+
+@pytest.mark.parametrize("algorithm", ["hmac-nonsense", "", "name"])
+async def test_an_algorithm_nobody_knows_is_told(serve: Serve, algorithm: str) -> None:
+    server = await serve(DynamicZone)
+    found = await asyncio.to_thread(names.look, wanted(server.port, dns_key_algorithm=algorithm))
+    assert found == {"dns": {"msg": f"there is no algorithm {algorithm}"}}

@@ -14,9 +14,9 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, together
 
 try:
     import dns.exception
@@ -45,6 +45,13 @@ ASKED_IN_TURN = 25
 hundredths of a second for each."""
 
 
+class Found(NamedTuple):
+    """What a server has of a set of records: its values, sorted, or what its name is an alias of, by itself or by a wildcard above it."""
+
+    values: list[str]
+    alias: str
+
+
 class DNSClient:
     """One server and one zone at it. Questions go over few connections, and changes in few messages.
 
@@ -61,13 +68,13 @@ class DNSClient:
         except (binascii.Error, ValueError, dns.exception.DNSException) as problem:
             raise CollectionError(f"The key {self._key} cannot be used: key_secret has to be base64 ({problem}).") from problem
 
-    def values(self, records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-        """What the server has of each of these sets of records (``name``, ``type``), sorted; empty when there is none."""
+    def find(self, records: Sequence[Mapping[str, Any]]) -> list[Found]:
+        """What the server has of each of these sets of records (``name``, ``type``)."""
         parts = [records[first : first + ASKED_IN_TURN] for first in range(0, len(records), ASKED_IN_TURN)]
         with ThreadPoolExecutor(CONNECTIONS) as pool:
-            return [values for part in pool.map(self._values, parts) for values in part]
+            return [found for part in pool.map(self._find, parts) for found in part]
 
-    def _values(self, records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    def _find(self, records: Sequence[Mapping[str, Any]]) -> list[Found]:
         found = []
         with self._connected("ask for the names") as connection:
             for record in records:
@@ -78,32 +85,54 @@ class DNSClient:
                     raise CollectionError(
                         f"Could not ask {self._at} for {record['name']}: it answered {dns.rcode.to_text(answer.rcode())}."
                     )
-                kind = dns.rdatatype.from_text(record["type"])
-                sets = [
-                    rrset for rrset in answer.answer if rrset.rdtype == kind and rrset.name == dns.name.from_text(_full(record["name"]))
-                ]
-                found.append(sorted(rdata.to_text() for rrset in sets for rdata in rrset))
+                own = [rrset for rrset in answer.answer if rrset.name == dns.name.from_text(_full(record["name"]))]
+                by_kind = {rrset.rdtype: sorted(rdata.to_text() for rdata in rrset) for rrset in own}
+                values, aliases = by_kind.get(dns.rdatatype.from_text(record["type"]), []), by_kind.get(dns.rdatatype.CNAME, [])
+                found.append(Found(values, "".join(aliases)))
         return found
+
+    def refuse_aliases(self, aliases: Mapping[str, str]) -> None:
+        """Raises CollectionError for those of these names (with what they are aliases of) that are it by themselves, and by no wildcard.
+
+        A server leaves out what is to be set beside an alias, and says that all is well (RFC 2136, 3.4.2.2).
+        """
+        problems = []
+        for name, target in aliases.items():
+            question = self._update()
+            question.absent(_full(name), "CNAME")
+            if self._sent(question, f"ask whether {name} is an alias") == dns.rcode.YXRRSET:
+                problems.append(f"{name} is an alias (CNAME) of {target.rstrip('.')}")
+        if problems:
+            raise CollectionError(
+                together(f"Nothing was set in zone {self._zone} at {self._at}, since nothing can stand beside an alias", problems)
+                + ". Remove the alias, or take another name."
+            )
 
     def set(self, records: Sequence[Mapping[str, Any]], ttl: int) -> None:
         """Make each of these sets of records (``name``, ``type``, ``values``) what it says; without values there is none afterwards."""
         for first in range(0, len(records), AT_ONCE):
             some = records[first : first + AT_ONCE]
-            update = dns.update.UpdateMessage(_full(self._zone), keyring=self._keyring, keyalgorithm=self._algorithm)
+            update = self._update()
             for record in some:
                 if record["values"]:
                     update.replace(_full(record["name"]), ttl, record["type"], *record["values"])
                 else:
                     update.delete(_full(record["name"]), record["type"])
-            with self._connected("set the names") as connection:
-                answer = dns.query.tcp(update, self._server, sock=connection, timeout=self._timeout)
-            if answer.rcode() != dns.rcode.NOERROR:
+            code = self._sent(update, "set the names")
+            if code != dns.rcode.NOERROR:
                 told = ", ".join(record["name"] for record in some[:3]) + (" and others" if len(some) > 3 else "")
                 raise CollectionError(
-                    f"Could not set {told} in zone {self._zone}: {self._at} answered {dns.rcode.to_text(answer.rcode())}. "
+                    f"Could not set {told} in zone {self._zone}: {self._at} answered {dns.rcode.to_text(code)}. "
                     f"NOTAUTH means that it does not keep this zone or does not know the key {self._key}, REFUSED that the key may not "
                     "change these names."
                 )
+
+    def _update(self) -> dns.update.UpdateMessage:
+        return dns.update.UpdateMessage(_full(self._zone), keyring=self._keyring, keyalgorithm=self._algorithm)
+
+    def _sent(self, update: dns.update.UpdateMessage, attempt: str) -> dns.rcode.Rcode:
+        with self._connected(attempt) as connection:
+            return dns.query.tcp(update, self._server, sock=connection, timeout=self._timeout).rcode()
 
     @property
     def _at(self) -> str:

@@ -54,10 +54,12 @@ class DNSModule:
         """Make each of these sets of records (``name``, ``type``, ``values``) what it says; in check mode only tell what would be made."""
         client = DNSClient(self.params)
         wanted = [{**record, "values": normal(record)} for record in records]
+        pairs = list(zip(wanted, client.find(wanted), strict=True))
+        client.refuse_aliases({record["name"]: found.alias for record, found in pairs if record["values"] and found.alias})
         different = [
-            {"name": record["name"], "type": record["type"], "before": before, "after": record["values"]}
-            for record, before in zip(wanted, client.values(wanted), strict=True)
-            if before != record["values"]
+            {"name": record["name"], "type": record["type"], "before": found.values, "after": record["values"]}
+            for record, found in pairs
+            if found.values != record["values"]
         ]
         if different and not self.module.check_mode:
             client.set([{**change, "values": change["after"]} for change in different], ttl)

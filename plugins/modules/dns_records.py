@@ -13,6 +13,7 @@ description:
   - Asks the server which of the records it has as they should be, and sets all others in as few updates as possible (RFC 2136, signed by
     TSIG). Hundreds of names take no longer than a few.
   - Only the records that are named are touched.
+  - Nothing can stand beside an alias (CNAME). Where a name that is to have records is one, nothing is set, and the module fails.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 requirements:

@@ -6,7 +6,7 @@ import base64
 import re
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 from sandbox.running import RunningSandbox
 from tests.laws.ground import run
 from tests.laws.zone import LAWS, names, reach, records, updates
+from tests.named import SECRET, WRITER, ZONE, Named, started
 
 
 def test_five_hundred_names_are_three_updates(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
@@ -50,6 +51,39 @@ def test_what_is_refused_is_told(wrong: dict[str, Any], told: str, sandbox: Runn
     assert result["failed"]
     assert re.search(told, result["msg"]), result["msg"]
     assert names(sandbox.environment) == {}
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Named]:
+    with started(tmp_path_factory.mktemp("named")) as running:
+        yield running
+
+
+@pytest.mark.debian("bind9")
+@pytest.mark.parametrize("check_mode", [True, False])
+def test_an_alias_is_in_the_way_of_all_and_nothing_is_set(named: Named, sandbox_environment: dict[str, str], check_mode: bool) -> None:
+    server = {"server": "127.0.0.1", "port": named.port, "zone": ZONE, "key_name": WRITER, "key_secret": SECRET}
+    named.update(f"api.{LAWS}", "CNAME", "lb.elsewhere.example.")
+    before = named.zone()
+    result = run(
+        "dns_records", {**server, **records(api=["192.0.2.9"], node=["192.0.2.3"]), "_ansible_check_mode": check_mode}, sandbox_environment
+    )
+    assert result["failed"]
+    assert f"api.{LAWS} is an alias (CNAME) of lb.elsewhere.example. Remove the alias" in result["msg"]
+    assert not result["changed"]
+    assert named.zone() == before
+    # Where no address is wanted, it is in nobody's way.
+    assert not run("dns_records", {**server, **records(api=[])}, sandbox_environment)["changed"]
+
+
+@pytest.mark.debian("bind9")
+def test_an_alias_of_a_wildcard_is_in_nobodys_way(named: Named, sandbox_environment: dict[str, str]) -> None:
+    server = {"server": "127.0.0.1", "port": named.port, "zone": ZONE, "key_name": WRITER, "key_secret": SECRET}
+    named.update(f"*.{ZONE}", "CNAME", "www.elsewhere.example.")
+    options = {**server, "records": [{"name": f"api.wild.{ZONE}", "values": ["192.0.2.9"]}]}
+    assert run("dns_records", options, sandbox_environment)["changed"]
+    assert not run("dns_records", options, sandbox_environment)["changed"]
+    assert "api.wild 60 IN A 192.0.2.9" in named.zone()
 
 
 def _silent(connection: socket.socket) -> None:

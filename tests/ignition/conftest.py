@@ -7,9 +7,11 @@ import json
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,42 @@ class Role:
             if entry["path"] == f"{TLS}{name}.crt" and name in pairs:
                 entry["contents"]["source"] = "data:;base64," + base64.b64encode(pairs[name].certificate).decode()
         path.write_text(json.dumps(config), encoding="utf-8")
+
+
+@dataclass
+class Mirror:
+    """A site's copy of images or releases: a folder, and a web server that writes down what it is asked for."""
+
+    folder: Path
+    url: str = ""
+    asked: list[str] = field(default_factory=list)
+
+    def fill(self, stream: dict[str, Any], architecture: str) -> list[str]:
+        images = stream["architectures"][architecture]["artifacts"]["metal"]["formats"]["pxe"].values()
+        for image in images:
+            (self.folder / Path(image["location"]).name).write_bytes(httpx.get(image["location"]).raise_for_status().content)
+        return sorted(Path(image["location"]).name for image in images)
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Iterator[Mirror]:
+    site = Mirror(tmp_path / "site")
+    site.folder.mkdir()
+
+    class Answer(SimpleHTTPRequestHandler):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments, directory=str(site.folder))
+
+        def log_message(self, *_arguments: object) -> None:
+            site.asked.append(f"{self.command} {self.path}")
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        site.url = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield site
+        server.shutdown()
+        thread.join()
 
 
 @pytest.fixture(scope="session")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 import time
 from base64 import b64decode
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +17,7 @@ from ansible_collections.equinix_metal.openshift.plugins.filter.machines import 
 from sandbox.running import RunningSandbox
 from tests.conftest import user_environment
 
-from .conftest import DOMAIN, NAME, Role
+from .conftest import DOMAIN, NAME, Mirror, Role
 
 GROUPS = {"workers": ["plain", "arm", "nvme", "nowhere"]}
 RULES: dict[str, dict[str, Any]] = {
@@ -57,42 +54,6 @@ def published(made: Role, sandbox_process: RunningSandbox, tmp_path_factory: pyt
     script = min((folder / "publish" / "open").glob("*.ipxe")).read_text(encoding="utf-8")
     yield folder / "publish" / "open", script.partition("ignition.config.url=")[2].rpartition("/")[0].split()[0].rpartition("/")[0]
     role.well(tasks_from="remove", **variables)
-
-
-@dataclass
-class Mirror:
-    """A site's copy of the images: a folder, and a web server that writes down what it is asked for."""
-
-    folder: Path
-    url: str = ""
-    asked: list[str] = field(default_factory=list)
-
-    def fill(self, stream: dict[str, Any], architecture: str) -> list[str]:
-        images = stream["architectures"][architecture]["artifacts"]["metal"]["formats"]["pxe"].values()
-        for image in images:
-            (self.folder / Path(image["location"]).name).write_bytes(httpx.get(image["location"]).raise_for_status().content)
-        return sorted(Path(image["location"]).name for image in images)
-
-
-@pytest.fixture
-def mirror(tmp_path: Path) -> Iterator[Mirror]:
-    site = Mirror(tmp_path / "site")
-    site.folder.mkdir()
-
-    class Answer(SimpleHTTPRequestHandler):
-        def __init__(self, *arguments: Any) -> None:
-            super().__init__(*arguments, directory=str(site.folder))
-
-        def log_message(self, *_arguments: object) -> None:
-            site.asked.append(f"{self.command} {self.path}")
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
-        site.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield site
-        server.shutdown()
-        thread.join()
 
 
 def test_a_site_s_own_images_are_looked_at_before_a_machine_boots_them(role: Role, mirror: Mirror) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 
 from sandbox.openshift.assets import files_of
 from sandbox.openshift.installer import catalogue
 
-from .conftest import Role
+from .conftest import Mirror, Role
 
 VERSION = "4.20.33"
 
@@ -107,6 +109,24 @@ def test_a_cluster_of_one_architecture_gets_no_machines_of_another(role: Role) -
     (role.folder / "kubeconfig").touch()
     told = role.refused(tasks_from="known", ignition_workers=WORKERS)
     assert "was installed from a release for amd64, its machines are to be of aarch64 and x86_64" in told
+
+
+def test_a_release_without_the_signature_that_a_keyring_is_for_is_refused(role: Role, mirror: Mirror) -> None:
+    shutil.rmtree(own_installer(role).parent)
+    released = f"x86_64/clients/ocp/{VERSION}"
+    sums = httpx.get(f"{role.environment['OPENSHIFT_MIRROR_URL']}/{released}/sha256sum.txt").raise_for_status().content
+    (mirror.folder / released).mkdir(parents=True)
+    (mirror.folder / released / "sha256sum.txt").write_bytes(sums)
+    # Other inputs, so that files have to be made.
+    told = role.refused(
+        openshift_mirror_url=mirror.url,
+        openshift_release_keyring=role.environment["OPENSHIFT_RELEASE_KEYRING"],
+        openshift_machine_networks=["10.9.0.0/16"],
+    )
+    assert f"{released}/sha256sum.txt.gpg is not there" in told
+    assert "leave openshift_release_keyring out" in told
+    assert f"GET /{released}/sha256sum.txt.gpg" in mirror.asked
+    assert not [asked for asked in mirror.asked if asked.endswith(".tar.gz")]
 
 
 OKD = "4.20.0-okd-scos.9"

@@ -24,6 +24,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight
 SHOWN = {"amd64": "x86_64", "arm64": "aarch64"}
 """Go's names, which installers tell, as the mirror spells them."""
 
+UNSIGNED_ADVICE = "find out why; for a mirror without signatures that you trust all the same, leave openshift_release_keyring out"
+
 
 def mirror(situation: Situation) -> Finding:
     if situation.text("installer"):
@@ -48,17 +50,20 @@ def _archives(situation: Situation) -> list[str]:
 
 
 def signature(situation: Situation) -> Finding:
+    why_not = {
+        "openshift_installer is taken as it is": situation.text("installer"),
+        "openshift_release_keyring names no keyring to check it by": not situation.text("release_keyring"),
+        "not asked: the installer is there already": situation.wanted.get("bootstrap_over"),
+        "there are no checksums": not _archives(situation),
+    }
+    for reason, applies in why_not.items():
+        if applies:
+            return not_checkable(reason)
     answer = situation.world.get("signature") or {}
-    if situation.text("installer"):
-        return not_checkable("openshift_installer is taken as it is")
-    if not situation.text("release_keyring"):
-        return not_checkable("openshift_release_keyring names no keyring to check it by")
-    if situation.wanted.get("bootstrap_over"):
-        return not_checkable("not asked: the installer is there already")
-    if not _archives(situation):
-        return not_checkable("there are no checksums")
+    if answer.get("status") == 404:
+        return failed(f"the mirror has none: {answer.get('msg') or 'no answer'}", UNSIGNED_ADVICE)
     if answer.get("status") != 200:
-        return not_checkable(f"the mirror has none: {answer.get('msg') or 'no answer'}")
+        return not_checkable(f"it could not be read: {answer.get('msg') or 'no answer'}")
     return either(
         answer.get("rc") == 0, "good" if answer.get("rc") == 0 else f"gpgv: {str(answer.get('stderr') or 'it could not be run').strip()}"
     )

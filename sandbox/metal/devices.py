@@ -56,6 +56,15 @@ def create_device(call: Call) -> Reply:
     return Reply(call.rendering.device(device, call.wanted), 201)
 
 
+def _heed_quotas(read: DeviceInput, world: MetalWorld, project: Project, plan: Plan | None) -> None:
+    quotas, there = world.settings["quotas"], world.store.devices.by("project", project.id)
+    if quotas["devices"] is not None and len(there) >= quotas["devices"]:
+        read.problems.append(f"Devices quota of {quotas['devices']} for this project has been reached")
+    quota = (quotas["plans"] or {}).get(plan.slug) if plan else None
+    if plan and quota is not None and sum(device.plan == plan.slug for device in there) >= quota:
+        read.problems.append(f"Devices quota of {quota} {plan.slug} for this project has been reached")
+
+
 def order(world: MetalWorld, body: dict[str, Any], project: Project, *, user_id: str, **further: Any) -> Device:
     """Do what the body of a create asks for, or raise 422 with all that is wrong with it. ``further``: fields of the record."""
     reservation = hardware_reservations.choose(world, project, body)
@@ -70,9 +79,7 @@ def order(world: MetalWorld, body: dict[str, Any], project: Project, *, user_id:
     addresses = read.addresses(project, system, metro)
     bid = read.spot_price(plan, metro)
     read.features(plan)
-    quota = world.settings["quotas"]["devices"]
-    if quota is not None and world.store.devices.count("project", project.id) >= quota:
-        read.problems.append(f"Devices quota of {quota} for this project has been reached")
+    _heed_quotas(read, world, project, plan)
     storage = body.get("storage")
     if storage is not None and not isinstance(storage, dict):
         read.problems.append("Storage is invalid")

@@ -135,7 +135,7 @@ class Rendering:
             "customdata": project.customdata,
             "backend_transfer_enabled": project.backend_transfer_enabled,
             "bgp_config": {"href": f"{self.base}/projects/{project.id}/bgp-config"},
-            "max_devices": {},
+            "max_devices": self.world.settings["quotas"]["plans"] or {},
             "network_status": {},
             "organization": wanted.part(
                 "organization", self._href("organizations", organization.id), self._of(self.organization, organization)

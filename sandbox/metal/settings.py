@@ -12,7 +12,8 @@ from sandbox.metal.errors import unprocessable
 
 DEFAULTS: dict[str, Any] = {
     # Per project; null is without limit. VLANs and addresses: the docs' first figures; devices: no figure is known.
-    "quotas": {"devices": None, "virtual_networks": 12, "public_ipv4": 256, "global_ipv4": 4},
+    # `plans`: {slug: number}, devices of a plan, which the project tells as max_devices.
+    "quotas": {"devices": None, "plans": {}, "virtual_networks": 12, "public_ipv4": 256, "global_ipv4": 4},
     # Servers of each plan in each metro, used ones counted in. `metros`: {code: {slug: number}} goes before `default`.
     # `taken_after_check`: so many are ordered by somebody else right after a check that found enough.
     "capacity": {"default": 12_000, "metros": {}, "taken_after_check": 0},
@@ -110,4 +111,6 @@ def _fits(default: object, value: object, *, nullable: bool = False, signed: boo
         return nullable
     if isinstance(default, bool):
         return isinstance(value, bool)
+    if isinstance(default, dict):
+        return isinstance(value, dict) and all(_fits(0, each) for each in value.values())
     return isinstance(value, int | float) and not isinstance(value, bool) and (signed or value >= 0)

@@ -236,8 +236,8 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "device quota of the project",
         metal.quota,
-        expected="max_devices of the project not below what exists and is missing",
-        advice="have the quota raised, or order fewer machines",
+        expected="max_devices of the project not below what it has, of this cluster and of others, and what is missing",
+        advice="have the quota raised, give back machines of the project, or order fewer",
     ),
     Check(
         "hardware reservations",

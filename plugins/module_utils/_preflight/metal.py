@@ -76,11 +76,11 @@ def quota(situation: Situation) -> Finding:
     if not isinstance(limits, Mapping) or not limits:
         return not_checkable("the service tells no quota of this project")
     missing = Counter(place.plan for machine in situation.missing for place in situation.places(machine)[:1])
-    there = Counter(str(device.get("plan")) for device in situation.devices)
+    there: Mapping[str, int] = situation.read("quota", "taken")
     over = [
-        f"{plan}: {limits[plan]} allowed, {there[plan] + count} wanted"
+        f"{plan}: {limits[plan]} allowed, the project has {there.get(plan, 0)}, and {count} are missing"
         for plan, count in missing.items()
-        if isinstance(limits.get(plan), int) and there[plan] + count > limits[plan]
+        if isinstance(limits.get(plan), int) and there.get(plan, 0) + count > limits[plan]
     ]
     return either(not over, "; ".join(over) or "enough, as far as it is told")
 

@@ -11,6 +11,7 @@ Note that this plugin util is private to the collection: it may change without n
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -52,8 +53,7 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Reading]:
         return world
 
     client = _client(wanted)
-    tags = [f"openshift-cluster={wanted['cluster_name']}.{wanted['base_domain']}"]
-    world["devices"] = _read(client, find_devices, DEVICE_INFO_OPTIONS, wanted, tags=tags)
+    world |= _devices(client, wanted, limited=bool(world["project"]["project"]["max_devices"]))
     missing = Situation(wanted, world).missing
     if not missing:
         return world
@@ -73,6 +73,18 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Reading]:
     if "plans" in world["plans"] and "metros" in world["metros"]:
         world["capacity"] = _capacity(client, Situation(wanted, world).servers())
     return world
+
+
+def _devices(client: MetalClient, wanted: Mapping[str, Any], *, limited: bool) -> dict[str, Reading]:
+    """The cluster's devices; of a project with a quota also how many of each plan it has, whoever they are of: all are listed then."""
+    tag = f"openshift-cluster={wanted['cluster_name']}.{wanted['base_domain']}"
+    listing = _read(client, find_devices, DEVICE_INFO_OPTIONS, wanted, tags=[] if limited else [tag])
+    if not limited or "devices" not in listing:
+        return {"devices": listing}
+    return {
+        "devices": {"devices": [device for device in listing["devices"] if tag in device["tags"]]},
+        "quota": {"taken": Counter(str(device["plan"]) for device in listing["devices"])},
+    }
 
 
 def _client(wanted: Mapping[str, Any], **more: Any) -> MetalClient:

@@ -107,6 +107,19 @@ async def test_refused_orders(sandbox: Sandbox, change: dict[str, Any], expected
     assert len(sandbox.world.store.devices) == 0
 
 
+async def test_a_quota_of_a_plan_is_told_and_heeded(sandbox: Sandbox) -> None:
+    assert (await sandbox.control.put("/settings", json={"quotas": {"plans": {"c3.small.x86": -1}}})).status_code == 422
+    await sandbox.control.put("/settings", json={"quotas": {"plans": {"c3.small.x86": 1}}})
+    assert (await sandbox.api.get(sandbox.project)).json()["max_devices"] == {"c3.small.x86": 1}
+    await sandbox.create(plan="c3.small.x86")
+    order = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04", "hostname": "two"}
+    refused = await sandbox.errors("POST", f"{sandbox.project}/devices", json=order)
+    assert refused == ["Devices quota of 1 c3.small.x86 for this project has been reached"]
+    await sandbox.create(plan="m3.small.x86")
+    await sandbox.control.put("/settings", json={"quotas": {"plans": {}}})
+    await sandbox.create(plan="c3.small.x86")
+
+
 async def test_features_that_a_plan_has_not(sandbox: Sandbox) -> None:
     for good in ([], {}, ["uefi"], {"uefi": "required", "gpu": "preferred"}):
         assert (await sandbox.create(features=good))["state"] == "queued"

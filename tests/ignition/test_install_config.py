@@ -102,10 +102,21 @@ def test_a_field_the_installer_does_not_know_leaves_the_files_as_they_are(strict
     assert not list(strict.folder.glob(".ignition-*"))
 
 
-def test_boot_images_of_another_stream_are_refused(role: Role) -> None:
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"openshift_os_image_stream": "rhel-10"},
+        {"openshift_install_config": {"osImageStream": "rhel-10"}},
+        {"openshift_install_config": {"compute": [{"name": "worker", "osImageStream": "rhel-10"}]}, "openshift_os_image_stream": "rhel-9"},
+    ],
+    ids=["by its variable", "by a further field", "by a further field of a pool"],
+)
+def test_boot_images_of_another_stream_are_refused(role: Role, chosen: dict[str, Any]) -> None:
     before = (role.files / "bootstrap.ign").read_bytes()
-    told = role.refused(openshift_os_image_stream="rhel-10")
-    assert "openshift_os_image_stream is rhel-10, but the boot images" in told
+    told = role.refused(**chosen)
+    assert (
+        "osImageStream in the install-config is rhel-10 (openshift_os_image_stream, openshift_install_config), but the boot images" in told
+    )
     assert (role.files / "bootstrap.ign").read_bytes() == before
 
 

@@ -507,8 +507,12 @@ def _no_auth(request: Any) -> Any:
 
 def _checked_url(url: str) -> str:
     """The base address without a slash at its end. Raises CollectionError."""
-    parts = urlsplit(url.strip())
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    try:
+        parts = urlsplit(url.strip())
+        usable = parts.scheme in ("http", "https") and parts.hostname and not parts.query and not parts.fragment
+    except ValueError:
+        usable = False
+    if not usable:
         raise CollectionError(f"metal_api_url is not the address of an API: {url!r}. Write it as https://host[:port]/path")
     return url.strip().rstrip("/")
 

@@ -21,7 +21,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight
 def disk_space(situation: Situation) -> Finding:
     free = (situation.world.get("controller") or {}).get("free_bytes")
     if free is None:
-        return not_checkable("df did not tell")
+        return not_checkable("the folder did not tell")
     if situation.standing:
         return passed(f"{int(free) / 1e9:.1f} GB; the installer is there already")
     found, needed = f"{int(free) / 1e9:.1f} GB at {situation.text('directory')}", float(situation.wanted["disk_needed"])
@@ -30,6 +30,8 @@ def disk_space(situation: Situation) -> Finding:
 
 def directory(situation: Situation) -> Finding:
     controller = situation.world.get("controller") or {}
+    if controller.get("msg"):
+        return failed(str(controller["msg"]))
     if not controller.get("writable", True):
         return failed(f"{situation.text('directory')} cannot be written")
     mode = controller.get("mode")

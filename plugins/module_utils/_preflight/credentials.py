@@ -60,7 +60,7 @@ def _credentials(entry: Any) -> bool:
         return False
     try:
         return b":" in base64.b64decode(entry["auth"], validate=True)
-    except binascii.Error:
+    except ValueError:
         return False
 
 

@@ -59,7 +59,7 @@ def rights(situation: Situation) -> Finding:
 
 
 def metros(situation: Situation) -> Finding:
-    known = [metro["code"] for metro in situation.read("metros", "metros")]
+    known = [metro["code"] for metro in situation.read("metros", "metros") if isinstance(metro["code"], str)]
     unknown = [code for code in situation.metros() if code not in known]
     return either(
         not unknown,
@@ -90,7 +90,10 @@ def clock(situation: Situation) -> Finding:
     told = answer.get("date")
     if not told:
         return not_checkable("no answer of the service told its time")
-    ours = float(answer["now"])
-    ahead = ours - email.utils.parsedate_to_datetime(str(told)).timestamp()
+    try:
+        theirs = email.utils.parsedate_to_datetime(str(told)).timestamp()
+    except ValueError:
+        return not_checkable(f"what the service tells is no time: {told}")
+    ahead = float(answer["now"]) - theirs
     found, most = f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} the service", float(situation.wanted["clock_tolerance"])
     return passed(found) if abs(ahead) <= most else failed(f"{found}, {most:g} s are allowed")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import Union
+from typing import Any, Union
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import Finding, either, listed, not_checkable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
@@ -43,7 +43,7 @@ def _shares(situation: Situation) -> list[str]:
     """What is wrong with the hostPrefix of cluster networks."""
     problems = []
     nodes = len(situation.groups["control_plane"]) + len(situation.groups["workers"])
-    for entry in situation.wanted.get("cluster_networks") or []:
+    for entry in situation.network_entries("cluster"):
         prefix = entry.get("hostPrefix") if isinstance(entry, Mapping) else None
         try:
             network = ipaddress.ip_network(str(entry["cidr"] if isinstance(entry, Mapping) else entry))
@@ -61,11 +61,19 @@ def _shares(situation: Situation) -> list[str]:
     return problems
 
 
+def _block(block: Mapping[str, Any]) -> Network | None:
+    """What the service says of a block; None for what is no network: it spoils only itself."""
+    try:
+        return ipaddress.ip_network(f"{block['network']}/{block['cidr']}", strict=False)
+    except ValueError:
+        return None
+
+
 def private_blocks(situation: Situation) -> Finding:
     if situation.standing:
         return not_checkable("the cluster stands: its networks do not change any more")
     listed_blocks = situation.read("private_blocks", "ip_reservations")
-    blocks = [ipaddress.ip_network(f"{block['network']}/{block['cidr']}", strict=False) for block in listed_blocks if block.get("network")]
+    blocks = [found for block in listed_blocks if (found := _block(block))]
     if not blocks:
         return not_checkable("the project has no private block yet: it gets one with its first machine in a metro")
     own = [(kind, network) for kind, network in _parsed(situation, []) if kind != "machine"]

@@ -75,7 +75,8 @@ def size(plan: Mapping[str, Any]) -> tuple[float | None, float | None, float | N
     for cpu in _mappings(specs.get("cpus")):
         # The number of cores stands in the processor's name only ("EPYC 7402P 24-Core Processor").
         told = re.search(r"(\d+)[- ]?core\b", str(cpu.get("type")), re.IGNORECASE)
-        cores += int(told[1]) * int(cpu.get("count") or 1) if told else 0
+        count = cpu.get("count")
+        cores += int(told[1]) * (count if isinstance(count, int) else 1) if told else 0
     memory = specs.get("memory")
     disks = [found for drive in _mappings(specs.get("drives")) if (found := gigabytes(drive.get("size"))) is not None]
     return cores or None, gigabytes(memory.get("total")) if isinstance(memory, Mapping) else None, max(disks, default=None)

@@ -109,11 +109,15 @@ class Situation:
     @cached_property
     def networks(self) -> dict[str, list[str]]:
         """The networks of install-config by kind, as text."""
-        given = {kind: self.wanted.get(f"{kind}_networks") or [] for kind in ("cluster", "service", "machine")}
         return {
-            kind: [str(entry.get("cidr", entry)) if isinstance(entry, Mapping) else str(entry) for entry in entries]
-            for kind, entries in given.items()
+            kind: [str(entry.get("cidr", entry)) if isinstance(entry, Mapping) else str(entry) for entry in self.network_entries(kind)]
+            for kind in ("cluster", "service", "machine")
         }
+
+    def network_entries(self, kind: str) -> list[Any]:
+        """The networks of a kind as they are written. What is no list is one entry, and of no use."""
+        given = self.wanted.get(f"{kind}_networks") or []
+        return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
 
     # What there is.
 
@@ -159,7 +163,7 @@ class Situation:
 
     @cached_property
     def plans(self) -> dict[str, Mapping[str, Any]]:
-        return {plan["slug"]: plan for plan in self.read("plans", "plans")}
+        return {plan["slug"]: plan for plan in self.read("plans", "plans") if isinstance(plan["slug"], str)}
 
     def places(self, machine: Machine) -> tuple[Place, ...]:
         """Where a machine may be; none as long as its plan or metro is not given or its placement is not well formed."""

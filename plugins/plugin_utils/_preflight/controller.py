@@ -26,22 +26,8 @@ from ansible.module_utils.urls import open_url
 
 
 def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """``controller`` and ``publish`` (ports, ours).
-
-    Of the controller: architecture, free_bytes, mode of the folder or None, whether it is writable, and project, which its files are for or
-    which is empty.
-    """
-    directory = Path(wanted["directory"]).expanduser().absolute()
-    nearest = next((folder for folder in (directory, *directory.parents) if folder.is_dir()), Path("/"))
-    world: dict[str, Any] = {
-        "controller": {
-            "architecture": platform.machine(),
-            "free_bytes": shutil.disk_usage(nearest).free,
-            "mode": f"{stat.S_IMODE(directory.stat().st_mode):04o}" if directory.is_dir() else None,
-            "writable": os.access(nearest, os.W_OK | os.X_OK),
-            "project": _text(directory / "project"),
-        }
-    }
+    """``controller`` (architecture, and what :func:`_folder` says) and ``publish`` (ports, ours)."""
+    world: dict[str, Any] = {"controller": {"architecture": platform.machine(), **_folder(str(wanted["directory"]))}}
     ports = [str(wanted[name]) for name in ("publish_http_port", "publish_https_port")]
     address = str(wanted["publish_bind_address"])
     # What is no address or no port is told by the checks of the settings.
@@ -49,6 +35,24 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
         found = {port: _state(address, int(port)) for port in ports}
         world["publish"] = {"ports": found, "ours": "taken" in found.values() and _ours(address, ports[0], float(wanted["timeout"]))}
     return world
+
+
+def _folder(path: str) -> dict[str, Any]:
+    """Of the cluster's folder, or the nearest above it: free_bytes, mode of the folder or None, writable; ``project``, which its files are
+    for or which is empty. ``msg`` when it can be none.
+    """
+    try:
+        directory = Path(path).expanduser().absolute()
+        nearest = next((folder for folder in (directory, *directory.parents) if folder.is_dir()), Path("/"))
+    except (OSError, RuntimeError) as problem:
+        # A name that is too long, or the home of somebody who is not there.
+        return {"msg": f"{path}: {getattr(problem, 'strerror', None) or problem}"}
+    return {
+        "free_bytes": shutil.disk_usage(nearest).free,
+        "mode": f"{stat.S_IMODE(directory.stat().st_mode):04o}" if directory.is_dir() else None,
+        "writable": os.access(nearest, os.W_OK | os.X_OK),
+        "project": _text(directory / "project"),
+    }
 
 
 def _text(path: Path) -> str:
@@ -62,8 +66,8 @@ def _state(address: str, port: int) -> str:
     """``free``, ``taken``, or why nobody could listen there."""
     try:
         family, kind, protocol, _name, where = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
-    except OSError as problem:
-        return str(problem.strerror)
+    except (OSError, UnicodeError) as problem:
+        return str(getattr(problem, "strerror", None) or problem)
     with closing(socket.socket(family, kind, protocol)) as probe:
         # As servers do it: the remains of connections that have ended are in nobody's way.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

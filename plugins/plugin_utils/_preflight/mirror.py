@@ -34,17 +34,25 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
     own also ``mirror`` (url, content of the checksums, or msg) and ``signature`` (status of its download, and what gpgv said: rc, stderr).
     """
     if wanted.get("installer"):
-        return {"installer": _told(Path(str(wanted["installer"])).expanduser(), wanted)}
-    kept = Path(str(wanted["directory"])).expanduser() / "ignition" / "openshift-install"
+        return {"installer": _told(_path(wanted["installer"]), wanted)}
+    kept = _path(wanted["directory"]) / "ignition" / "openshift-install"
     world: dict[str, Any] = {"installer": _told(kept, wanted)} if wanted["bootstrap_over"] and kept.exists() else {}
     return {**world, **_offered(wanted)}
+
+
+def _path(text: Any) -> Path:
+    """With the home that is meant; that of somebody who is not there leads to no file."""
+    try:
+        return Path(str(text)).expanduser()
+    except RuntimeError:
+        return Path(str(text))
 
 
 def _told(installer: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
     limit = float(wanted["installer_timeout"])
     try:
         done = subprocess.run([str(installer.resolve()), "version"], capture_output=True, text=True, check=False, timeout=limit)
-    except (OSError, subprocess.TimeoutExpired) as problem:
+    except (OSError, ValueError, subprocess.TimeoutExpired) as problem:
         return {"msg": str(getattr(problem, "strerror", None) or problem)}
     if done.returncode:
         return {"msg": f"it ended with {done.returncode}: {(done.stderr or done.stdout).strip()[-200:]}"}
@@ -104,7 +112,7 @@ def _gpgv(signed: bytes, signature: bytes, wanted: Mapping[str, Any]) -> dict[st
         file = Path(folder) / "sha256sum.txt.gpg"
         file.write_bytes(signature)
         # gpgv takes a name without a slash for one in its own folder.
-        command = ["gpgv", "--homedir", folder, "--keyring", str(keyring.expanduser().resolve()), str(file), "-"]
+        command = ["gpgv", "--homedir", folder, "--keyring", str(keyring.resolve()), str(file), "-"]
         try:
             done = subprocess.run(command, input=signed, capture_output=True, check=False, timeout=limit)
         except FileNotFoundError:

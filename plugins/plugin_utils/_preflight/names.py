@@ -53,7 +53,7 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
         try:
             server = _Server(str(wanted["dns_server"]), int(wanted["dns_port"]), float(wanted["timeout"]))
             world["dns"] = {"dns_rc_str": _ask_for_updates(server, wanted)}
-        except (OSError, EOFError, ValueError, dns.exception.DNSException) as problem:
+        except (OSError, EOFError, ValueError, OverflowError, dns.exception.DNSException) as problem:
             return {"dns": {"msg": str(problem) or type(problem).__name__}}
         world["records"] = server.records(_names(wanted))
     if at := _resolver(wanted):
@@ -109,7 +109,7 @@ class _Server:
             return _Answer()
         try:
             answer, _over_tcp = dns.query.udp_with_fallback(question, self.address, timeout=self.timeout, port=self.port)
-        except (OSError, EOFError, dns.exception.DNSException) as problem:
+        except (OSError, EOFError, OverflowError, dns.exception.DNSException) as problem:
             return _Answer(problem=str(problem) or type(problem).__name__)
         if answer.rcode() not in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN):
             return _Answer(problem=f"it answered {dns.rcode.to_text(answer.rcode())}")
@@ -167,7 +167,7 @@ def _resolver(wanted: Mapping[str, Any]) -> _Server | None:
             return None
     try:
         return _Server(name, port, float(wanted["timeout"]))
-    except OSError:
+    except (OSError, ValueError, OverflowError):
         return None
 
 

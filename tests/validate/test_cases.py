@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +23,9 @@ WORLD = {
 }
 GROUND, CASES = read(WORLD)
 SECRET = "planted-secret"
+DEFAULTS_FILE = Path(__file__).resolve().parents[2] / "roles" / "validate" / "defaults" / "main.yml"
+ODD: tuple[Any, ...] = (None, 0, -1, 1.5, True, [], {}, ["x"], [None], [{}], {"x": 1}, "\u00e4", "\u00b2", "\0")
+"""Of types and texts that nobody would write on purpose."""
 STOCK = {"ny": 3, "sv": 1, "mr": 4}
 """Servers of each plan; elsewhere there are enough."""
 SIZE = {"cpus": [{"count": 1, "type": "Xeon 8-Core Processor"}], "memory": {"total": "32GB"}, "drives": [{"count": 2, "size": "480GB"}]}
@@ -90,6 +95,13 @@ def test_the_report_says_what_the_table_says(case: Case) -> None:
     verdicts = [line["verdict"] for line in made["checks"]]
     assert verdicts == sorted(verdicts, key=("passed", "not checkable", "failed").index)
     assert made["text"][-1] == made["summary"]
+
+
+@pytest.mark.parametrize("variable", sorted(set(re.findall(r"\b(?:openshift|metal)_[a-z_]+\b", DEFAULTS_FILE.read_text(encoding="utf-8")))))
+def test_whatever_a_variable_is_there_is_a_report(variable: str) -> None:
+    for odd in ODD:
+        made = report(Case(0, {"name": "odd", "variables": {variable: odd}, "expect": {}}))
+        assert len(made["checks"]) == len(CHECKS)
 
 
 def test_the_price_is_that_of_what_is_ordered() -> None:

@@ -316,8 +316,9 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "publishing ports",
         publishing.ports,
-        expected="free, or our own server's",
-        advice="end what listens there, or set openshift_publish_http_port and openshift_publish_https_port",
+        expected="free, or those of this cluster's own server",
+        advice="end what listens there, which may be another cluster's server,"
+        " or set openshift_publish_http_port and openshift_publish_https_port",
     ),
     Check(
         "DNS zone takes updates",

@@ -74,7 +74,7 @@ def ports(situation: Situation) -> Finding:
             f"nobody can listen at {where}: " + "; ".join(f"{port}: {state}" for port, state in impossible.items()),
             "set openshift_publish_bind_address to an address of this computer, and ports above 1023",
         )
-    # Our own server of an earlier run listens on both; the role that starts it knows it by its id.
+    # This cluster's own server of an earlier run listens on both; the role that starts it knows it by its id.
     taken = [port for port, state in ports.items() if state == "taken"]
     if taken and not read.get("ours"):
         return failed(f"another program has {listed(taken)} at {where}")

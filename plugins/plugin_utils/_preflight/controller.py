@@ -9,6 +9,7 @@ Note that this plugin util is private to the collection: it may change without n
 from __future__ import annotations
 
 import errno
+import http.client
 import json
 import os
 import platform
@@ -33,7 +34,7 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
     # What is no address or no port is told by the checks of the settings.
     if re.fullmatch(r"[0-9A-Za-z.:-]+", address) and all(port.isdecimal() and int(port) < 2**16 for port in ports):
         found = {port: _state(address, int(port)) for port in ports}
-        world["publish"] = {"ports": found, "ours": "taken" in found.values() and _ours(address, ports[0], float(wanted["timeout"]))}
+        world["publish"] = {"ports": found, "ours": "taken" in found.values() and _ours(address, ports[0], wanted)}
     return world
 
 
@@ -78,13 +79,17 @@ def _state(address: str, port: int) -> str:
     return "free"
 
 
-def _ours(address: str, port: str, timeout: float) -> bool:
-    """Whether who listens is our own server of an earlier run: it has an id."""
+def _ours(address: str, port: str, wanted: Mapping[str, Any]) -> bool:
+    """Whether who listens is this cluster's own server of an earlier run: it tells the id of the settings in its folder.
+
+    By these, not by those of this run: it ends by itself when others are written there.
+    """
     reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104 - asked, not bound
     host = f"[{reached}]" if ":" in reached else reached
     try:
-        with open_url(f"http://{host}:{port}/healthz", timeout=timeout, use_proxy=False) as answer:
+        settings = json.loads((Path(str(wanted["directory"])).expanduser() / "publish" / "settings.json").read_bytes())
+        with open_url(f"http://{host}:{port}/healthz", timeout=float(wanted["timeout"]), use_proxy=False) as answer:
             told = json.loads(answer.read())
-    except (URLError, OSError, ValueError):
+    except (URLError, http.client.HTTPException, OSError, RuntimeError, ValueError):
         return False
-    return isinstance(told, Mapping) and "id" in told
+    return isinstance(told, Mapping) and isinstance(settings, Mapping) and "id" in settings and told.get("id") == settings["id"]

@@ -107,7 +107,7 @@ def _get(url: str, wanted: Mapping[str, Any]) -> bytes:
 
 
 def _gpgv(signed: bytes, signature: bytes, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    keyring, limit = Path(wanted["release_keyring"]), float(wanted["signature_timeout"])
+    keyring, limit = _path(wanted["release_keyring"]), float(wanted["signature_timeout"])
     with tempfile.TemporaryDirectory(prefix="validate-") as folder:
         file = Path(folder) / "sha256sum.txt.gpg"
         file.write_bytes(signature)

@@ -136,6 +136,12 @@ async def test_names_that_no_message_carries_are_left_to_others(serve: Serve) ->
     assert found["dns"] == {"dns_rc_str": "NOERROR"}
 
 
+@pytest.mark.parametrize("port", [2**16, 10**30])
+def test_a_port_that_is_none_is_told(port: int) -> None:
+    assert set(names.look(wanted(port))["dns"]) == {"msg"}
+    assert "resolver" not in names.look(wanted(1, dns_provider="none", resolver="127.0.0.1", resolver_port=10**30))
+
+
 @pytest.mark.parametrize("algorithm", ["hmac-nonsense", "", "name"])
 async def test_an_algorithm_nobody_knows_is_told(serve: Serve, algorithm: str) -> None:
     server = await serve(DynamicZone)

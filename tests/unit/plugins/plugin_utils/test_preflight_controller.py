@@ -1,0 +1,89 @@
+"""This computer: who has the ports to publish at, and what no folder and no address can be."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import controller, mirror
+
+SERVER = Path(__file__).resolve().parents[4] / "roles" / "boot_files" / "files" / "publish.py"
+IDENTITY = "5c5ae3a1-ours"
+
+
+def wanted(directory: Path | str, port: int = 1, **settings: Any) -> dict[str, Any]:
+    ports = {"publish_http_port": port, "publish_https_port": port}
+    return {"directory": str(directory), "publish_bind_address": "127.0.0.1", "timeout": 20, **ports, **settings}
+
+
+def settings_of(folder: Path, port: int, identity: str) -> Path:
+    """A cluster's folder as the role boot_files leaves it."""
+    (folder / "publish" / "open").mkdir(parents=True)
+    settings = {"id": identity, "bind_address": "127.0.0.1", "http_port": port, "https_port": port}
+    (folder / "publish" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, int]]:
+    """The folder of a cluster whose own server runs, and the port."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = int(free.getsockname()[1])
+    folder = settings_of(tmp_path_factory.mktemp("ours") / "cluster", port, IDENTITY)
+    process = subprocess.Popen([sys.executable, str(SERVER), str(folder / "publish")], stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            break
+        except OSError:
+            time.sleep(0.02)
+    yield folder, port
+    process.terminate()
+    process.wait()
+
+
+def test_a_server_is_ours_by_the_id_in_our_folder(serving: tuple[Path, int], tmp_path: Path) -> None:
+    folder, port = serving
+    assert controller.look(wanted(folder, port))["publish"] == {"ports": {str(port): "taken"}, "ours": True}
+    other = settings_of(tmp_path / "other", port, "another cluster's")
+    assert controller.look(wanted(other, port))["publish"]["ours"] is False
+    assert controller.look(wanted(tmp_path / "new", port))["publish"]["ours"] is False
+
+
+def test_who_speaks_another_language_is_not_ours(tmp_path: Path) -> None:
+    def greet(server: socket.socket) -> None:
+        connection, _address = server.accept()
+        with connection:
+            connection.recv(1000)
+            connection.sendall(b"SSH-2.0-somebody\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = int(server.getsockname()[1])
+        thread = threading.Thread(target=greet, args=(server,))
+        thread.start()
+        found = controller.look(wanted(settings_of(tmp_path / "cluster", port, IDENTITY), port))
+        thread.join()
+    assert found["publish"] == {"ports": {str(port): "taken"}, "ours": False}
+
+
+@pytest.mark.parametrize("folder", ["~somebody-who-is-not-there/cluster", "/tmp/" + "a" * 300])
+def test_what_no_folder_can_be_is_told(folder: str) -> None:
+    found = controller.look(wanted(folder))["controller"]
+    assert folder in found["msg"]
+    assert mirror.look({"installer": folder})["installer"]["msg"]
+
+
+@pytest.mark.parametrize("address", ["a" * 64, ".."])
+def test_what_no_address_can_be_is_told(address: str, tmp_path: Path) -> None:
+    (state,) = controller.look(wanted(tmp_path, publish_bind_address=address))["publish"]["ports"].values()
+    assert state not in ("free", "taken")

@@ -520,6 +520,12 @@ def test_a_prefix_is_one_line() -> None:
         MetalClient(url="https://metal.invalid", token=TOKEN, user_agent_prefix="a\nX-Auth-Token: b")
 
 
+@pytest.mark.parametrize("url", ["", "metal.example/v1", "ftp://metal.example/v1", "http://[", "https://metal.example/?v=1"])
+def test_an_address_that_is_none_is_told(url: str) -> None:
+    with pytest.raises(CollectionError, match="metal_api_url is not the address of an API"):
+        MetalClient(url=url, token=TOKEN)
+
+
 def test_a_proxy_and_certificates_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     with serving(Reply(200, {"id": "d"})) as proxy:

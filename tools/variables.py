@@ -191,7 +191,7 @@ def _default(using: list[Option]) -> str:
 
 
 def _worked_out(written: str) -> str:
-    asked = " ".join(re.findall(r"'ansible\.builtin\.env'((?:, '[A-Z_]+')+)", written))
+    asked = " ".join(re.findall(r"'ansible\.builtin\.env', ('\w+'(?:,\s*'\w+')*)", written))
     environment = [name for name in re.findall(r"[A-Z_]+", asked) if name != "PWD"]
     return "from the environment: " + ", ".join(f"`{name}`" for name in environment) if environment else "worked out"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import re
 import stat
@@ -49,15 +50,41 @@ PLANTED = {
         "pl4nted-signature",
         "https://s3.example.com/bucket/bootstrap.ign?X-Amz-Expires=60&X-Amz-Signature=pl4nted-signature",
     ),
+    "value beside a name": ("pl4nted-value", "- name: METAL_AUTH_TOKEN\n  value: pl4nted-value"),
+    "words of a command": ("pl4nted-word", '"cmd": ["podman", "login", "-u", "robot", "-p", "pl4nted-word", "quay.io"]'),
+    "user of curl": ("pl4nted-curl", "curl -u admin:pl4nted-curl https://quay.io"),
+    ".netrc": ("pl4nted-netrc", "machine quay.io login robot password pl4nted-netrc"),
+    "cookie": ("pl4nted-cookie", "Set-Cookie: session=pl4nted-cookie; Path=/"),
+    "header of another scheme": ("pl4nted-digest", 'Authorization: Digest username="admin", response="pl4nted-digest"'),
+    "packed file within Ignition": (
+        "pl4nted-packed",
+        "data:;base64," + base64.b64encode(gzip.compress(b"[Service]\nEnvironment=DB_PASSWORD=pl4nted-packed\n")).decode(),
+    ),
+    "file within Ignition, with per cent": ("pl4nted-percent", "data:,DB_PASSWORD%3Dpl4nted-percent%0A"),
+    "hash of a password": ("pl4ntedhashpl4ntedhash", "core:$6$pl4ntedsalt$pl4ntedhashpl4ntedhash:20000"),
     "web token": ("eyJhbGciOiJub25lIn0.eyJwbDRudGVkIjoxfQ", "token eyJhbGciOiJub25lIn0.eyJwbDRudGVkIjoxfQ. was sent"),
 }
+# What nothing but its being known tells from other words: environment of the user, and variables of the inventory.
+GIVEN = {
+    name: f"pl4nted {name.lower()}"
+    for name in (
+        *("METAL_API_TOKEN", "PACKET_API_TOKEN", "PACKET_AUTH_TOKEN", "PACKET_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+        *("openshift_publish_access_key", "openshift_publish_secret_key", "openshift_publish_session_token"),
+    )
+}
+PROXY = "pl4nted@the proxy"
+ADDRESS = f"http://user:{urllib.parse.quote(PROXY)}@127.0.0.1:3128"
+VARIABLES = json.dumps(
+    {name: secret for name, secret in GIVEN.items() if name.islower()}
+    | {"openshift_proxy": {"httpProxy": ADDRESS, "httpsProxy": ADDRESS, "noProxy": "127.0.0.0/8"}, "openshift_wait_interval": 1}
+)
 HARMLESS = "2026-11-21T07:10:00Z level=info msg=Waiting up to 20m0s for the Kubernetes API"
 
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     user = User(tmp_path_factory.mktemp("failure"), speed=1800)
-    user.variables["OPENSHIFT_PULL_SECRET"] = PULL_SECRET
+    user.variables |= {"OPENSHIFT_PULL_SECRET": PULL_SECRET} | {name: secret for name, secret in GIVEN.items() if name.isupper()}
     with user.at_work():
         yield user
         user.destroy()
@@ -87,8 +114,10 @@ def test_a_failure_is_told_with_what_tells_why_and_without_secrets(user: User) -
     # Everything is checked and the files are made; then no machine can be had.
     user.sandbox.call("POST", "faults", json=refused("POST", "/devices$"))
     user.cluster.mkdir(parents=True, mode=0o700)
-    (user.cluster / "notes.log").write_text("\n".join([HARMLESS, *(line for unused, line in PLANTED.values()), HARMLESS]), encoding="utf-8")
-    run = user.play("install.yml", "-e", "openshift_wait_interval=1")
+    (user.cluster / "notes.log").write_text(
+        "\n".join([HARMLESS, *(line for unused, line in PLANTED.values()), *GIVEN.values(), PROXY, HARMLESS]), encoding="utf-8"
+    )
+    run = user.play("install.yml", "-e", VARIABLES)
     user.sandbox.call("DELETE", "faults")
     assert run.code != 0
 
@@ -101,6 +130,7 @@ def test_a_failure_is_told_with_what_tells_why_and_without_secrets(user: User) -
     entries = unpacked(path)
     everything = "\n".join([*entries, *entries.values()])
     secrets = {name: secret for name, (secret, unused) in PLANTED.items()}
+    secrets |= GIVEN | {"password of the cluster's proxy": PROXY}
     secrets["token of the API"] = user.environment["METAL_AUTH_TOKEN"]
     secrets["key of the DNS server"] = user.environment["OPENSHIFT_DNS_KEY_SECRET"]
     secrets["pull secret"] = b64("open:pl4nted-pull-secret")
@@ -137,7 +167,7 @@ def test_a_secret_in_the_story_of_a_machine_goes_too(user: User) -> None:
         },
     )
     user.sandbox.call("POST", "faults", json=refused("DELETE", f"/devices/{device['id']}"))
-    run = user.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME}")
+    run = user.play("destroy.yml", "-e", VARIABLES, "-e", f"openshift_destroy_confirm={NAME}")
     user.sandbox.call("DELETE", "faults")
     assert run.code != 0
     entries = unpacked(bundles(user)[-1])

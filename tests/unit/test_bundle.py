@@ -90,6 +90,71 @@ UNKNOWN = {
     "bootstrap token": "pl4nte.pl4ntedpl4nted00",
     "BGP": '{"md5": "pl4nted"}',
     "registry": '{"auths": {"quay.io": {"auth": "pl4nted"}}}',
+    "registries": '{"auths": {"quay.io": {"auth": "pl4nted"}, "b": {"password": "pl4nted"}}, "next": "seen"}',
+    "entry of an environment, YAML": "env:\n- name: METAL_AUTH_TOKEN\n  value: pl4nted\n- name: HOME\n  value: seen",
+    "entry of an environment, YAML block": "- name: DB_PASSWORD\n  value: |-\n    pl4nted\n    pl4nted\n- name: seen",
+    "entry of an environment, JSON": '[{"name": "DB_PASSWORD", "value": "pl4nted"}, {"name": "HOME", "value": "seen"}]',
+    "entry of an environment, value first": '{"value": "pl4nted", "name": "DB_PASSWORD"}',
+    "entry of an environment, JSON in JSON": json.dumps({"x": json.dumps([{"key": "api_key", "value": 'pl4"pl4nted'}])}),
+    "entry of an environment, Python": "{'name': 'DB_PASSWORD', 'value': 'pl4nted'}",
+    "entry of an environment, Go": "EnvVar{Name:DB_PASSWORD Value:pl4nted}",
+    "header in Ignition": '"httpHeaders":[{"name":"Authorization","value":"pl4nted"}]',
+    "Secret": "apiVersion: v1\nkind: Secret\ndata:\n  word: pl4nted\nmetadata:\n  name: seen",
+    "Secret, JSON": '{"kind": "Secret", "stringData": {"word": "pl4nted"}, "metadata": {"name": "seen"}}',
+    "option": "podman login --username robot --password pl4nted seen.example.com",
+    "option, quoted": "oc login --token 'pl4nted word' seen",
+    "option with =": "oc login --token=pl4nted --server=seen",
+    "option in a list": '"cmd": ["podman", "login", "--password", "pl4nted", "seen"]',
+    "short option": "podman login -u robot -p pl4nted seen.example.com",
+    "short option without login": "registry-tool -u robot -p pl4nted seen",
+    "short option in a list": '["podman", "login",\n "-u", "robot",\n "-p", "pl4nted", "seen"]',
+    "sshpass": "sshpass -p pl4nted ssh seen",
+    "ipmitool": "ipmitool -I lanplus -H 10.0.0.1 -U seen -P pl4nted power status",
+    "curl": "curl -u admin:pl4nted https://seen.example.com",
+    "curl, long": "curl --user 'admin:pl4nted' https://seen.example.com",
+    "curl, list": '["curl", "-u", "admin:pl4nted", "https://seen.example.com"]',
+    "skopeo": "skopeo copy --src-creds robot:pl4nted docker://seen",
+    "literal": "oc create secret generic seen --from-literal=word=pl4nted",
+    "netrc": "machine quay.io login robot password pl4nted\nmachine seen",
+    "netrc in lines": "machine quay.io\n  login robot\n  password pl4nted\n",
+    "npm": "//registry.example.com/:_authToken=pl4nted",
+    "cookie": "Set-Cookie: session=pl4nted; Path=/pl4nted; HttpOnly\nseen",
+    "cookies sent": '> Cookie: a=pl4nted; b="pl4nted"\n> Host: seen',
+    "cookie of a command": "curl -H 'Cookie: a=pl4nted; b=\"pl4nted\"' https://seen",
+    "cookies in JSON": '{"set_cookie": "a=pl4nted", "cookies_string": "b=pl4nted", "next": "seen"}',
+    "header, another scheme": "Authorization: Negotiate pl4nted\nseen",
+    "header, digest": 'Authorization: Digest username="pl4nted", nonce="x", response="pl4nted"\nseen',
+    "header, digest in JSON": json.dumps({"Authorization": 'Digest username="u", response="pl4nted"', "next": "seen"}),
+    "header, digest in JSON in JSON": json.dumps(
+        {"m": json.dumps({"Authorization": 'Digest username="u", response="pl4nted"'}), "n": "seen"}
+    ),
+    "header of a command": "curl -H \"Authorization: token pl4nted, and='pl4nted'\" https://seen",
+    "header, Go": "map[Authorization:[Custom pl4nted] Host:[seen]]",
+    "user information": "https://pl4nted@github.com/seen",
+    "user information with marks": "http://user:pl4nted@pl4nted@seen:3128 http://user:pl4nted/pl4nted@proxy",
+    "user information without scheme": "proxy user:pl4nted@seen.example.com:3128",
+    "sentence": 'Login as seen with password "pl4nted word"',
+    "spaces": "password: pl4nted pl4nted\nnext: seen",
+    "marks": "DB_PASSWORD=pl4n,ted;pl4nted&pl4nted}pl4nted'pl4nted\\pl4nted seen",
+    "quotes": "password: 'pl4''pl4nted'\nnext: seen",
+    "quotes without end": "password: 'pl4 pl4nted\nnext: seen",
+    "bytes": "token=b'pl4nted' seen",
+    "anchor": "password: &word pl4nted\nnext: seen",
+    "assignment": 'password := "pl4nted" // seen',
+    "words for a name": "API key: pl4nted\nSecret Access Key: pl4nted",
+    "list": "tokens:\n  - pl4nted\n  - pl4nted\nnext: seen",
+    "list in JSON": '{"tokens": [\n "pl4nted",\n "pl4nted"\n], "next": "seen"}',
+    "document": '{"customdata": {"a": ["pl4nted", {"b": "pl4nted"}]}, "next": "seen"}',
+    "line in a text": '{"msg": "seen\\npsk: pl4nted\\nseen"}',
+    "XML": "<password>pl4nted</password><name>seen</name>",
+    "hash": "core:$6$pl4ntedpl4nted$pl4ntedpl4ntedpl4nted:seen",
+    "hash under its name": "password_hash: $y$j9T$pl4nted",
+    "GitHub": "pulled with ghp_pl4ntedpl4ntedpl4nted",
+    "PGP": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\npl4nted\n-----END PGP PRIVATE KEY BLOCK-----\nseen",
+    "data URL with per cent": "data:,Environment%3DDB_PASSWORD%3Dpl4nted%0A",
+    "value with per cent": "https://seen.example.com/?q=%7B%22password%22%3A%22pl4nted%22%7D&next=1",
+    "packed data URL": "data:;base64," + base64.b64encode(gzip.compress(b"[Service]\nEnvironment=DB_PASSWORD=pl4nted\n")).decode(),
+    "base64 in lines": base64.encodebytes(b"Description=harmless, but long enough for more than one line\nDB_PASSWORD=pl4nted\n").decode(),
 }
 
 
@@ -110,6 +175,25 @@ HARMLESS = (
     "token_name: node-bootstrapper\nsecretName: pull\ncredentialsMode: Manual",
     "public_key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBubkULyBKDqIk9Q",
     "Error: 401 Unauthorized (request 1f4c1e6a0b6d4c0b)",
+    "tokens: 3\nsecrets: 12 of 14\npasswordless: yes",
+    "Tests passed: 12, bypass: none\npassed=12 passes: 3",
+    "tls:\n  termination: passthrough\n  passthrough: route",
+    "env:\n- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      key: password\n      name: database",
+    "imagePullSecrets:\n- name: pull\nautomountServiceAccountToken: true",
+    '{"secret": {"secretName": "pull", "defaultMode": 420}, "imagePullSecrets": [{"name": "pull"}]}',
+    '{"name": "HOME", "value": "/root"} {"name": "token-reviewer", "id": "1"}',
+    "- name: DB_PASSWORD\n- name: HOME\n  value: /root",
+    "kind: ConfigMap\ndata:\n  word: harmless",
+    "PWD=/root OLDPWD=/var KUBECONFIG=/opt/openshift/auth/kubeconfig",
+    "podman run -u 1000:1000 -p 8080:80 --token-file /run/token --password-stdin quay.io/openshift/release",
+    "sudo -u core mkdir -p /opt/openshift && journalctl -b -u kubelet -p err",
+    "ssh core@192.0.2.10 -p 22 and https://192.0.2.10:6443/readyz, user@example.com",
+    "quay.io/openshift-release-dev/ocp-release@sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
+    "docker://registry.example.com:5000/ocp/release@sha256:9b74c9897bac770ffc029102a200c5de",
+    "Basic authentication failed; the machine worker-0 asks for a password",
+    'kubernetes secret "node-bootstrapper-token" not found',
+    "https://mirror.example.com/?path=%2Fpub%2Fopenshift-v4",
+    "data:;base64," + b64("[Unit]\nDescription=a harmless unit that is long enough\n"),
 )
 
 
@@ -122,6 +206,46 @@ def test_data_loses_what_stands_under_the_name_of_a_secret() -> None:
     plain: dict[str, object] = {"hostname": "m", "userdata": "", "password": None}
     facts = {**plain, "customdata": {"a": 1}, "list": [{"root_password": "pl4nted", "state": "active"}]}
     assert Redactor().data(facts) == {**plain, "customdata": REDACTED, "list": [{"root_password": REDACTED, "state": "active"}]}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"name": "DB_PASSWORD", "value": "pl4nted"},
+        {"key": "api-token", "value": ["pl4nted"]},
+        {"Name": "Authorization", "Value": "pl4nted"},
+        {"kind": "Secret", "data": {"word": "pl4nted"}},
+        {"Set-Cookie": "a=pl4nted"},
+        {"cmd": ["podman", "login", "--password", "pl4nted"]},
+        {"cmd": ["podman", "login", "-u", "robot", "-p", "pl4nted"]},
+        {"cmd": ["curl", "-u", "admin:pl4nted"]},
+        {"stdout_lines": ["password: pl4nted"]},
+    ],
+    ids=str,
+)
+def test_data_loses_what_stands_beside_the_name_of_a_secret(entry: dict[str, object]) -> None:
+    redactor = Redactor()
+    clean = str(redactor.data([entry]))
+    assert redactor.count == 1
+    assert REDACTED in clean
+    assert "pl4nted" not in clean
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"name": "HOME", "value": "/root"},
+        {"name": "DB_PASSWORD", "valueFrom": {"secretKeyRef": {"name": "database", "key": "password"}}},
+        {"tokens": 3, "passed": 12, "passwordless": True},
+        {"secret": {"secretName": "pull", "defaultMode": 420}, "imagePullSecrets": [{"name": "pull"}]},
+        {"kind": "ConfigMap", "data": {"word": "harmless"}},
+        {"cmd": ["podman", "run", "-u", "1000:1000", "-p", "8080:80", "--password-stdin", "quay.io/image"]},
+        {"hostname": "worker-0.demo.metal.test", "id": "d3d5c2f7-1d8c-4d2d-8d71-c6ef5cf78883", "address": "192.0.2.10"},
+    ],
+    ids=str,
+)
+def test_data_keeps_what_is_no_secret(entry: dict[str, object]) -> None:
+    assert Redactor().data(entry) == entry
 
 
 def test_the_longest_goes_first() -> None:

@@ -69,11 +69,12 @@ class Control:
         """``{"journal": [...]}``, oldest first, of the Metal API.
 
         Query: ``since`` (seconds since 1970), ``after`` (an entry's n), ``method`` (a list), ``path`` (regular expression), ``service``
-        (metal, boot, metadata, all).
+        (metal, boot, metadata, all), ``newest`` (only so many, the last of them).
         """
         query = request.query_params
         service = query.get("service", "metal")
         try:
+            newest = int(query.get("newest") or 0)
             entries = self._world.journal.read(
                 since=float(query.get("since") or 0),
                 after=int(query.get("after") or 0),
@@ -83,7 +84,7 @@ class Control:
             )
         except (ValueError, re.error) as problem:
             raise unprocessable(str(problem)) from problem
-        return JSONResponse({"journal": entries})
+        return JSONResponse({"journal": entries[-newest:] if newest else entries})
 
     async def clear_journal(self, request: Request) -> Response:
         self._world.journal.clear()

@@ -40,6 +40,7 @@ async def test_the_journal_has_every_request_and_no_secret(sandbox: Sandbox) -> 
     assert {(each["service"], each["who"]) for each in everything if each["service"] != "metal"} == {("boot", "one"), ("metadata", "one")}
     assert [each["status"] for each in await journal(sandbox, method="POST,PUT", path="/devices$")] == [201]
     assert await journal(sandbox, after=entries[-1]["n"]) == []
+    assert await journal(sandbox, service="all", newest=2) == everything[-2:]
     assert await journal(sandbox, since=time.time() + 10) == []
     assert (await sandbox.control.delete("/journal")).status_code == 204
     assert await journal(sandbox, service="all") == []

@@ -1,0 +1,116 @@
+"""The verdicts in the bundle of a failed run are those of the run: by the same rules, for the same machines; or there are none."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULE = "equinix_metal.openshift.csr_approval"
+DEVICES = {
+    "devices": [
+        {
+            "hostname": f"{name}.demo.metal.test",
+            "tags": ["openshift-cluster=demo.metal.test", f"openshift-role={role}"],
+            "addresses": {"public_ipv4": f"192.0.2.{number}"},
+            "ip_addresses": [{"address": f"192.0.2.{number}"}],
+            "created_at": "2026-11-21T07:10:00Z",
+        }
+        for number, (name, role) in enumerate(
+            {
+                "bootstrap-0": "bootstrap",
+                "balancer-0": "load-balancer",
+                "master-0": "control-plane",
+                "worker-0": "worker",
+                "gone-0": "worker",
+            }.items()
+        )
+    ]
+}
+WANTED = [{"hostname": f"{name}.demo.metal.test"} for name in ("master-0", "worker-0", "worker-1")]
+
+
+def read(path: str) -> Any:
+    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
+
+
+def judged(role: str, file: str) -> dict[str, str]:
+    """The settings by which a role has requests judged, each with the default of its variable."""
+    (task,) = (task for task in read(f"roles/{role}/tasks/{file}.yml") if MODULE in task)
+    defaults = read(f"roles/{role}/defaults/main.yml")
+    names = {option: str(value).strip("{} ") for option, value in task[MODULE].items()}
+    return {option: defaults[name] for option, name in names.items() if name in defaults and not option.startswith(("wait", "progress"))}
+
+
+def test_the_rules_are_those_of_the_role_that_lets_machines_join() -> None:
+    assert judged("gather", "bundle") == judged("csr_approval", "main")
+    assert set(judged("gather", "bundle")) == {"additional_addresses", "window", "recover_nodes", "deny_refused"}
+
+
+@pytest.mark.parametrize("name", ["install", "scale"])
+def test_the_machines_are_those_that_the_play_lets_join(name: str) -> None:
+    (block,) = (task for task in read(f"playbooks/{name}.yml")[0]["tasks"] if "rescue" in task)
+    let_in = {
+        task["vars"]["csr_approval_machines"] for task in block["block"] if "csr_approval" in task["ansible.builtin.include_role"]["name"]
+    }
+    assert {task["vars"]["gather_machines"] for task in block["rescue"]} == let_in
+
+
+def told(folder: Path, **variables: Any) -> Any:
+    """Whom the role would have judged, and why nobody."""
+    content = "{{ {'machines': __gather_joining | map(attribute='name') | list, 'why_not': __gather_unjudged} | to_json }}"
+    play = {
+        "hosts": "localhost",
+        "connection": "local",
+        "gather_facts": False,
+        "vars_files": [str(ROOT / f"roles/gather/{part}/main.yml") for part in ("defaults", "vars")],
+        "tasks": [{"ansible.builtin.copy": {"dest": str(folder / "told.json"), "mode": "0600", "content": content}}],
+    }
+    (folder / "play.yml").write_text(json.dumps([play]), encoding="utf-8")
+    given = {
+        "ansible_python_interpreter": sys.executable,
+        "gather_directory": str(folder),
+        "gather_machines": WANTED,
+        "__gather_devices": DEVICES,
+    } | variables
+    subprocess.run(
+        ["ansible-playbook", "-i", "localhost,", str(folder / "play.yml"), "-e", json.dumps(given)],
+        env=os.environ | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")},
+        check=True,
+        capture_output=True,
+    )
+    return json.loads((folder / "told.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Of a cluster that has a kubeconfig."""
+    (tmp_path / "ignition" / "auth").mkdir(parents=True)
+    (tmp_path / "ignition" / "auth" / "kubeconfig").touch()
+    return tmp_path
+
+
+def test_machines_that_are_wanted_and_there_are_judged(folder: Path) -> None:
+    assert told(folder) == {"machines": ["master-0.demo.metal.test", "worker-0.demo.metal.test"], "why_not": ""}
+
+
+@pytest.mark.parametrize(
+    ("variables", "why"),
+    [
+        ({"gather_machines": []}, "lets no machine join"),
+        ({"__gather_devices": {"failed": True, "msg": "401 Unauthorized"}}, "is not known: 401 Unauthorized"),
+        ({"__gather_devices": {"devices": []}}, "no cluster to ask yet"),
+    ],
+    ids=["a play that lets nobody join", "an API that did not tell", "no machines yet"],
+)
+def test_where_nobody_can_be_judged_it_is_said(folder: Path, variables: dict[str, Any], why: str) -> None:
+    answer = told(folder, **variables)
+    assert answer["machines"] == []
+    assert why in answer["why_not"]

@@ -142,6 +142,10 @@ def test_a_failure_is_told_with_what_tells_why_and_without_secrets(user: User) -
     assert REFUSAL in entries["failure.json"]
     assert {"machines.json", "events.json", "belongings.json", "consoles.txt", "versions.json", "cluster.json"} <= set(entries)
     assert ".openshift_install.log" in entries
+    journal = json.loads(entries["api-journal.json"])
+    assert ("POST", 403) in {(request["method"], request["status"]) for request in journal["requests"]}
+    assert isinstance(journal["events"], list)
+    assert "no cluster to ask yet" in json.loads(entries["certificate-requests.json"])["not_judged"]
 
 
 @pytest.mark.long
@@ -167,11 +171,15 @@ def test_a_secret_in_the_story_of_a_machine_goes_too(user: User) -> None:
         },
     )
     user.sandbox.call("POST", "faults", json=refused("DELETE", f"/devices/{device['id']}"))
-    run = user.play("destroy.yml", "-e", VARIABLES, "-e", f"openshift_destroy_confirm={NAME}")
+    run = user.play("destroy.yml", "-e", VARIABLES, "-e", f"openshift_destroy_confirm={NAME} gather_journal_entries=3")
     user.sandbox.call("DELETE", "faults")
     assert run.code != 0
     entries = unpacked(bundles(user)[-1])
     assert device["id"] in entries["machines.json"]
     assert re.search(rf"ssh {device['id']}@sos\.", entries["consoles.txt"])
+    journal = json.loads(entries["api-journal.json"])
+    assert [len(journal[part]) for part in ("requests", "events")] == [3, 3]
+    assert device["id"] in {event["device_id"] for event in journal["events"]}
+    assert "lets no machine join" in json.loads(entries["certificate-requests.json"])["not_judged"]
     assert "pl4nted" not in "".join(entries.values())
     user.destroy().ended_well()

@@ -108,6 +108,7 @@ UNKNOWN = {
     "short option": "podman login -u robot -p pl4nted seen.example.com",
     "short option without login": "registry-tool -u robot -p pl4nted seen",
     "short option in a list": '["podman", "login",\n "-u", "robot",\n "-p", "pl4nted", "seen"]',
+    "standard input": "echo 'pl4nted word' | podman login --password-stdin seen",
     "sshpass": "sshpass -p pl4nted ssh seen",
     "ipmitool": "ipmitool -I lanplus -H 10.0.0.1 -U seen -P pl4nted power status",
     "curl": "curl -u admin:pl4nted https://seen.example.com",

@@ -135,6 +135,7 @@ _BEHIND = (
         # Neither a port, nor a path, nor how grave a message of a journal has to be.
         r"(?P<value>(?!(?:[\d:.]+|err|warning|notice|info|debug)(?:[\s\"'\\]|$))[^\s\"'\\/-][^\s\"'\\]*)"
     ),
+    re.compile(r"(?P<before>\becho\s+(?:-\w+\s+)?)(?P<value>[^\n|]{1,200}?)(?=\s*\|[^\n|]{0,200}?(?:stdin\b|chpasswd))"),
     re.compile(r"(?P<before>--from-literal(?:=|\s+)[\"']?[\w.-]+=)(?P<value>[^\s\"']+)"),
     re.compile(r"(?P<before>\b(?:machine|login)\s+\S+(?:\s+(?:login|account)\s+\S+){0,2}\s+password\s+)(?P<value>[^\s\"'\\]+)"),
     # password "...", as a sentence has it.

@@ -103,6 +103,10 @@ class NotYetError(CollectionError):
         self.waiting = list(waiting)
 
 
+class StillThereError(CollectionError):
+    """A deletion was accepted, and what was to be deleted is there all the same."""
+
+
 class ReadOnlyError(MetalError):
     """A write in check mode. It was not sent: this is a mistake in the collection, never in what the user asked for."""
 

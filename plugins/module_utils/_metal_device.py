@@ -23,6 +23,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     MetalError,
     NotFoundError,
     NotYetError,
+    StillThereError,
     ValidationError,
     together,
 )
@@ -36,7 +37,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_dev
     under_way,
     without_marks,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import create_once
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import create_once, delete_once, is_gone
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -817,7 +818,7 @@ class Device:
     # state=absent
 
     def leaving(self, found: Found) -> bool:
-        return state_of(found) in LEAVING
+        return _is_leaving(found)
 
     def check_removal(self, found: Found) -> None:
         if found.get("locked"):
@@ -828,10 +829,6 @@ class Device:
     def delete(self, found: Found) -> list[str]:
         return delete_device(self._client, found, force=bool(self.params.get("force_delete")))
 
-    def is_there(self, found: Found) -> bool:
-        """Whether it is there, looked at now, and not on its way to be deleted."""
-        return _still_there(self._client, found)
-
     def remaining(self, found: Found) -> list[str]:
         try:
             current = self._client.read(f"devices/{found['id']}", doing=f"see whether {self.title} is gone")
@@ -840,15 +837,6 @@ class Device:
                 return []
             raise
         return [] if current.get("state") == "deleted" else [state_text(current)]
-
-
-def is_gone(error: MetalError) -> bool:
-    """Whether a read of one device says that it is gone.
-
-    404, or 403: the service moves failed and deleted devices to a project of its own, where the caller may not see them (known from
-    terraform-provider-equinix and cluster-api-provider-packet, which both read it so). A token that is wrong altogether gives 401.
-    """
-    return isinstance(error, NotFoundError) or (isinstance(error, DeniedError) and error.status == 403)
 
 
 def state_text(device: Found) -> str:
@@ -862,7 +850,7 @@ def state_text(device: Found) -> str:
 
 
 def delete_device(client: MetalClient, found: Found, *, force: bool = False) -> list[str]:
-    """Ask for a device's deletion; returns what has to pass first, nothing when it was accepted or the device is gone.
+    """Ask for a device's deletion; returns what has to pass first, nothing when the device is leaving or gone.
 
     ``force``: detach storage that is still attached to it (vendor's OpenAPI text).
     Raises CollectionError when the service refuses for good.
@@ -870,10 +858,9 @@ def delete_device(client: MetalClient, found: Found, *, force: bool = False) -> 
     name = f"{found.get('hostname')} ({found.get('id')})"
     try:
         path = f"devices/{found['id']}" + ("?force_delete=true" if force else "")
-        client.delete(path, doing=f"delete device {name}", missing_ok=False)
-    except NotFoundError as error:
-        if _still_there(client, found):
-            return [f"{error.message}, and it is still there"]
+        delete_once(client, path, doing=f"delete device {name}", leaving=_is_leaving)
+    except (NotFoundError, StillThereError) as error:
+        return [error.message]
     except ValidationError as error:
         # "Cannot delete a device while it is provisioning", "Cannot delete a locked item": the service's own texts.
         if error.says("provisioning"):
@@ -886,9 +873,13 @@ def delete_device(client: MetalClient, found: Found, *, force: bool = False) -> 
     return []
 
 
+def _is_leaving(device: Found) -> bool:
+    return state_of(device) in LEAVING
+
+
 def _still_there(client: MetalClient, found: Found) -> bool:
     try:
-        return state_of(client.read(f"devices/{found['id']}", doing=f"see whether device {found.get('hostname')} is gone")) not in LEAVING
+        return not _is_leaving(client.read(f"devices/{found['id']}", doing=f"see whether device {found.get('hostname')} is gone"))
     except MetalError as error:
         if is_gone(error):
             return False

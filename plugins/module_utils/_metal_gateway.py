@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import RESUME_OPTIONS, STATE_OPTIONS, WAIT_OPTIONS, Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, MetalError, NotFoundError, together
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import is_gone, reference
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import reference
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once, is_gone
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -177,7 +177,7 @@ class Gateway:
 
     def delete(self, found: Found) -> list[str]:
         """Accepted with 202: it is gone a little later (vendor's OpenAPI text)."""
-        delete_once(self._client, f"metal-gateways/{found['id']}", doing=f"delete {self.title}")
+        delete_once(self._client, f"metal-gateways/{found['id']}", doing=f"delete {self.title}", leaving=self.leaving)
         return []
 
     def remaining(self, found: Found) -> list[str]:

@@ -24,13 +24,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     together,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import (
-    is_gone,
     metro_code,
     normal_data,
     project_of,
     reference,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import create_once, delete_once
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import create_once, delete_once, is_gone
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -333,7 +332,8 @@ class IpAssignment:
         self._client.read(f"devices/{self._params['device_id']}", doing=f"look at the device that {self._address} is moved to")
         self.check_removal(found)
         self._refuse_to_lose_customdata(found)
-        self._take_off(found)
+        # It has to be off before it can be on.
+        self.delete(found)
         self._off = reference(found.get("assigned_to"))
         try:
             return create_once(lambda: self._assign(str(self._address), self._params["customdata"]), self._here)
@@ -349,29 +349,6 @@ class IpAssignment:
                 f"Cannot move {self._address}: it has customdata, which the service forgets on the way. "
                 "Say what it is to be on the other device: customdata, or customdata={} for none"
             )
-
-    def _take_off(self, found: Found) -> None:
-        """For a move: it has to be off before it can be on, so an answer that says yes, or that it is not there, is looked after."""
-        doing = f"take {self._address} off device {reference(found.get('assigned_to'))}"
-        for attempt in range(1, 3):
-            try:
-                answer = self._client.send("DELETE", f"ips/{found['id']}", None, doing=doing)
-            except NotFoundError:
-                if self._is_there(found):
-                    raise
-                return
-            if not self._is_there(found):
-                return
-            if attempt == 2:
-                origin = f"DELETE /ips/{found['id']}, request {answer.request_id}"
-                raise CollectionError(f"Could not {doing}: the service accepted it {attempt} times, and it is still there ({origin})")
-
-    def _is_there(self, found: Found) -> bool:
-        try:
-            self._client.read(f"ips/{found['id']}", doing=f"see whether {self._address} is off its device")
-        except NotFoundError:
-            return False
-        return True
 
     def _here(self) -> Found | None:
         found = self._by_address() if self._project else None

@@ -21,13 +21,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     together,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import (
-    is_gone,
     metro_code,
     normal_data,
     normal_tags,
     reference,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once, refuse_to_guess
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once, is_gone, refuse_to_guess
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient

@@ -19,14 +19,13 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec i
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, MetalError, NotFoundError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import (
     DEVICE_OPTIONS,
-    is_gone,
     metro_code,
     normal_time,
     reference,
     state_of,
     state_text,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once, is_gone
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient

@@ -21,7 +21,7 @@ from ansible.module_utils.common.parameters import AnsibleFallbackNotFound
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import ENVIRONMENT, Options, from_environment
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences, digest, shown
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotYetError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotYetError, StillThereError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import Device
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_set import DeviceSet
@@ -278,14 +278,11 @@ class MetalModule:
         return found, {name: value for name, value in left.items() if name in resource.after_creation}
 
     def _replace(self, resource: Resource, found: Found, before: Mapping[str, Any], wanted: Mapping[str, Any]) -> Found:
-        """Have it deleted and order it anew; its end is not waited for.
+        """Have it deleted and order it anew, as soon as it is leaving; its end is not waited for.
 
         A slice of a wait that ends in between leaves nothing to resume: what is leaving is not found any more, so the next call orders.
         """
-        if self.params.get("wait", False):
-            self.waiter.until_nothing_missing(lambda: resource.delete(found), f"Deleting {resource.title}")
-        elif texts := resource.delete(found):
-            raise CollectionError(f"Could not replace {resource.title} now: {'; '.join(texts)}. Use wait=true")
+        self._end(resource, found, "replace")
         self.result.update(changed=True, diff=shown(before, {}, resource.title))
         created = self._create(resource)
         self._report(resource, created, before, wanted)
@@ -365,10 +362,7 @@ class MetalModule:
             return
         try:
             if not accepted:
-                if wait:
-                    self.waiter.until_nothing_missing(lambda: resource.delete(gone), f"Deleting {resource.title}")
-                elif texts := resource.delete(gone):
-                    raise CollectionError(f"Could not delete {resource.title} now: {'; '.join(texts)}. Use wait=true")
+                self._end(resource, gone, "delete")
                 accepted = True
                 self.result.update(changed=True, diff=shown(before, {}, resource.title))
             if wait:
@@ -376,6 +370,21 @@ class MetalModule:
         except StillWaiting:
             self._remember(gone, before=before, pending=[] if accepted else ["state"])
             raise
+
+    def _end(self, resource: Resource, found: Found, attempted: str) -> None:
+        """Have it deleted: it is gone or leaving then. While there is time, what stays though that was accepted is asked for again."""
+        if not self.params.get("wait", False):
+            if texts := resource.delete(found):
+                raise CollectionError(f"Could not {attempted} {resource.title} now: {'; '.join(texts)}. Use wait=true")
+            return
+
+        def ask() -> list[str]:
+            try:
+                return resource.delete(found)
+            except StillThereError as error:
+                return [error.message]
+
+        self.waiter.until_nothing_missing(ask, f"Deleting {resource.title}")
 
     # A call that goes on waiting (option progress_interval).
 
@@ -447,10 +456,6 @@ class MetalModule:
         self.result.update(devices.results())
         self.result["diff"] = shown(before, after, "devices")
         self.result["changed"] = any(member.acted for member in devices.members)
-
-
-def _limited(view: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: view.get(name) for name in wanted}
 
 
 def _without_secrets(value: Any, name: str = "") -> Any:

@@ -15,8 +15,11 @@ from typing import Any, Protocol
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
+    DeniedError,
     LostAnswerError,
+    MetalError,
     NotFoundError,
+    StillThereError,
     together,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import clock
@@ -84,7 +87,7 @@ class Resource(Protocol):
         """Raise CollectionError when the service would refuse to delete it."""
 
     def delete(self, found: Found) -> list[str]:
-        """Ask for its deletion; returns what has to pass before it can be asked for, nothing when it was accepted."""
+        """Ask for its deletion; returns what has to pass before it can be asked for, nothing when it is gone or leaving by then."""
 
     def remaining(self, found: Found) -> list[str]:
         """What is still there of it."""
@@ -134,21 +137,47 @@ class Deleting(Protocol):
     def read(self, path: str, *, doing: str) -> Found: ...
 
 
-def delete_once(client: Deleting, path: str, *, doing: str) -> None:
-    """Delete what was found a moment ago. ``not found`` is believed when a look finds nothing either: it went meanwhile.
+def delete_once(client: Deleting, path: str, *, doing: str, leaving: Callable[[Found], bool] = lambda _found: False) -> None:
+    """Delete what was found a moment ago, and see that it is gone or ``leaving``.
 
-    Raises NotFoundError when it is there all the same, so that a token which may not delete it is not told that it is gone.
+    An answer that says yes may have been somebody else's, such as a gateway's: what is there all the same is asked for a second time.
+    ``not found`` is believed when a look finds nothing either: it went meanwhile.
+
+    Raises StillThereError when it stays, and NotFoundError when it stays and is not found, so that a token which may not delete it is not
+    told that it is gone.
     """
+
+    def stays() -> bool:
+        try:
+            return not leaving(client.read(path.partition("?")[0], doing=f"see whether it is gone (to {doing})"))
+        except MetalError as error:
+            if is_gone(error):
+                return False
+            raise
+
+    problem: CollectionError
     try:
         client.delete(path, doing=doing, missing_ok=False)
+        if not stays():
+            return
+        client.delete(path, doing=doing, missing_ok=False)
+        problem = StillThereError(f"Could not {doing}: the service accepted it 2 times, and it is still there")
     except NotFoundError as error:
-        for _elapsed in clock(*LOOKS_AFTER_LOST_CREATE):
-            try:
-                client.read(path.partition("?")[0], doing=f"see whether it is gone (to {doing})")
-            except NotFoundError:
-                return
         error.message += ", and it is still there. May the token delete it?"
-        raise
+        problem = error
+    for _elapsed in clock(*LOOKS_AFTER_LOST_CREATE):
+        if not stays():
+            return
+    raise problem
+
+
+def is_gone(error: MetalError) -> bool:
+    """Whether a read of one object says that it is gone.
+
+    404, or 403: the service moves failed and deleted devices to a project of its own, where the caller may not see them (known from
+    terraform-provider-equinix and cluster-api-provider-packet, which both read it so). A token that is wrong altogether gives 401.
+    """
+    return isinstance(error, NotFoundError) or (isinstance(error, DeniedError) and error.status == 403)
 
 
 def refuse_fixed(resource: Resource, current: Mapping[str, Any], changes: Mapping[str, Any]) -> None:

@@ -59,6 +59,17 @@ def test_it_is_replaced_once(device: dict[str, Any], sandbox: RunningSandbox, sa
     assert not run("metal_device", order, sandbox_environment)["changed"]
 
 
+def test_another_is_ordered_only_when_it_is_really_leaving(
+    device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
+    sandbox.call("POST", "faults", json={"method": "DELETE", "path": "/devices/", "status": 200, "body": "", "times": 1})
+    replaced = run("metal_device", {**OTHER, "on_drift": "replace"}, sandbox_environment)
+    assert not replaced.get("failed"), replaced
+    assert writes(sandbox) == ["DELETE", "DELETE", "POST"]
+    gone = run("metal_device_info", {"ids": [device["id"]]}, sandbox_environment)
+    assert gone.get("failed") or gone["devices"][0]["state"] == "deprovisioning"
+
+
 def test_it_is_kept_when_another_cannot_be_had(
     device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:

@@ -46,6 +46,10 @@ class FakeMetal:
         """Servers by metro and plan; without a number there is no end of them."""
         self.taken_after_question = 0
         """So many are ordered by somebody else after each question."""
+        self.ignored = 0
+        """So many deletions are answered by somebody else, who says yes."""
+        self._just_left: set[str] = set()
+        """Ids of devices whose deletion was accepted and that were not looked at since: one look sees them going."""
         self._numbers = itertools.count(1)
 
     def add(self, hostname: str, **fields: Any) -> dict[str, Any]:
@@ -71,8 +75,9 @@ class FakeMetal:
     def writes(self) -> list[str]:
         return [call for call in self.calls if not call.startswith("GET")]
 
-    def _move(self) -> None:
-        for device in list(self.devices.values()):
+    def _move(self, seen: str | None = None) -> None:
+        """Move on what a look sees: all, or the one device ``seen``."""
+        for device in [each for each in self.devices.values() if seen in (None, each["id"])]:
             state, hostname = device["state"], device["hostname"]
             if state == "queued":
                 device["state"] = "provisioning"
@@ -82,6 +87,8 @@ class FakeMetal:
                 device["state"] = "failed" if hostname in self.fails and self._starts_badly(hostname) else "active"
             elif state in ("powering_off", "powering_on") or (state == "reinstalling" and self.asked):
                 device["state"] = "inactive" if state == "powering_off" else "active"
+            elif state == "deprovisioning" and device["id"] in self._just_left:
+                self._just_left.remove(device["id"])
             elif state == "deprovisioning":
                 del self.devices[device["id"]]
 
@@ -107,7 +114,7 @@ class FakeMetal:
 
     def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         self.calls.append(f"GET {path}")
-        self._move()
+        self._move(path.split("/")[1])
         return dict(self._device(path, doing))
 
     def _device(self, path: str, doing: str) -> dict[str, Any]:
@@ -186,7 +193,11 @@ class FakeMetal:
         if device["state"] in ("queued", "provisioning"):
             text = "Cannot delete a device while it is provisioning"
             raise ValidationError(f"Could not {doing}: {text}", status=422, errors=[text])
+        if self.ignored:
+            self.ignored -= 1
+            return True
         device["state"] = "deprovisioning"
+        self._just_left.add(device["id"])
         return True
 
 

@@ -541,3 +541,24 @@ def test_an_end_that_is_set_is_taken_back(check: bool) -> None:
     if not check:
         assert device["termination_time"] is None
         assert not converge(metal, id=device["id"], termination_time="")["changed"]
+
+
+def test_another_is_ordered_only_when_the_one_before_is_leaving() -> None:
+    metal = FakeMetal()
+    metal.add(NAME, plan={"slug": "m3.small.x86"})
+    metal.ignored = 3
+    given = {**NEW, "on_drift": "replace"}
+    _result, error = attempt(metal, **given, wait=False)
+    assert error is not None
+    assert "accepted it 2 times, and it is still there" in error.message
+    assert [device["plan"]["slug"] for device in metal.devices.values()] == ["m3.small.x86"]
+    assert converge(metal, **given)["changed"]
+    assert [device["plan"]["slug"] for device in metal.devices.values() if device["state"] != "deprovisioning"] == ["c3.small.x86"]
+
+
+def test_a_deletion_that_somebody_else_accepted_is_asked_for_again() -> None:
+    metal = FakeMetal()
+    metal.add(NAME)
+    metal.ignored = 5
+    assert converge(metal, hostname=NAME, state="absent")["changed"]
+    assert not metal.devices

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError, StillThereError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_hardware_reservation import (
     HARDWARE_RESERVATION_OPTIONS,
     HardwareReservation,
@@ -66,6 +66,8 @@ class Api:
         self.objects = objects
         self.calls: list[str] = []
         self.deletes = True
+        self.ignored = 0
+        """So many deletions are answered by somebody else, who says yes."""
 
     def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         if path not in self.objects:
@@ -86,6 +88,10 @@ class Api:
         self.calls.append(f"DELETE {path}")
         if not self.deletes and not missing_ok:
             raise NotFoundError(f"Could not {doing}: 404", status=404)
+        if self.ignored:
+            self.ignored -= 1
+        else:
+            self.objects.pop(path.partition("?")[0], None)
         return self.deletes
 
 
@@ -222,9 +228,9 @@ def test_the_end_of_a_request_is_that_of_its_devices_by_choice() -> None:
     kept, ended = (request([found], force_termination=force) for force in (False, True))
     for resource, path in ((kept, "spot-market-requests/1"), (ended, "spot-market-requests/1?force_termination=true")):
         client: Any = resource._client
+        assert resource.remaining(found) == ["the spot market request for a in DA is still there"]
         resource.delete(found)
         assert client.calls == [f"DELETE {path}"]
-        assert resource.remaining(found) == ["the spot market request for a in DA is still there"]
         client.objects = {"devices/d": device}
     assert kept.remaining(found) == []
     assert ended.remaining(found) == ["s is deprovisioning"]
@@ -244,3 +250,24 @@ def test_not_found_is_believed_when_a_look_agrees(monkeypatch: pytest.MonkeyPatc
     delete_once(client, "vrfs/2", doing="delete VRF 2")
     with pytest.raises(NotFoundError, match="it is still there"):
         delete_once(client, "vrfs/1", doing="delete VRF 1")
+
+
+@pytest.mark.parametrize(("ignored", "left"), [(0, False), (1, False), (2, True)])
+def test_what_was_accepted_is_looked_after_and_asked_for_twice(ignored: int, left: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils._resource.LOOKS_AFTER_LOST_CREATE", (0, 0))
+    client = Api({"vrfs/1": {"id": "1"}})
+    client.ignored = ignored
+    if left:
+        with pytest.raises(StillThereError, match="accepted it 2 times, and it is still there"):
+            delete_once(client, "vrfs/1", doing="delete VRF 1")
+    else:
+        delete_once(client, "vrfs/1", doing="delete VRF 1")
+    assert len(client.calls) == min(ignored + 1, 2)
+    assert bool(client.objects) is left
+
+
+def test_what_is_leaving_is_not_asked_for_again() -> None:
+    client = Api({"metal-gateways/1": {"id": "1", "state": "deleting"}})
+    client.ignored = 1
+    delete_once(client, "metal-gateways/1", doing="delete gateway 1", leaving=lambda found: found["state"] == "deleting")
+    assert client.calls == ["DELETE metal-gateways/1"]

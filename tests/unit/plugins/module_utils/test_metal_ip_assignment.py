@@ -15,7 +15,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     NotYetError,
     ValidationError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import Answer
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_ip_assignment import (
     IP_ASSIGNMENT_OPTIONS,
     IpAssignment,
@@ -78,15 +77,12 @@ class Addresses:
             raise LostAnswerError("lost")
         return made
 
-    def send(self, method: str, path: str, body: Any, *, doing: str) -> Answer:
-        assert method == "DELETE"
-        self.delete(path, doing=doing)
-        return Answer(204, None, "request-1")
-
     def delete(self, path: str, *, doing: str, missing_ok: bool = True) -> bool:
         if self.stays:
             self.stays -= 1
             return True
+        if not missing_ok and not [each for each in self.assignments if f"ips/{each['id']}" == path]:
+            raise NotFoundError(f"Could not {doing}: 404", status=404)
         self.calls.append(f"DELETE {path}")
         self.assignments = [each for each in self.assignments if f"ips/{each['id']}" != path]
         return True
@@ -131,7 +127,8 @@ def test_a_move_that_could_lose_customdata_is_refused() -> None:
     assert client.calls == ["DELETE ips/192.0.2.1 on a", "POST devices/c/ips"]
 
 
-def test_an_address_that_does_not_leave_its_device_is_not_put_on_another() -> None:
+def test_an_address_that_does_not_leave_its_device_is_not_put_on_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils._resource.LOOKS_AFTER_LOST_CREATE", (0, 0))
     client = Addresses(a="192.0.2.1")
     client.stays = 1
     resource = assignment(client, address="192.0.2.1", device_id="c")

@@ -52,6 +52,9 @@ options:
       - A text in front of the C(User-Agent) that the service is told, by which it can tell your calls from others.
       - It can also be in the environment variable E(METAL_UA_PREFIX).
     type: str
+notes:
+  - An option by which something is found is refused where it is given and empty, as that of a variable which was cleared. Only C(tags),
+    C(description) and C(details) may be empty, where another option says which one is meant.
 requirements:
   - Python 3.11 or newer
   - packet-python >= 1.44.3

@@ -9,7 +9,7 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -47,6 +47,19 @@ class Options:
             )
         return merged
 
+    def cleared(self, params: Mapping[str, Any], identities: Iterable[str] = ()) -> list[str]:
+        """What is wrong with the options by which something is found, of which ``identities`` do so by themselves.
+
+        Ansible takes an empty text for one that is given. It is that of a variable which was cleared, and would mean anything or nothing.
+        """
+        alone = [[name] for name in identities if self.argument_spec.get(name, {}).get("type") == "str"]
+        empty: list[str] = []
+        for names in [*self.required_one_of, *alone]:
+            given = [name for name in names if params.get(name) is not None]
+            nothing = [name for name in given if _is_empty(params[name])]
+            empty += [name for name in nothing if name not in ATTRIBUTES or nothing == given]
+        return [f"{name} is given, but empty: a variable may have been cleared" for name in dict.fromkeys(empty)]
+
     def arguments(self) -> dict[str, Any]:
         """What ``AnsibleModule`` takes."""
         return {
@@ -58,6 +71,9 @@ class Options:
             "required_by": {name: list(names) for name, names in self.required_by.items()},
         }
 
+
+ATTRIBUTES = frozenset({"tags", "description", "details"})
+"""By these something can be found, and it may have none of them: where another option says which it is, an empty one is the truth."""
 
 ENVIRONMENT: Mapping[str, Sequence[str]] = {
     "metal_api_url": ["METAL_API_URL"],
@@ -74,6 +90,10 @@ def from_environment(names: Sequence[str]) -> str | None:
     """The first of these environment variables that is not empty: an empty one is how a variable is left out where all are listed."""
     values = (os.environ.get(name) for name in names)
     return next((value for value in values if value), None)
+
+
+def _is_empty(value: Any) -> bool:
+    return not any(str(each).strip() for each in (value if isinstance(value, list) else [value]))
 
 
 WAIT_OPTIONS = Options(

@@ -150,6 +150,8 @@ class DeviceSet:
         if params["machines"] and params["hostnames"]:
             problems.append("either machines or hostnames is given, not both")
         problems += self._count_problems()
+        if any(not name.strip() for name in [*self._names_given(), *self._given]):
+            problems.append("a hostname is empty")
         names = Counter(name.lower() for name in [*self._names_given(), *(str(m["hostname"]) for m in params["machines"] or [])])
         problems += [f"the hostname {name} is given {count} times" for name, count in names.items() if count > 1]
         if not self._absent:

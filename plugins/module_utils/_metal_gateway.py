@@ -116,7 +116,8 @@ class Gateway:
 
     def _is_meant(self, gateway: Found) -> bool:
         params = self._params
-        same_block = bool(reference(gateway.get("ip_reservation")) == params["ip_reservation_id"])
+        block = reference(gateway.get("ip_reservation"))
+        same_block = block is not None and block == params["ip_reservation_id"]
         if not params["virtual_network_id"]:
             return same_block
         if reference(gateway.get("virtual_network")) != params["virtual_network_id"]:
@@ -200,6 +201,6 @@ def find_gateways(client: MetalClient, params: Mapping[str, Any]) -> dict[str, A
     if params["ids"] is not None:
         facts = [each for each in facts if each["id"] in params["ids"]]
     for name in ("virtual_network_id", "ip_reservation_id"):
-        if params[name]:
+        if params[name] is not None:
             facts = [each for each in facts if each[name] == params[name]]
     return {"metal_gateways": facts}

@@ -148,7 +148,7 @@ class IpReservation:
             return False
         if params["tags"]:
             return set(params["tags"]) <= set(block.get("tags") or [])
-        return bool(block.get("details") == params["details"])
+        return bool(params["details"]) and bool(block.get("details") == params["details"])
 
     def _narrowed(self, same: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Several that fit are told apart by what else was given, as long as one fits that as well."""

@@ -135,7 +135,7 @@ class Vlan:
             return bool(network.get("vxlan") == params["vxlan"])
         if params["tags"]:
             return set(params["tags"]) <= set(network.get("tags") or [])
-        return bool(network.get("description") == params["description"])
+        return bool(params["description"]) and bool(network.get("description") == params["description"])
 
     def wanted(self) -> dict[str, Any]:
         params = self._params

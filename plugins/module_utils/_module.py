@@ -123,6 +123,7 @@ class MetalModule:
         self.params: dict[str, Any] = dict(self._ansible.params)
         self.check_mode = bool(self._ansible.check_mode)
         self.result: dict[str, Any] = {"changed": False}
+        self._options = options
         self._reading = reading
         self._in_project = in_project
         self._unless = unless
@@ -146,8 +147,13 @@ class MetalModule:
 
     @property
     def client(self) -> MetalClient:
-        """The API by this module's options, read-only in check mode. Raises CollectionError telling all options that are missing."""
+        """The API by this module's options, read-only in check mode.
+
+        Raises CollectionError telling all options that are missing, or empty where they are to say what is meant.
+        """
         if self._client is None:
+            if cleared := self._options.cleared(self.params, self._unless):
+                raise CollectionError(together("Cannot tell what is meant", cleared))
             needs_project = self._in_project and not any(self.params.get(name) for name in self._unless)
             self._client = metal_client(self._ansible, read_only=self.check_mode or self._reading, needs_project=needs_project)
         return self._client

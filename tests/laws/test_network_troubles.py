@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from sandbox.running import RunningSandbox
 from tests.laws.ground import call, laid, run
 from tests.laws.network import UNKNOWN
@@ -170,3 +172,48 @@ def test_a_session_needs_bgp_in_its_project(sandbox: RunningSandbox, sandbox_env
         refused = run("metal_bgp_session", {"device_id": device, "address_family": "ipv4"}, sandbox_environment)
         assert "create the ipv4 BGP session of device" in refused["msg"]
         assert "BGP is not enabled" in refused["msg"]
+
+
+PRECIOUS: dict[str, dict[str, Any]] = {
+    "metal_vlan": {"metro": "sg", "vxlan": 77, "tags": ["precious"]},
+    "metal_ip_reservation": {"metro": "sg", "quantity": 1, "tags": ["precious"], **WAIT},
+}
+
+
+@pytest.mark.parametrize("module", PRECIOUS)
+def test_a_variable_that_was_cleared_means_nothing(module: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    """The one network or block without a text is not what an empty id means."""
+    made = run(module, PRECIOUS[module], sandbox_environment)
+    found = made["virtual_network" if module == "metal_vlan" else "ip_reservation"]
+    text = "description" if module == "metal_vlan" else "details"
+    sandbox.forget()
+    try:
+        for state in ("present", "absent"):
+            for options in ({"id": ""}, {"metro": "sg", "tags": []}, {"id": " ", "tags": ["precious"]}, {text: "", "tags": []}):
+                refused = run(module, {**options, "state": state}, sandbox_environment)
+                assert "Cannot tell what is meant" in refused["msg"]
+                assert not refused["changed"]
+        assert sandbox.journal() == []
+        # What is named by its id may lose its tags.
+        assert run(module, {"id": found["id"], "tags": []}, sandbox_environment)["changed"]
+    finally:
+        run(module, {"id": found["id"], "state": "absent"}, sandbox_environment)
+
+
+DELETERS = {
+    "metal_device": ("id", "hostname"),
+    "metal_gateway": ("id", "virtual_network_id", "ip_reservation_id"),
+    "metal_vrf": ("id", "name"),
+    "metal_ssh_key": ("id", "label", "key"),
+    "metal_project": ("id", "name"),
+    "metal_bgp_session": ("id",),
+    "metal_spot_market_request": ("id",),
+    "metal_ip_assignment": ("id", "address"),
+}
+
+
+@pytest.mark.parametrize(("module", "name"), [(module, name) for module, names in DELETERS.items() for name in names])
+def test_nothing_is_deleted_that_is_not_named(module: str, name: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    refused = run(module, {name: "", "state": "absent"}, sandbox_environment)
+    assert f"Cannot tell what is meant: {name} is given, but empty" in refused["msg"]
+    assert sandbox.journal() == []

@@ -141,6 +141,8 @@ def test_what_cannot_change_is_refused_with_the_way_out() -> None:
         ([machine(0)], {"ownership_tags": [" "]}, "ownership_tags must name at least one tag"),
         ([], {"all_owned": True}, "all_owned is for state=absent"),
         ([], {"machines": None, "state": "absent"}, "machines must be given"),
+        ([], {"machines": None, "hostnames": ["worker-0", ""], "state": "absent"}, "a hostname is empty"),
+        ([machine(0) | {"hostname": " "}], {"state": "absent"}, "a hostname is empty"),
         ([machine(0, operating_system="custom_ipxe")], {}, "custom_ipxe needs ipxe_script_url"),
         ([machine(0) | {"hostname": "worker_0"}], {}, "underscore"),
     ],

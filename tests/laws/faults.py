@@ -101,7 +101,7 @@ CLUSTER_REFUSED = Verdicts("error", change="error", follow="error")
 CLUSTER_EITHER = Verdicts("success", change="success", follow="success", always="either")
 
 UNKNOWN_EFFECT = "what an order whose answer is late may still do is not known, so nothing is ordered again: the next run finds it"
-NO_BODY = "the answer to a delete has no body"
+NOT_DONE = "a delete is answered with nothing anyway: what is there all the same is asked for again, and in the end it is said"
 GUESSED = "what can be said without it is said; what is meant, and whose it is, is never guessed"
 KUBERNETES = "no object of Kubernetes that is looked at has this field"
 METAL = "no object of the Metal API has this field"
@@ -133,7 +133,7 @@ FAULTS = [
     Fault("html", "unreadable", "HTML instead of JSON (200)", HTML, PASSES, FOLLOWED),
     Fault(
         "empty", "unreadable", "an empty body (200)", {"status": 200, "body": ""},
-        Verdicts("success", "success", "success", None), FOLLOWED, why=NO_BODY,
+        PASSES, FOLLOWED, why=NOT_DONE,
     ),
     Fault(
         "truncated", "unreadable", "half of the answer", {"cut": "body"},

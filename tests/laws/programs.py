@@ -59,7 +59,7 @@ def play_module(manner: Manner, module: str, options: Mapping[str, Any]) -> None
     manner.settle()
     manner.bend(_metal_client)
     if manner.hasty:
-        _resource.LOOKS_AFTER_LOST_CREATE = (0.2, 0.1)
+        _resource.LOOKS_AFTER_LOST_CREATE = (0.2, 0.2)
         _joining._PAUSE = 0.1
     if manner.page_size is not None:
         _cluster_client.PAGE = manner.page_size

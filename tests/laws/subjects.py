@@ -115,7 +115,7 @@ def connection(place: Place, fault: Fault | None) -> dict[str, Any]:
 def metal_options(options: Mapping[str, Any], place: Place, fault: Fault | None) -> dict[str, Any]:
     given = {name: value for name, value in options.items() if name != "progress_interval"} | connection(place, fault)
     if "wait_timeout" in options:
-        given |= {"wait_timeout": 6, "wait_interval": 0.05}
+        given |= {"wait_timeout": 6, "wait_interval": 0.1}
     return {"project_id": place.environment["METAL_PROJECT_ID"], **given}
 
 

@@ -29,7 +29,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_dev
     project_of,
     reference,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import create_once, delete_once, is_gone
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import create_once, delete_once, is_gone, meant_by_tags
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -212,7 +212,9 @@ class IpAssignment:
     def _choose_block(self) -> bool:
         """Find the block that is meant. False when there is none and none is needed."""
         params = self._params
-        same = [block for block in self._blocks(f"look for {self._block_title}") if self._is_meant(block)]
+        same: list[Found] = [block for block in self._blocks(f"look for {self._block_title}") if self._is_meant(block)]
+        if params["ip_reservation_tags"] and len(same) > 1:
+            same = meant_by_tags(same, params["ip_reservation_tags"]) or same
         if not same and params["state"] == "absent":
             return False
         if not same:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import RESUME_OPTIONS, STATE_OPTIONS, WAIT_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
     MetalError,
@@ -26,7 +27,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_dev
     normal_tags,
     reference,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once, is_gone, refuse_to_guess
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once, is_gone, meant_by_tags, refuse_to_guess
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -87,7 +88,7 @@ def prefix_length(netmask: str) -> int:
 
 
 class IpReservation:
-    """A block by its id, else by all its tags, else by its details, of its type and in its metro."""
+    """A block by its id, else by its tags, else by its details, of its type and in its metro."""
 
     name = "ip_reservation"
     fixed: Mapping[str, str] = {
@@ -150,9 +151,17 @@ class IpReservation:
             return set(params["tags"]) <= set(block.get("tags") or [])
         return bool(params["details"]) and bool(block.get("details") == params["details"])
 
-    def _narrowed(self, same: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Several that fit are told apart by what else was given, as long as one fits that as well."""
-        wanted = self.wanted()
+    def _narrowed(self, same: list[Found]) -> list[Found]:
+        """Several that fit are told apart by what else was given, as long as one fits that as well.
+
+        Tags and texts may be another's as well: only what is all that was given is deleted by them.
+        """
+        # A list may leave customdata out.
+        wanted = {name: value for name, value in self.wanted().items() if name != "customdata"}
+        if self._params["tags"]:
+            same = meant_by_tags(same, self._params["tags"], details=self._params["details"])
+        if self._params["state"] == "absent":
+            return [block for block in same if not differences(self.view(block), wanted)]
         for name in ("details", *_OF_A_VRF, "quantity"):
             if len(same) > 1 and name in wanted:
                 same = [block for block in same if self.view(block)[name] == wanted[name]] or same

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import STATE_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
     MetalError,
@@ -20,7 +21,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     together,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import metro_code, normal_tags, reference
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once, refuse_to_guess
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once, meant_by_tags, refuse_to_guess
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -80,7 +81,7 @@ def _text(item: Mapping[str, Any], name: str) -> str:
 
 
 class Vlan:
-    """A virtual network: by its id, else by its number, else by all its tags, else by its description, in its metro."""
+    """A virtual network: by its id, else by its number, else by its tags, else by its description, in its metro."""
 
     name = "virtual_network"
     fixed: Mapping[str, str] = {"vxlan": f"a network keeps its number: {_ANOTHER}", "metro": f"a network stays in its metro: {_ANOTHER}"}
@@ -118,7 +119,7 @@ class Vlan:
             params={"metro": params["metro"]},
             doing=f"look for {self.title}",
         )
-        same = [network for network in networks if self._is_meant(network)]
+        same = self._narrowed([network for network in networks if self._is_meant(network)])
         if len(same) > 1:
             ids = ", ".join(sorted(str(network.get("id")) for network in same))
             raise CollectionError(f"{len(same)} VLANs are {self.title}: {ids}. Say which one is meant by its id, or by vxlan and metro")
@@ -136,6 +137,17 @@ class Vlan:
         if params["tags"]:
             return set(params["tags"]) <= set(network.get("tags") or [])
         return bool(params["description"]) and bool(network.get("description") == params["description"])
+
+    def _narrowed(self, same: list[Found]) -> list[Found]:
+        """A number says which one it is. Tags and texts may be another's as well: only what is all that was given is deleted by them."""
+        params = self._params
+        if params["vxlan"] is not None:
+            return same
+        if params["tags"]:
+            same = meant_by_tags(same, params["tags"], description=params["description"])
+        if params["state"] == "absent":
+            same = [network for network in same if not differences(self.view(network), self.wanted())]
+        return same
 
     def wanted(self) -> dict[str, Any]:
         params = self._params

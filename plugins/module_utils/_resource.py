@@ -9,7 +9,7 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences
@@ -202,6 +202,15 @@ def ignored(resource: Resource, current: Mapping[str, Any], changes: Mapping[str
     """The warning for differences that are left as they are by choice."""
     told = [f"{name} is {current.get(name)!r}, wanted is {changes[name]!r}" for name in sorted(changes)]
     return f"{resource.title} stays as it is (on_drift=ignore): {'; '.join(told)}"
+
+
+def meant_by_tags(items: Sequence[Found], tags: Sequence[str], **texts: str | None) -> list[Found]:
+    """Of objects with all these tags those that are meant by them: with no others, else those of which a text that was given is so.
+
+    Who gives a tag to one object and this and another tag to the next has two; one is not to take the other's place, and its tags.
+    """
+    exact = [item for item in items if set(item.get("tags") or []) == set(tags)]
+    return exact or [item for item in items if any(text and item.get(name) == text for name, text in texts.items())]
 
 
 def refuse_to_guess(items: Iterable[Found], marks: Mapping[str, Any], is_meant: Callable[[Found], bool], title: str) -> None:

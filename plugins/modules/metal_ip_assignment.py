@@ -35,7 +35,7 @@ options:
     type: str
   ip_reservation_tags:
     description:
-      - All these tags has the block to take any free address of. It has to be the only one.
+      - All these tags has the block to take any free address of. It has to be the only one, or the only one that has no others.
     type: list
     elements: str
   ip_reservation_details:

@@ -11,7 +11,11 @@ short_description: Reserve, change and release a block of IP addresses of the Me
 version_added: 0.1.0
 description:
   - Manages a reserved block of elastic IPv4 addresses of a project, or a block of a VRF.
-  - It is found by its O(id), else by all its O(tags), else by its O(details), among the blocks of its O(type) and in its O(metro).
+  - It is found by its O(id), else by its O(tags), else by its O(details), among the blocks of its O(type) and in its O(metro).
+  - By its tags means that it has all of them and no others. One that has others beside them is another block, unless O(details) is given
+    as well and is the same.
+  - With O(state=absent), one that is found by its tags or details is released only if all else that is given is so. O(customdata) is not
+    looked at for that.
   - Several blocks with the same tags are told apart by O(details), then by O(quantity), as long as one fits that. To reserve several
     blocks of a kind, give each of them tags of its own.
 author:

@@ -11,7 +11,10 @@ short_description: Create, change and delete a virtual network of the Metal API
 version_added: 0.1.0
 description:
   - Manages a virtual network (VLAN) of a project in a metro.
-  - It is found by its O(id), else by its number O(vxlan), else by all its O(tags), else by its O(description).
+  - It is found by its O(id), else by its number O(vxlan), else by its O(tags), else by its O(description).
+  - By its tags means that it has all of them and no others. One that has others beside them is another network, unless O(description) is
+    given as well and is the same.
+  - With O(state=absent), one that is found by its tags or description is deleted only if all else that is given is so.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:

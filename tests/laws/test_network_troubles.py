@@ -217,3 +217,31 @@ def test_nothing_is_deleted_that_is_not_named(module: str, name: str, sandbox: R
     refused = run(module, {name: "", "state": "absent"}, sandbox_environment)
     assert f"Cannot tell what is meant: {name} is given, but empty" in refused["msg"]
     assert sandbox.journal() == []
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("module", PRECIOUS)
+def test_what_has_other_tags_beside_is_another(
+    module: str, order: int, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
+    """Whichever was made first: each task finds its own, and nobody loses a tag."""
+    common = {name: value for name, value in PRECIOUS[module].items() if name not in ("vxlan", "tags")}
+    tasks = [{**common, "tags": tags} for tags in (["web"], ["web", "prod"])][::order]
+    key = "virtual_network" if module == "metal_vlan" else "ip_reservation"
+    made: list[dict[str, Any]] = []
+    try:
+        for task in tasks:
+            result = run(module, task, sandbox_environment)
+            assert not result.get("failed"), result
+            made.append(result[key])
+        for task, found in zip(tasks, made, strict=True):
+            again = run(module, task, sandbox_environment)
+            assert not again["changed"]
+            assert again[key]["id"] == found["id"]
+        text = "description" if module == "metal_vlan" else "details"
+        for given in ({"tags": ["prod"]}, {"tags": ["web"], text: "nothing-like-it"}):
+            assert not run(module, {"metro": "sg", **given, "state": "absent"}, sandbox_environment)["changed"]
+        assert [run(module, {**task, "state": "absent"}, sandbox_environment)["changed"] for task in tasks] == [True, True]
+    finally:
+        for found in made:
+            run(module, {"id": found["id"], "state": "absent"}, sandbox_environment)

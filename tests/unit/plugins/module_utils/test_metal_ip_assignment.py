@@ -36,7 +36,7 @@ class Addresses:
         """Addresses that others take between the question and the order."""
         self.blocks: list[dict[str, Any]] = [
             {"id": "b", "type": "public_ipv4", "state": "created", "tags": ["x", "y"], "details": "pool", "address_family": 4, "cidr": 29},
-            {"id": "c", "type": "public_ipv4", "state": "created", "tags": ["x"], "details": None, "address_family": 4, "cidr": 30},
+            {"id": "c", "type": "public_ipv4", "state": "created", "tags": ["x", "w"], "details": None, "address_family": 4, "cidr": 30},
         ]
 
     @staticmethod
@@ -190,6 +190,13 @@ def test_which_block_is_meant_and_what_it_has_is_told(given: dict[str, Any], tex
     resource = assignment(Addresses(), device_id="a", **given)
     with pytest.raises(CollectionError, match=text):
         _looked_for(resource).check_creation()
+
+
+def test_of_several_blocks_the_one_without_other_tags_is_meant() -> None:
+    client = Addresses()
+    client.blocks.append({**client.blocks[1], "id": "d", "tags": ["x"], "assignments": []})
+    resource = _looked_for(assignment(client, ip_reservation_tags=["x"], device_id="a"))
+    assert resource.facts(resource.predict(None, {}))["ip_reservation_id"] == "d"
 
 
 def _looked_for(resource: IpAssignment) -> IpAssignment:

@@ -65,7 +65,18 @@ NETWORKS: list[dict[str, Any]] = [
         ({"vxlan": 1000, "metro": "da"}, "1"),
         ({"vxlan": 1000, "metro": "am"}, "2"),
         ({"vxlan": 1001, "metro": "am"}, None),
-        ({"tags": ["b"]}, "1"),
+        ({"tags": ["b", "a", "b"]}, "1"),
+        ({"tags": ["b"]}, None),
+        ({"tags": ["b"], "description": "x"}, "1"),
+        ({"tags": ["b"], "description": "y"}, None),
+        ({"tags": ["a"]}, "2"),
+        ({"tags": ["a"], "metro": "da"}, None),
+        ({"tags": ["a"], "description": "y"}, "2"),
+        ({"tags": ["a"], "description": "y", "state": "absent"}, None),
+        ({"tags": ["a"], "description": "x", "state": "absent"}, "2"),
+        ({"tags": ["b"], "description": "x", "state": "absent"}, None),
+        ({"description": "x", "tags": [], "metro": "am", "state": "absent"}, None),
+        ({"vxlan": 1000, "metro": "am", "description": "y", "state": "absent"}, "2"),
         ({"tags": ["a"], "metro": "AM"}, "2"),
         ({"description": "x", "metro": "da"}, "1"),
         ({"description": "y"}, None),
@@ -77,11 +88,17 @@ def test_a_network_is_found_by_what_is_given(given: dict[str, Any], found: str |
 
 
 @pytest.mark.parametrize(
-    ("given", "text"), [({"tags": ["a"]}, "1, 2"), ({"description": "x"}, "1, 2"), ({"vxlan": 1000}, "metro must be given")]
+    ("given", "text"),
+    [
+        ({"tags": ["b"], "description": "x"}, "1, 3"),
+        ({"description": "x"}, "1, 2, 3"),
+        ({"vxlan": 1000}, "metro must be given"),
+    ],
 )
 def test_a_network_that_cannot_be_told_apart_is_an_error(given: dict[str, Any], text: str) -> None:
+    another = {"id": "3", "vxlan": 1001, "metro_code": "da", "description": "x", "tags": ["b", "c"]}
     with pytest.raises(CollectionError, match=text):
-        vlan(NETWORKS, **given).find()
+        vlan([*NETWORKS, another], **given).find()
 
 
 def test_a_network_in_use_says_by_whom() -> None:
@@ -147,9 +164,24 @@ def test_blocks_with_the_same_tags_are_told_apart_by_what_else_is_given() -> Non
     assert (block(alike, tags=["a"], details="x").find() or {})["id"] == "1"
     assert (block(alike, tags=["a"], details="y", quantity=4).find() or {})["id"] == "3"
     assert (block(alike, tags=["a"], quantity=2).find() or {})["id"] == "2"
+    assert (block(alike, tags=["a"], quantity=2, state="absent").find() or {})["id"] == "2"
+    assert block(alike, tags=["a"], details="z", state="absent").find() is None
+    assert block(alike, tags=["a"], details="x", quantity=2, state="absent").find() is None
     for given in ({"details": "z"}, {"details": "y"}, {"quantity": 8}):
         with pytest.raises(CollectionError, match="blocks are IP reservation a"):
             block(alike, tags=["a"], **given).find()
+
+
+def test_a_block_with_other_tags_beside_these_is_another() -> None:
+    one: dict[str, Any] = {"id": "1", "type": "public_ipv4", "metro": {"code": "da"}, "cidr": 32, "tags": ["a"], "state": "created"}
+    two: dict[str, Any] = {**one, "id": "2", "tags": ["a", "b"], "details": "x"}
+    assert (block([one, two], tags=["a"]).find() or {})["id"] == "1"
+    assert (block([one, two], tags=["b", "a"]).find() or {})["id"] == "2"
+    assert block([two], tags=["a"]).find() is None
+    # By both marks that were given it is the same, and a tag is to go.
+    assert (block([two], tags=["a"], details="x").find() or {})["id"] == "2"
+    assert block([two], tags=["a"], details="x", state="absent").find() is None
+    assert block([two], tags=["a", "b"], details="y", state="absent").find() is None
 
 
 def test_a_block_of_a_vrf_is_asked_for_by_its_network() -> None:

@@ -22,7 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     MetalError,
     together,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import LEAVING
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import LEAVING, tag_to_ask_for
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import oldest_first
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class MachineWatch:
         listed = self._client.read_list(
             f"projects/{params['project_id']}/devices",
             "devices",
-            params={"tag": params["ownership_tags"][0]},
+            params={"tag": tag_to_ask_for(params["ownership_tags"])},
             doing="see how far the machines are",
         )
         tags = set(params["ownership_tags"])

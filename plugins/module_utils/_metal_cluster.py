@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import price_per_hour
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import device_facts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import device_facts, tag_to_ask_for
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_gateway import gateway_facts, list_gateways
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_ip_reservation import ip_reservation_facts
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_vlan import vlan_facts
@@ -73,7 +73,7 @@ def _belongings(client: MetalClient, project: str, wanted: Sequence[str] | None)
     """Everything of a project that can carry tags and may be a wanted cluster's, as what kind it is, and its facts."""
     doing = f"of project {project}"
     # The service narrows devices by one tag, and nothing else.
-    tag = {"tag": f"{CLUSTER_MARK}{wanted[0]}" if wanted and len(wanted) == 1 else None}
+    tag = {"tag": tag_to_ask_for([f"{CLUSTER_MARK}{wanted[0]}"]) if wanted and len(wanted) == 1 else None}
     for device in client.read_list(f"projects/{project}/devices", "devices", params=tag, doing=f"list the devices {doing}"):
         yield "devices", device_facts(device)
     types = {"types": "public_ipv4,global_ipv4,vrf"}

@@ -923,6 +923,11 @@ DEVICE_INFO_OPTIONS = Options(
 )
 
 
+def tag_to_ask_for(tags: Iterable[str]) -> str | None:
+    """The tag by which the service narrows a list of devices, of several that are wanted: it takes one, and one with a comma for two."""
+    return next((tag for tag in tags if "," not in tag), None)
+
+
 def project_of(client: MetalClient, device: str) -> str | None:
     """Id of the project that a device is in."""
     return reference(client.read(f"devices/{device}", doing=f"see in which project device {device} is").get("project"))
@@ -940,8 +945,8 @@ def find_devices(client: MetalClient, params: Mapping[str, Any]) -> dict[str, An
         listing = client.read_list(
             f"projects/{params['project_id']}/devices",
             "devices",
-            # The service narrows by one tag; the rest is done here.
-            params={"tag": tags[0] if tags else None},
+            # The rest is done here.
+            params={"tag": tag_to_ask_for(tags)},
             doing="list the project's devices",
         )
     facts = [device_facts(device) for device in listing]

@@ -27,6 +27,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_dev
     creation_problems,
     device_facts,
     metro_code,
+    tag_to_ask_for,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_set_member import Member, side_by_side
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_placement import (
@@ -221,9 +222,9 @@ class DeviceSet:
         return list(self._client.read_list(f"projects/{self._project}/devices", "devices", doing="list the project's devices"))
 
     def look_at_ours(self) -> list[Found]:
-        """The devices with our first tag: what a poll needs, and no more of a large project than that."""
-        path = f"projects/{self._project}/devices"
-        return list(self._client.read_list(path, "devices", params={"tag": self._tags[0]}, doing="list the set's devices"))
+        """The devices with one of our tags: what a poll needs, and no more of a large project than that."""
+        path, params = f"projects/{self._project}/devices", {"tag": tag_to_ask_for(self._tags)}
+        return list(self._client.read_list(path, "devices", params=params, doing="list the set's devices"))
 
     def plan(self, listing: Sequence[Found]) -> None:
         """Make the members and decide what is to be done for each; writes nothing. Raises CollectionError when they cannot be had."""

@@ -260,13 +260,19 @@ class Member:
         return [f"{self.key} is there"]
 
     def remove(self, listing: Mapping[str, Found] | None) -> list[str]:
-        """Ask for its deletion, if that was not accepted before, and see whether it is gone: what is not in a new listing is."""
+        """Ask for its deletion, if that was not accepted before, and see whether it is gone.
+
+        What is not in a new listing is looked at by itself: whoever changed its tags meanwhile has not deleted it.
+        """
         if self.found is None:
             return []
-        if listing is not None:
-            if str(self.found["id"]) not in listing:
-                return []
-            self.found = listing[str(self.found["id"])]
+        listed = None if listing is None else listing.get(str(self.found["id"]))
+        if listing is not None and listed is None:
+            texts = self.device.remaining(self.found)
+            if not texts or not self.pending:
+                return texts
+        if listed is not None:
+            self.found = listed
             if self.found.get("state") == "deleted":
                 return []
             if not self.pending:

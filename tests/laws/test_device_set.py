@@ -225,3 +225,18 @@ def test_orders_whose_answers_were_lost_are_looked_up(pool: Pool) -> None:
     result = pool.well(8, replace_failed=1)
     assert {outcome["status"] for outcome in result["outcomes"].values()} == {"ready"}
     assert len(pool.names) == 8
+
+
+def test_a_tag_with_a_comma_is_one_tag(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    """The service takes it for two where it narrows a list."""
+    ours: dict[str, Any] = {"ownership_tags": ["rack=1,2"], **WAIT}
+    machines = [{"hostname": "comma.laws.metal.test", "plan": SMALL, "metro": "da", "operating_system": "ubuntu_24_04"}]
+    made = run("metal_device_set", {**ours, "machines": machines}, sandbox_environment)
+    try:
+        assert not made.get("failed"), made
+        found = run("metal_device_info", {"tags": ["rack=1,2"]}, sandbox_environment)["devices"]
+        assert [device["hostname"] for device in found] == ["comma.laws.metal.test"]
+    finally:
+        gone = run("metal_device_set", {**ours, "all_owned": True, "state": "absent"}, sandbox_environment)
+    assert gone["changed"]
+    assert not sandbox.inventory()["devices"]

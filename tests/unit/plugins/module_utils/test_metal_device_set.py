@@ -9,6 +9,7 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _resource
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import tag_to_ask_for
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_set import DEVICE_SET_OPTIONS, DeviceSet
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting
 
@@ -212,6 +213,21 @@ def test_all_owned_are_deleted_and_waited_for_also_those_still_provisioning() ->
     assert {outcome["action"] for outcome in result["outcomes"].values()} == {"deleted"}
     again = converge(metal, machines=None, all_owned=True, state="absent")
     assert not again["changed"]
+
+
+def test_what_a_list_does_not_tell_any_more_is_looked_at_before_it_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    metal = FakeMetal()
+    for state in ("active", "queued"):
+        metal.add(f"{state}.demo.metal.test", tags=TAGS, state=state)
+    monkeypatch.setattr(DeviceSet, "look_at_ours", lambda devices: [])
+    result = converge(metal, machines=None, all_owned=True, state="absent")
+    assert {outcome["action"] for outcome in result["outcomes"].values()} == {"deleted"}
+    assert not metal.devices
+
+
+def test_a_tag_with_a_comma_is_not_asked_for() -> None:
+    assert tag_to_ask_for(["rack=1,2", "openshift-role=worker"]) == "openshift-role=worker"
+    assert tag_to_ask_for(["rack=1,2"]) is None
 
 
 def test_two_of_one_name_are_both_deleted_with_all_owned() -> None:

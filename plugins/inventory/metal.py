@@ -213,7 +213,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils import _me
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import ENVIRONMENT, from_environment
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import COLLECTION_VERSION, MetalClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import LEAVING, device_facts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import LEAVING, device_facts, tag_to_ask_for
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import without_marks
 
 try:
@@ -357,7 +357,7 @@ def query_of(filters: Mapping[str, Any]) -> dict[str, str]:
     query = {name: str(filters[name]) for name in ("search", "hostname", "type") if filters.get(name)}
     if filters.get("categories"):
         query["categories"] = ",".join(filters["categories"])
-    tag = next((tag for tag in filters.get("tag") or () if "," not in tag), None)
+    tag = tag_to_ask_for(filters.get("tag") or ())
     if tag is not None:
         query["tag"] = tag
     if len(filters.get("metro") or ()) == 1:

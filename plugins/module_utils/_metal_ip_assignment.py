@@ -182,12 +182,18 @@ class IpAssignment:
 
     @functools.cached_property
     def _project(self) -> str | None:
-        """The project that was given, else the device's: only a block of its own project gives a device an address."""
+        """The device's, since only a block of its own project gives a device an address; without a device the one that was given."""
         given, device = self._params["project_id"], self._params["device_id"]
-        return given or (project_of(self._client, device) if device else None)
+        # Which was given for this task and which is the environment's, or that of all modules, cannot be told apart.
+        return (project_of(self._client, device) if device else None) or given
 
     def _blocks(self, doing: str) -> list[dict[str, Any]]:
-        path = f"projects/{self._project}/ips"
+        try:
+            path = f"projects/{self._project}/ips"
+        except NotFoundError:
+            if self._params["state"] == "absent":
+                return []  # its addresses went with the device
+            raise
         return self._client.read_list(path, "ip_addresses", params={"include": "assignments"}, doing=doing)
 
     def _by_block(self) -> Found | None:

@@ -12,6 +12,7 @@ version_added: 0.1.0
 description:
   - Assigns an address, or a subnet, of a reserved block of the project to a device, moves it to another device, or takes it off.
   - An O(address) is found on any device of the project.
+  - With O(device_id) the project is that of the device, whatever O(project_id) and E(METAL_PROJECT_ID) say.
   - Instead of an address its block can be given. Then it is any address of the block that is free, and at the next run the one that the
     device has already.
   - The address is not configured on the machine itself. The service only routes it there.

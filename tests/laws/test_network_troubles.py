@@ -245,3 +245,17 @@ def test_what_has_other_tags_beside_is_another(
     finally:
         for found in made:
             run(module, {"id": found["id"], "state": "absent"}, sandbox_environment)
+
+
+def test_an_address_is_looked_for_in_its_device_s_project(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    other = call(sandbox, "POST", "projects", {"name": "laws-elsewhere"})
+    try:
+        with laid(by_module("metal_ip_assignment"), sandbox, sandbox_environment) as ready:
+            elsewhere = {**sandbox_environment, "METAL_PROJECT_ID": other["id"]}
+            made = run("metal_ip_assignment", ready.create, elsewhere)
+            assert made["changed"]
+            assert run("metal_ip_assignment", ready.create, elsewhere)["changed"] is False
+            gone = {"address": ready.create["address"], "device_id": ready.create["device_id"], "state": "absent", **WAIT}
+            assert [run("metal_ip_assignment", gone, elsewhere)["changed"] for _twice in range(2)] == [True, False]
+    finally:
+        call(sandbox, "DELETE", f"projects/{other['id']}")

@@ -30,6 +30,9 @@ class Addresses:
         self.assignments = [self._one(address, device) for device, address in devices.items()]
         self.calls: list[str] = []
         self.lost: list[str] = []
+        self.listed: list[str] = []
+        self.project: dict[str, str] = {}
+        """That of all devices, as far as it is told."""
         self.stays = 0
         self.customdata: dict[str, Any] = {}
         self.raced: set[str] = set()
@@ -52,12 +55,15 @@ class Addresses:
             return {"available": [f"192.0.2.{number}/32" for number in range(8) if f"192.0.2.{number}" not in self._taken()]}
         if path == "devices/gone" or path.startswith("ips/unknown"):
             raise NotFoundError(f"Could not {doing}: 404", status=404)
-        return {"available": ["192.0.2.1/32", None]} if path.endswith("/available") else {"id": path, "customdata": self.customdata}
+        if path.endswith("/available"):
+            return {"available": ["192.0.2.1/32", None]}
+        return {"id": path, "customdata": self.customdata, "project": self.project}
 
     def _taken(self) -> set[str]:
         return {each["address"] for each in self.assignments} - self.raced
 
     def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        self.listed.append(path)
         if params is not None and "include" in params:
             return [{**self.blocks[0], "assignments": [None, *self.assignments]}, *self.blocks[1:]]
         types = ("public_ipv4", "private_ipv4")
@@ -138,13 +144,29 @@ def test_an_address_that_does_not_leave_its_device_is_not_put_on_another(monkeyp
         resource.update(client.assignments[0], {"device_id": "c"})
 
 
+def test_with_a_device_the_project_is_the_device_s() -> None:
+    client = Addresses(a="192.0.2.1")
+    client.project = {"href": "/metal/v1/projects/own"}
+    assert assignment(client, address="192.0.2.1", device_id="a").find() is not None
+    assert assignment(client, address="192.0.2.1").find() is not None
+    assert client.listed == ["projects/own/ips", "projects/p/ips"]
+
+
+def test_what_went_with_its_device_is_absent() -> None:
+    client = Addresses(a="192.0.2.1")
+    for given in ({"address": "192.0.2.1"}, {"ip_reservation_tags": ["y"]}):
+        assert assignment(client, **given, device_id="gone", state="absent").find() is None
+        with pytest.raises(NotFoundError):
+            assignment(client, **given, device_id="gone", state="present").find()
+
+
 def test_an_address_is_not_moved_to_a_device_that_is_not_there() -> None:
     client = Addresses(a="192.0.2.1")
     resource = assignment(client, address="192.0.2.1", device_id="gone")
-    found = resource.find()
-    assert found is not None
     with pytest.raises(NotFoundError):
-        resource.update(found, {"device_id": "gone"})
+        resource.find()
+    with pytest.raises(NotFoundError):
+        resource.update(client.assignments[0], {"device_id": "gone"})
     assert not client.calls
 
 

@@ -80,7 +80,7 @@ def test_who_speaks_another_language_is_not_ours(tmp_path: Path) -> None:
 def test_what_no_folder_can_be_is_told(folder: str) -> None:
     found = controller.look(wanted(folder))["controller"]
     assert folder in found["msg"]
-    assert mirror.look({"installer": folder})["installer"]["msg"]
+    assert mirror.look({"installer": folder, "installer_timeout": 5})["installer"]["msg"]
 
 
 @pytest.mark.parametrize("address", ["a" * 64, ".."])

@@ -108,6 +108,24 @@ class DNSClient:
                 + ". Remove the alias, or take another name."
             )
 
+    def own(self, names: Sequence[str]) -> list[bool]:
+        """Whether each of these names, for which the server has an answer, is there itself: else a wildcard above it has answered."""
+        found: list[bool] = []
+        for first in range(0, len(names), AT_ONCE):
+            some = names[first : first + AT_ONCE]
+            # Hardly ever is there such a wildcard: one question for all of them.
+            found += [True] * len(some) if self._are_there(some) else [self._are_there([name]) for name in some]
+        return found
+
+    def _are_there(self, names: Sequence[str]) -> bool:
+        question = self._update()
+        for name in names:
+            question.present(_full(name))
+        code = self._sent(question, f"ask whether {names[0]} is there")
+        if code not in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN):
+            raise CollectionError(f"Could not ask {self._at} whether {names[0]} is there: it answered {dns.rcode.to_text(code)}.")
+        return bool(code == dns.rcode.NOERROR)
+
     def set(self, records: Sequence[Mapping[str, Any]], ttl: int) -> None:
         """Make each of these sets of records (``name``, ``type``, ``values``) what it says; without values there is none afterwards."""
         for first in range(0, len(records), AT_ONCE):

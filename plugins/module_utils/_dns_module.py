@@ -61,6 +61,11 @@ class DNSModule:
             for record, found in pairs
             if found.values != record["values"]
         ]
+        # What a wildcard above a name answers is not the name's to keep, nor to take away.
+        answered = [change for change in different if change["before"]]
+        for change, own in zip(answered, client.own([change["name"] for change in answered]), strict=True):
+            change["before"] = change["before"] if own else []
+        different = [change for change in different if change["before"] != change["after"]]
         if different and not self.module.check_mode:
             client.set([{**change, "values": change["after"]} for change in different], ttl)
         before, after = ({f"{change['name']} {change['type']}": change[when] for change in different} for when in ("before", "after"))

@@ -86,6 +86,21 @@ def test_an_alias_of_a_wildcard_is_in_nobodys_way(named: Named, sandbox_environm
     assert "api.wild 60 IN A 192.0.2.9" in named.zone()
 
 
+@pytest.mark.debian("bind9")
+def test_an_address_of_a_wildcard_is_not_the_names_own(named: Named, sandbox_environment: dict[str, str]) -> None:
+    server = {"server": "127.0.0.1", "port": named.port, "zone": ZONE, "key_name": WRITER, "key_secret": SECRET}
+    above = f"below.{ZONE}"
+    named.update(f"*.{above}", "A", "203.0.113.9")
+    wanted, none = ({"records": [{"name": f"{name}.{above}", "values": values} for name in ("a", "b")]} for values in (["192.0.2.9"], []))
+    assert not run("dns_records", {**server, **none}, sandbox_environment)["changed"]
+    assert [record["before"] for record in run("dns_records", {**server, **wanted}, sandbox_environment)["records"]] == [[], []]
+    named.update(f"a.{above}", "A")
+    (gone,) = run("dns_records", {**server, **none}, sandbox_environment)["records"]
+    assert gone == {"name": f"b.{above}", "type": "A", "before": ["192.0.2.9"], "after": []}
+    assert not run("dns_records", {**server, **none}, sandbox_environment)["changed"]
+    assert "*.below 60 IN A 203.0.113.9" in named.zone()
+
+
 def _silent(connection: socket.socket) -> None:
     connection.recv(1)
 

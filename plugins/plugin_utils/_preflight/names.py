@@ -17,6 +17,9 @@ from typing import Any
 
 from ansible.errors import AnsibleLookupError
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._dns_client import DNSClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+
 LIBRARY_ERROR: str | None = None
 try:
     import dns.exception
@@ -55,7 +58,7 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
             world["dns"] = {"dns_rc_str": _ask_for_updates(server, wanted)}
         except (OSError, EOFError, ValueError, OverflowError, dns.exception.DNSException) as problem:
             return {"dns": {"msg": str(problem) or type(problem).__name__}}
-        world["records"] = server.records(_names(wanted))
+        world["records"] = _own(server.records(_names(wanted)), wanted)
     if at := _resolver(wanted):
         zone = str(wanted["dns_zone"])
         world["resolver"] = {
@@ -151,6 +154,18 @@ def _ask_for_updates(server: _Server, wanted: Mapping[str, Any]) -> str:
         update.delete(name, "A", NOBODYS)
     answer = dns.query.tcp(update, server.address, timeout=server.timeout, port=server.port)
     return str(dns.rcode.to_text(answer.rcode()))
+
+
+def _own(records: dict[str, dict[str, Any]], wanted: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Without what a wildcard above a name answers: it is in nobody's way. Where the server does not say, answers are taken as they are."""
+    answered = [name for name, record in records.items() if record["addresses"] or record["alias"]]
+    options = {name: str(wanted[f"dns_{name}"]) for name in ("server", "zone", "key_name", "key_secret", "key_algorithm")}
+    try:
+        client = DNSClient({**options, "port": int(wanted["dns_port"]), "timeout": float(wanted["timeout"])})
+        others = [name for name, own in zip(answered, client.own(answered), strict=True) if not own]
+    except CollectionError:
+        return records
+    return {**records, **{name: {"addresses": [], "alias": "", "problem": ""} for name in others}}
 
 
 def _resolver(wanted: Mapping[str, Any]) -> _Server | None:

@@ -107,6 +107,16 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
         await server.stop()
 
 
+@pytest.mark.debian("bind9")
+def test_what_a_wildcard_above_answers_is_in_nobodys_way(named: Named) -> None:
+    named.update(f"*.{ZONE}", "A", "192.0.2.7")
+    named.update(f"api.{CLUSTER}", "A", "192.0.2.1")
+    found = names.look(wanted(named.port))["records"]
+    named.update(f"*.{ZONE}", "A")
+    assert found[f"api.{CLUSTER}"] == {"addresses": ["192.0.2.1"], "alias": "", "problem": ""}
+    assert found[f"worker-0.{CLUSTER}"] == {"addresses": [], "alias": "", "problem": ""}
+
+
 async def test_the_sandbox_s_server_answers_as_bind_does(serve: Serve) -> None:
     server = await serve(DynamicZone)
     before = (server.zone.records(), server.zone.serial)

@@ -171,10 +171,16 @@ async def test_fifty_clients_and_a_kill_lose_nothing(process: Process) -> None:
 async def everything(process: Process, path: str) -> dict[str, dict[str, Any]]:
     key = {"devices": "devices", "virtual-networks": "virtual_networks", "ips": "ip_addresses"}[path]
     query = {"per_page": "1000"} | ({"types": "public_ipv4"} if path == "ips" else {})
+    found: dict[str, dict[str, Any]] = {}
+    page, last = 0, 1
     async with process.client() as client:
-        answer = await client.get(f"/{path}", params=query)
-    assert answer.status_code == 200, answer.text
-    return {each["id"]: each for each in answer.json()[key]}
+        while page < last:
+            page += 1
+            answer = await client.get(f"/{path}", params={**query, "page": str(page)})
+            assert answer.status_code == 200, answer.text
+            found |= {each["id"]: each for each in answer.json()[key]}
+            last = answer.json().get("meta", {}).get("last_page", 1)
+    return found
 
 
 RESERVED = 30

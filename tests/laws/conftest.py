@@ -19,8 +19,10 @@ __all__ = ["Lives", "lives", "place", "started"]
 def place(sandbox_process: RunningSandbox, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     environment = user_environment(sandbox_process)
     found = Place(sandbox_process, environment, lambda: request.getfixturevalue("started"), tmp_path_factory.mktemp("laws"))
-    with found.stack:
+    try:
         yield found
+    finally:
+        found.clear()
 
 
 class Lives:
@@ -52,8 +54,9 @@ def lives(place: Place) -> Iterator[Lives]:
 
 
 @pytest.fixture(autouse=True)
-def cleared(request: pytest.FixtureRequest) -> None:
+def cleared(request: pytest.FixtureRequest, place: Place) -> None:
     """Other tests find nobody's ground in the sandbox, in whatever order they come."""
     if "lives" not in request.fixturenames:
         found: Lives = request.getfixturevalue("lives")
         found.end()
+        place.clear()

@@ -32,7 +32,7 @@ Meeting = tuple[Kind, str]
 
 
 class Place:
-    """What subjects stand on; each part is made when it is asked for, and taken away with ``stack``."""
+    """What subjects stand on; each part is made when it is asked for, and taken away with ``clear``."""
 
     def __init__(self, sandbox: RunningSandbox, environment: Mapping[str, str], start: Callable[[], ControlPlane], folder: Path) -> None:
         self.sandbox = sandbox
@@ -53,6 +53,12 @@ class Place:
     def reading(self) -> Mapping[str, Any]:
         """The facts of what all readers read."""
         return self.stack.enter_context(made(GROUND, self.sandbox, self.environment))
+
+    def clear(self) -> None:
+        """Take away what was made so far: it is made again when it is asked for."""
+        self.stack.close()
+        for part in ("cluster_front", "reading"):
+            vars(self).pop(part, None)
 
 
 WRITES = "POST|PUT|PATCH|DELETE"

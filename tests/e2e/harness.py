@@ -115,6 +115,10 @@ class Moment:
         return f"{self.role}-{self.occurrence}+{self.delay:g}s"
 
 
+KEPT = 15.0
+"""Seconds in which what was used last ends by itself."""
+
+
 class User:
     """``folder`` is where the user works; the sandbox has its state there too."""
 
@@ -131,7 +135,10 @@ class User:
         shutil.copytree(REPOSITORY / "inventory", self.inventory)
         with self.sandbox:
             yield self
-        left = processes_of(self.folder)
+        # Ansible keeps a connection to a host for some seconds after its last use.
+        deadline = time.monotonic() + KEPT
+        while (left := processes_of(self.folder)) and time.monotonic() < deadline:
+            time.sleep(0.2)
         for number, _command in left:
             os.kill(number, signal.SIGKILL)
         assert not left, f"still running after everything was stopped: {left}"

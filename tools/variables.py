@@ -163,8 +163,7 @@ def _device_options() -> dict[str, str]:
     found: dict[str, str] = {}
     for module in DEVICE_MODULES:
         documented = yaml.safe_load(_documentation(ROOT / "plugins" / "modules" / f"{module}.py"))["options"]
-        nested = documented.get("devices", {}).get("suboptions", {})
-        for name, option in {**nested, **documented}.items():
+        for name, option in documented.items():
             said = option.get("description") or []
             found.setdefault(name, _markdown(" ".join([said] if isinstance(said, str) else said)))
     return found

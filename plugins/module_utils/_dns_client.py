@@ -96,12 +96,12 @@ class DNSClient:
 
         A server leaves out what is to be set beside an alias, and says that all is well (RFC 2136, 3.4.2.2).
         """
-        problems = []
-        for name, target in aliases.items():
-            question = self._update()
-            question.absent(_full(name), "CNAME")
-            if self._sent(question, f"ask whether {name} is an alias") == dns.rcode.YXRRSET:
-                problems.append(f"{name} is an alias (CNAME) of {target.rstrip('.')}")
+        own = self.own(list(aliases))
+        problems = [
+            f"{name} is an alias (CNAME) of {target.rstrip('.')}"
+            for (name, target), by_itself in zip(aliases.items(), own, strict=True)
+            if by_itself
+        ]
         if problems:
             raise CollectionError(
                 together(f"Nothing was set in zone {self._zone} at {self._at}, since nothing can stand beside an alias", problems)

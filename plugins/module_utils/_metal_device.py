@@ -37,7 +37,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_dev
     under_way,
     without_marks,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import create_once, delete_once, is_gone
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import create_once, delete_once, is_gone, still_there
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -868,22 +868,14 @@ def delete_device(client: MetalClient, found: Found, *, force: bool = False) -> 
         raise
     except DeniedError as error:
         # A token that may see it but not delete it is told so, and nobody waits for its end.
-        if not is_gone(error) or _still_there(client, found):
+        doing = f"see whether device {found.get('hostname')} is gone"
+        if not is_gone(error) or still_there(client, f"devices/{found['id']}", doing=doing, leaving=_is_leaving):
             raise
     return []
 
 
 def _is_leaving(device: Found) -> bool:
     return state_of(device) in LEAVING
-
-
-def _still_there(client: MetalClient, found: Found) -> bool:
-    try:
-        return not _is_leaving(client.read(f"devices/{found['id']}", doing=f"see whether device {found.get('hostname')} is gone"))
-    except MetalError as error:
-        if is_gone(error):
-            return False
-        raise
 
 
 def failed(client: MetalClient, found: Found) -> DeviceFailedError:

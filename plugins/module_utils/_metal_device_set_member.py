@@ -266,17 +266,15 @@ class Member:
         """
         if self.found is None:
             return []
-        listed = None if listing is None else listing.get(str(self.found["id"]))
-        if listing is not None and listed is None:
-            texts = self.device.remaining(self.found)
+        if listing is not None:
+            listed = listing.get(str(self.found["id"]))
+            if listed is None:
+                texts = self.device.remaining(self.found)
+            else:
+                self.found = listed
+                texts = [] if listed.get("state") == "deleted" else [state_text(listed)]
             if not texts or not self.pending:
                 return texts
-        if listed is not None:
-            self.found = listed
-            if self.found.get("state") == "deleted":
-                return []
-            if not self.pending:
-                return [state_text(self.found)]
         if self.pending:
             texts = self.device.delete(self.found)
             if texts:

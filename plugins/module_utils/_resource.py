@@ -148,12 +148,7 @@ def delete_once(client: Deleting, path: str, *, doing: str, leaving: Callable[[F
     """
 
     def stays() -> bool:
-        try:
-            return not leaving(client.read(path.partition("?")[0], doing=f"see whether it is gone (to {doing})"))
-        except MetalError as error:
-            if is_gone(error):
-                return False
-            raise
+        return still_there(client, path.partition("?")[0], doing=f"see whether it is gone (to {doing})", leaving=leaving)
 
     problem: CollectionError
     try:
@@ -169,6 +164,16 @@ def delete_once(client: Deleting, path: str, *, doing: str, leaving: Callable[[F
         if not stays():
             return
     raise problem
+
+
+def still_there(client: Deleting, path: str, *, doing: str, leaving: Callable[[Found], bool]) -> bool:
+    """Whether it is there, looked at now, and not ``leaving``."""
+    try:
+        return not leaving(client.read(path, doing=doing))
+    except MetalError as error:
+        if is_gone(error):
+            return False
+        raise
 
 
 def is_gone(error: MetalError) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.ansible_doc import documentation_of
 from tools.variables import NONE, PAGE, ROOT, Option, options, page
 
 TASKS = sorted(path for folder in ("roles/*/tasks", "playbooks") for path in ROOT.glob(f"{folder}/**/*.yml"))
@@ -111,16 +110,8 @@ def bare(call: Call, documented: Mapping[str, Mapping[str, Any]], groups: Mappin
 @pytest.fixture(scope="module")
 def documentation() -> dict[str, Any]:
     """The options of every module that roles call, fragments merged."""
-    names = sorted({PREFIX + call.module for call in all_calls()})
-    done = subprocess.run(
-        ["ansible-doc", "--type", "module", "--json", *names],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-    )
-    return {name.removeprefix(PREFIX): entry["doc"]["options"] for name, entry in json.loads(done.stdout).items()}
+    found = documentation_of(sorted({PREFIX + call.module for call in all_calls()}))
+    return {name.removeprefix(PREFIX): entry["doc"]["options"] for name, entry in found.items()}
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ The rooms and layers are described in docs/architecture.md; what that page says 
 from __future__ import annotations
 
 import ast
-import json
 import os
 import subprocess
 import sys
@@ -16,6 +15,8 @@ from typing import Any
 
 import pytest
 import yaml
+
+from tests.ansible_doc import documentation_of
 
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "equinix_metal.openshift"
@@ -158,17 +159,7 @@ def test_names() -> None:
 @pytest.fixture(scope="module")
 def documentation() -> dict[str, Any]:
     """What ansible-doc says of every module, fragments merged."""
-    names = [f"{COLLECTION}.{path.stem}" for path in MODULES]
-    done = subprocess.run(
-        ["ansible-doc", "--type", "module", "--json", *names],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-    )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return documentation_of(f"{COLLECTION}.{path.stem}" for path in MODULES)
 
 
 def example_tasks(documentation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -34,7 +34,7 @@ import tempfile
 import time
 import urllib.parse
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -214,14 +214,11 @@ class Redactor:
         return text
 
     def _behind(self, pattern: re.Pattern[str], text: str) -> str:
-        return pattern.sub(self._counted(lambda match: f"{match['before']}{REDACTED}"), text)
-
-    def _counted(self, replace: Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:
-        def counted(match: re.Match[str]) -> str:
+        def redacted(match: re.Match[str]) -> str:
             self.count += match["value"].strip() != REDACTED
-            return replace(match)
+            return f"{match['before']}{REDACTED}"
 
-        return counted
+        return pattern.sub(redacted, text)
 
     def _named(self, match: re.Match[str]) -> str:
         """What stands behind the name of a secret."""

@@ -1,0 +1,24 @@
+"""What ansible-doc says of modules, fragments merged."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterable
+from typing import Any
+
+from sandbox.running import REPOSITORY
+
+
+def documentation_of(modules: Iterable[str]) -> dict[str, Any]:
+    """By the modules' full names."""
+    done = subprocess.run(
+        ["ansible-doc", "--type", "module", "--json", *modules],
+        cwd=REPOSITORY,
+        check=True,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found

@@ -12,6 +12,7 @@ author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Makes of what the service tells of devices what O(equinix_metal.openshift.csr_approval#module:machines) wants to know of them.
+  - A device that is being deleted is left out when there is another one of its host name, which takes its place.
 positional: wanted
 options:
   _input:
@@ -63,10 +64,14 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import LEAVING
+
 
 def joining_machines(devices: Iterable[Mapping[str, Any]], wanted: Collection[str] | None = None) -> list[dict[str, Any]]:
     """``machines`` of ``csr_approval``, of these devices as ``metal_device_info`` returns them."""
     try:
+        devices = list(devices)
+        staying = {device["hostname"] for device in devices if device.get("state") not in LEAVING}
         return [
             {
                 "name": device["hostname"],
@@ -74,7 +79,8 @@ def joining_machines(devices: Iterable[Mapping[str, Any]], wanted: Collection[st
                 "created_at": device.get("provisioning_started_at") or device["created_at"],
             }
             for device in devices
-            if wanted is None or device["hostname"] in wanted
+            if (wanted is None or device["hostname"] in wanted)
+            and (device.get("state") not in LEAVING or device["hostname"] not in staying)
         ]
     except (KeyError, TypeError, AttributeError) as problem:
         raise AnsibleFilterError(f"joining_machines: devices as metal_device_info returns them are needed: {problem!r}") from problem

@@ -6,7 +6,9 @@
 Whoever holds the node bootstrap token can ask for the certificate of any node name (KEP-4872, machine-config-operator issue 731), so a
 request is only ever approved when it is for a machine this inventory has made. The rules are those of OpenShift's
 cluster-machine-approver with the machines of the inventory in the place of its Machine objects, and stricter where the content of a
-request is read (see `_pkcs10`). Refusing means leaving a request pending: a denied kubelet asks again within seconds, and a request
+request is read (see `_pkcs10`). A machine joins once: that a Node of it was registered, or that a request was filed by its own node
+identity, stands for the nodeRef of a Machine object. It is joined then even when its Node is deleted, and only another machine of the same
+name (created later) is new again. Refusing means leaving a request pending: a denied kubelet asks again within seconds, and a request
 that is refused today may be right tomorrow (its Node gets removed, its address becomes known).
 
 A decision is one of
@@ -26,19 +28,23 @@ from __future__ import annotations
 import base64
 import binascii
 import ipaddress
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, Literal
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._pkcs10 import Address, Content, OddRequest, read, shown
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
 
 Decision = Literal["approve", "wait", "refuse", "deny", "ignore"]
 State = Literal["pending", "approved", "issued", "denied", "failed"]
 Kind = Literal["client", "serving", "other"]
+Age = tuple[float, int]
+"""Sorts requests by age: seconds of the Unix epoch, resourceVersion."""
 
 CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
 SERVING_SIGNER = "kubernetes.io/kubelet-serving"
@@ -69,17 +75,29 @@ OWN_KEY = (
 )
 # Whoever has the token may file thousands for one machine; an alarm's text names so many.
 _NAMED = 4
+# Names of requests are free text of up to megabytes.
+_NAME_LIMIT = 80
+# Of an etcd revision, a 64 bit integer.
+_VERSION_DIGITS = 19
 
 _NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine the inventory has made. `created_at` None: the operator has named it, no window of time applies."""
+    """A machine the inventory has made. `created_at` None: the operator has named it, no window of time applies.
+
+    `ambiguous`: several machines of this name were given, so which of them may join is not known.
+    """
 
     name: str
     addresses: frozenset[Address]
     created_at: datetime | None
+    ambiguous: bool = False
+
+    def is_of_an_earlier_one(self, moment: datetime | None) -> bool:
+        """Whether something of this time belongs to an earlier machine of the same name."""
+        return bool(self.created_at and moment and moment < self.created_at - CLOCK_TOLERANCE)
 
 
 @dataclass(frozen=True)
@@ -103,7 +121,8 @@ class Policy:
 @dataclass(frozen=True)
 class Request:
     """One request with what can be said about it on its own. `fault` is the rule it breaks, `foreign` why it is not ours to decide,
-    `late` what speaks against it unless its Node exists and is being recovered.
+    `late` what speaks against it unless its Node exists and is being recovered. `first_version`: its resourceVersion when it was seen
+    first, since an answer makes that greater.
 
     It keeps neither the request's bytes nor the object: ten thousand of them are a few megabytes.
     """
@@ -111,6 +130,7 @@ class Request:
     name: str
     uid: str
     resource_version: str
+    first_version: int
     signer: str
     kind: Kind
     requestor: str
@@ -125,10 +145,35 @@ class Request:
     late: str
 
     @property
-    def order(self) -> tuple[float, int, str]:
+    def label(self) -> str:
+        """Its name, printable: an API server takes any characters for it, and any number of them."""
+        return printable(self.name, _NAME_LIMIT)
+
+    @property
+    def identity(self) -> str:
+        """The node whose certificate filed it (authenticated by the API server), empty for any other requestor."""
+        return self.requestor.removeprefix(NODE_PREFIX) if self.requestor.startswith(NODE_PREFIX) else ""
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether it was approved, or denied by an administrator although no rule forbids it. A denied one that breaks a rule says nothing
+        about the machine it names: whoever has the token could make the machine's own request the older one with it.
+        """
+        return self.state in ("approved", "issued") or (self.state in ("denied", "failed") and not self.fault)
+
+    @property
+    def age(self) -> Age:
         """Later requests of a machine sort behind earlier ones; times have whole seconds, so the version breaks ties."""
-        version = int(self.resource_version) if self.resource_version.isdigit() else 0
-        return (self.filed_at.timestamp() if self.filed_at else 0.0, version, self.name)
+        return (self.filed_at.timestamp() if self.filed_at else 0.0, self.first_version)
+
+    @property
+    def order(self) -> tuple[Age, str]:
+        """As `age`, and never the same for two requests."""
+        return (self.age, self.name)
+
+    def seen_before(self, earlier: Request | None) -> Request:
+        """This request, known to be the one that was seen before."""
+        return self if earlier is None else replace(self, first_version=min(self.first_version, earlier.first_version))
 
 
 @dataclass(frozen=True)
@@ -148,9 +193,9 @@ class Verdict:
         """As the module returns it."""
         words = {"approve": "approved", "wait": "pending", "refuse": "pending", "deny": "denied", "ignore": "ignored"}
         return {
-            "name": self.request.name,
-            "signer": self.request.signer,
-            "node": self.request.node,
+            "name": self.request.label,
+            "signer": printable(self.request.signer),
+            "node": printable(self.request.node),
             "verdict": words[self.decision],
             "reason": self.reason,
         }
@@ -158,22 +203,26 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Alarm:
-    """A machine for which was asked with several keys, and the requests, oldest first. Its kubelet may have been started again while it
-    waited, or somebody else has the bootstrapper's token: that looks the same from here.
+    """Requests with different keys for one machine, oldest first. Its kubelet may have been restarted while it waited, or someone else has
+    the bootstrapper's token: both look the same from here.
     """
 
     node: str
     verdicts: tuple[Verdict, ...]
 
     @property
+    def subject(self) -> str:
+        """The machine and the requests that were approved: the same alarm again says nothing new, whoever files more."""
+        return " ".join([self.node, *(verdict.request.uid for verdict in self.verdicts if verdict.lets_in)])
+
+    @property
     def message(self) -> str:
-        told = sorted(self.verdicts, key=lambda verdict: not verdict.lets_in)[:_NAMED]
-        more = f" and {len(self.verdicts) - len(told)} more" if len(self.verdicts) > len(told) else ""
+        named = sorted(self.verdicts, key=lambda verdict: not verdict.lets_in)[:_NAMED]
+        more = f" and {len(self.verdicts) - len(named)} more" if len(self.verdicts) > len(named) else ""
+        requests = ", ".join(f"{verdict.request.label} ({'approved' if verdict.lets_in else 'pending'})" for verdict in named)
         return (
-            f"{self.node} was asked for with more than one key: {'; '.join(map(_told, told))}{more}."
-            " A kubelet that is started again while it waits does this, and so does somebody else who has the token."
-            " It was the machine itself that was let in when the key it has is that of the request that was approved;"
-            f" it tells with: {OWN_KEY}"
+            f"CSRs with different keys were filed for node {self.node}: {requests}{more}."
+            " Usual after a restart; otherwise compare the node's key (docs/joining.md)"
         )
 
     def result(self) -> dict[str, Any]:
@@ -182,7 +231,7 @@ class Alarm:
             "node": self.node,
             "requests": [
                 {
-                    "name": verdict.request.name,
+                    "name": verdict.request.label,
                     "filed_at": _when(verdict.request.filed_at) if verdict.request.filed_at else "",
                     "key": verdict.request.key,
                     "approved": verdict.lets_in,
@@ -190,13 +239,8 @@ class Alarm:
                 for verdict in self.verdicts
             ],
             "message": self.message,
+            "key_command": OWN_KEY,
         }
-
-
-def _told(verdict: Verdict) -> str:
-    request = verdict.request
-    filed = f"filed at {_when(request.filed_at)}" if request.filed_at else "filed at a time it does not tell"
-    return f"{request.name} ({'approved' if verdict.lets_in else 'pending'}, {filed}, SHA-256 of its key {request.key or 'unknown'})"
 
 
 @dataclass(frozen=True)
@@ -213,6 +257,8 @@ class NodeState:
     silent: bool
     since: datetime | None = None
     """Since when it is Ready or not."""
+    heard_at: datetime | None = None
+    """When its kubelet has reported last."""
 
 
 def policy(options: Mapping[str, Any]) -> Policy:
@@ -224,14 +270,19 @@ def policy(options: Mapping[str, Any]) -> Policy:
         if not _NODE_NAME.fullmatch(name) or len(name) > 253:
             problems.append(f"machines[{number}].name: {shown(name)} is not a node name (lower case letters, digits, hyphens, dots)")
             continue
-        if name in machines:
-            problems.append(f"machines[{number}].name: {name} is there twice")
         created_at = time_of(given.get("created_at"))
         if given.get("created_at") and created_at is None:
             problems.append(f"machines[{number}].created_at: {shown(given['created_at'])} is not a time like 2026-03-01T12:00:00Z")
         addresses = _addresses(given.get("addresses") or [], f"machines[{number}].addresses", problems)
-        machines[name] = Machine(name, addresses, created_at)
+        machine = Machine(name, addresses, created_at)
+        # Two devices of one host name: which of them may join is not known, and no reason to keep the others waiting.
+        machines[name] = machine if machines.get(name, machine) == machine else replace(machine, ambiguous=True)
     additional = _addresses(options.get("additional_addresses") or [], "additional_addresses", problems)
+    problems += [
+        f"{name}: {options[name]!r} is not a number of seconds from {least} on"
+        for name, least in (("window", 0), ("second_key_after", 0), ("watch_timeout", 1))
+        if name in options and not least <= options[name] < math.inf
+    ]
     if problems:
         raise CollectionError("Cannot judge certificate requests with these options: " + "; ".join(problems))
     limit = options.get("pending_limit")
@@ -273,13 +324,13 @@ def time_of(value: Any) -> datetime | None:
 def node_state(obj: Any) -> NodeState:
     """A Node object cut down to what is needed; odd or missing fields make it not Ready, never an error."""
     metadata = _mapping(_mapping(obj).get("metadata"))
-    ready, silent, message, since = False, False, "it has not reported its state yet", None
+    ready, silent, message, since, heard_at = False, False, "it has not reported its state yet", None, None
     for condition in _objects(_mapping(_mapping(obj).get("status")).get("conditions")):
         if condition.get("type") == "Ready":
             ready, silent = condition.get("status") == "True", condition.get("status") == "Unknown"
-            message = str(condition.get("message") or condition.get("reason") or "no reason given")
-            since = time_of(condition.get("lastTransitionTime"))
-    return NodeState(_text(metadata.get("name")), ready, message, time_of(metadata.get("creationTimestamp")), silent, since)
+            message = printable(condition.get("message") or condition.get("reason") or "no reason given")
+            since, heard_at = time_of(condition.get("lastTransitionTime")), time_of(condition.get("lastHeartbeatTime"))
+    return NodeState(_text(metadata.get("name")), ready, message, time_of(metadata.get("creationTimestamp")), silent, since, heard_at)
 
 
 def asking_to_join(objects: Iterable[Any]) -> dict[str, Request]:
@@ -314,6 +365,7 @@ def assess(obj: Any, rules: Policy) -> Request:
     kind: Kind = "client" if signer == CLIENT_SIGNER else "serving" if signer == SERVING_SIGNER else "other"
     filed_at = time_of(metadata.get("creationTimestamp"))
     state, decided_at = _state(status)
+    version = _text(metadata.get("resourceVersion"))
 
     fault = foreign = not_yet = late = node = key = ""
     if kind == "other":
@@ -338,13 +390,16 @@ def assess(obj: Any, rules: Policy) -> Request:
                 unknown = _unknown(content, machine, rules)
                 if unknown and not fault:
                     not_yet = f"the addresses of {machine.name} are not known yet, it asks for {', '.join(unknown)}"
+            if machine and machine.ambiguous and not fault:
+                not_yet = f"{_several(machine)}: which of them may join is not known"
         except OddRequest as problem:
             fault = str(problem)
             node = node or (requestor.removeprefix(NODE_PREFIX) if kind == "serving" and requestor.startswith(NODE_PREFIX) else "")
     return Request(
         name=_text(metadata.get("name")),
         uid=_text(metadata.get("uid")),
-        resource_version=_text(metadata.get("resourceVersion")),
+        resource_version=version,
+        first_version=int(version) if version.isdecimal() and len(version) <= _VERSION_DIGITS else 0,
         signer=signer,
         kind=kind,
         requestor=requestor,
@@ -468,6 +523,10 @@ def _unknown(content: Content, machine: Machine, rules: Policy) -> list[str]:
     return [str(address) for address in content.addresses if address not in machine.addresses | rules.additional_addresses]
 
 
+def _several(machine: Machine) -> str:
+    return f"several machines with different data have the name {machine.name} (delete all but one of these devices)"
+
+
 def _names(content: Content) -> str:
     return shown(", ".join([*content.dns_names, *(str(address) for address in content.addresses)]))
 
@@ -477,24 +536,77 @@ def _when(moment: datetime) -> str:
 
 
 @dataclass(frozen=True)
+class Past:
+    """What is known of a machine's name beyond the requests and Nodes there are: both are deleted sooner or later.
+
+    `joined_at`: when the newest of its Nodes was registered, or its own node identity last filed a request. `answered`: when its newest
+    client request was filed that was approved, or denied by an administrator.
+    """
+
+    joined_at: datetime | None = None
+    answered: datetime | None = None
+
+    def merged(self, other: Past) -> Past:
+        """The newer of both."""
+        return Past(
+            max((moment for moment in (self.joined_at, other.joined_at) if moment), default=None),
+            max((moment for moment in (self.answered, other.answered) if moment), default=None),
+        )
+
+
+NO_PAST = Past()
+
+
+def remember(past: Mapping[str, Past], requests: Iterable[Request], nodes: Iterable[NodeState], rules: Policy) -> dict[str, Past]:
+    """The past with what these requests and Nodes add to it, for the machines of the policy.
+
+    A request by system:node:<name> proves that the name has joined, whatever it asks for: the API server has seen the certificate.
+    """
+    known = dict(past)
+
+    def add(name: str, **news: Any) -> None:
+        if name in rules.machines:
+            known[name] = known.get(name, NO_PAST).merged(Past(**news))
+
+    for request in requests:
+        if request.identity:
+            add(request.identity, joined_at=request.filed_at)
+        if request.kind == "client" and not request.foreign and request.is_answered:
+            add(request.node, answered=request.filed_at)
+    for node in nodes:
+        add(node.name, joined_at=node.created_at)
+    return known
+
+
+@dataclass(frozen=True)
 class _Scene:
-    """What the rules need beside the request itself: the other requests, the Nodes, the time."""
+    """What the rules need beside the request itself: the other requests, the Nodes, the past, the time."""
 
     rules: Policy
     nodes: frozenset[str]
     silent: frozenset[str]
     newest: Mapping[tuple[Kind, str], Request]
     answered: Mapping[str, Sequence[Request]]
+    last_answered: Mapping[tuple[Kind, str], Request]
+    past: Mapping[str, Past]
     now: datetime
 
 
-def decide(requests: Iterable[Request], rules: Policy, nodes: Iterable[str], now: datetime, silent: Iterable[str] = ()) -> list[Verdict]:
+def decide(  # noqa: PLR0913, PLR0917 - all that a decision depends on
+    requests: Iterable[Request],
+    rules: Policy,
+    nodes: Iterable[str],
+    now: datetime,
+    silent: Iterable[str] = (),
+    past: Mapping[str, Past] | None = None,
+) -> list[Verdict]:
     """The decision on every request of the cluster, seen together. `nodes` are the names of the Nodes there are, `silent` of those among
-    them nobody hears from.
+    them nobody hears from, `past` what is remembered of machines (what `requests` prove of it need not be in there).
     """
     requests = list(requests)
     newest: dict[tuple[Kind, str], Request] = {}
     answered: dict[str, list[Request]] = {}
+    last_answered: dict[tuple[Kind, str], Request] = {}
     for request in requests:
         if request.foreign:
             continue
@@ -502,23 +614,35 @@ def decide(requests: Iterable[Request], rules: Policy, nodes: Iterable[str], now
             best = newest.get((request.kind, request.node))
             if best is None or request.order > best.order:
                 newest[(request.kind, request.node)] = request
-        elif request.kind == "client" and request.state in ("approved", "issued") and not _before(request, rules):
-            answered.setdefault(request.node, []).append(request)
-    scene = _Scene(rules, frozenset(nodes), frozenset(silent), newest, answered, now)
-    recent = sum(1 for request in requests if _counts(request, now))
-    too_many = (
-        f"{recent} requests of kubelets of the last hour are pending, more than the limit of {rules.pending_limit}:"
-        " nothing is approved until somebody has looked (pending_limit)"
-    )
+        elif request.is_answered and not _before(request, rules):
+            last = last_answered.get((request.kind, request.node))
+            if last is None or request.order > last.order:
+                last_answered[(request.kind, request.node)] = request
+            if request.kind == "client" and request.state in ("approved", "issued"):
+                answered.setdefault(request.node, []).append(request)
+    known = remember(past or {}, requests, (), rules)
+    scene = _Scene(rules, frozenset(nodes), frozenset(silent), newest, answered, last_answered, known, now)
+    flooded = too_many(requests, rules, now)
     verdicts = []
     for request in requests:
         decision, reason = _alone(request) or _together(request, scene)
-        if decision == "approve" and recent > rules.pending_limit:
-            decision, reason = "wait", too_many
+        if decision == "approve" and flooded:
+            decision, reason = "wait", flooded
         elif decision == "refuse" and rules.deny_refused and not request.not_yet:
             decision = "deny"
         verdicts.append(Verdict(request, decision, reason))
     return verdicts
+
+
+def too_many(requests: Iterable[Request], rules: Policy, now: datetime) -> str:
+    """Why nothing is approved now: more requests are pending than there may be. Empty when there are not."""
+    recent = sum(1 for request in requests if _counts(request, now))
+    if recent <= rules.pending_limit:
+        return ""
+    return (
+        f"{recent} requests of kubelets of the last hour are pending, more than the limit of {rules.pending_limit}:"
+        " nothing is approved until somebody has looked (pending_limit)"
+    )
 
 
 def _counts(request: Request, now: datetime) -> bool:
@@ -528,8 +652,7 @@ def _counts(request: Request, now: datetime) -> bool:
 def _before(request: Request, rules: Policy) -> bool:
     """It belongs to an earlier machine of the same name."""
     machine = rules.machines.get(request.node)
-    created_at = machine.created_at if machine else None
-    return bool(created_at and request.filed_at and request.filed_at < created_at - CLOCK_TOLERANCE)
+    return machine is not None and machine.is_of_an_earlier_one(request.filed_at)
 
 
 _DECIDED: dict[State, str] = {
@@ -552,14 +675,30 @@ def _alone(request: Request) -> tuple[Decision, str] | None:
     return None
 
 
+def _older_than_an_answered_one(request: Request, scene: _Scene) -> str:
+    """Why a request is dead since a later one of the same machine was answered, empty when none was. Whoever has kept its key, the
+    machine's kubelet has not.
+    """
+    last = scene.last_answered.get((request.kind, request.node))
+    if last is not None and last.age > request.age:
+        return (
+            f"{last.label} of the same machine was filed later and {'approved' if last.state == 'issued' else last.state};"
+            " a kubelet that files another request has forgotten its older key"
+        )
+    answered = scene.past.get(request.node, NO_PAST).answered if request.kind == "client" else None
+    known = last is not None and last.filed_at == answered
+    if answered is not None and not known and (request.filed_at is None or request.filed_at <= answered):
+        return (
+            f"a request of the same machine that was filed later, at {_when(answered)}, was answered;"
+            " a kubelet that files another request has forgotten its older key"
+        )
+    return ""
+
+
 def _key_of_a_joined_machine(request: Request, scene: _Scene) -> tuple[Decision, str]:
     """Older than the one that let the machine in: its kubelet has forgotten it, unless it was somebody else's (see `alarms`)."""
-    later = [other.name for other in scene.answered.get(request.node, ()) if other.order > request.order]
-    if later:
-        return (
-            "wait",
-            f"{later[0]} of the same machine was filed later and let it in; a kubelet that asks again has forgotten its older key",
-        )
+    if older := _older_than_an_answered_one(request, scene):
+        return "wait", older
     return "refuse", (
         f"the node {request.node} has joined already, a second key for it is not approved"
         " (if its certificate ended while the cluster was off, set recover_nodes; if the machine was replaced, remove its old Node)"
@@ -585,7 +724,7 @@ def _of_a_known_node(request: Request, scene: _Scene) -> tuple[Decision, str]:
 
 
 def _superseded(newest: Request) -> str:
-    return f"{newest.name} of the same machine is newer; a kubelet that asks again has forgotten its older key"
+    return f"{newest.label} of the same machine is newer; a kubelet that asks again has forgotten its older key"
 
 
 def _together(request: Request, scene: _Scene) -> tuple[Decision, str]:
@@ -596,25 +735,53 @@ def _together(request: Request, scene: _Scene) -> tuple[Decision, str]:
         return _of_a_known_node(request, scene) if name in scene.nodes else _of_a_new_node(request, scene)
     if request is not newest:
         return "wait", _superseded(newest)
+    if older := _older_than_an_answered_one(request, scene):
+        return "wait", older
     if name not in scene.nodes:
         return "wait", f"the node {name} is not registered yet"
     return "approve", f"serving certificate of the expected machine {name} for names and addresses that are its own"
 
 
+def _deleted(name: str, past: Past) -> str:
+    return f"the machine {name} had joined by {_when(past.joined_at)} and its Node was deleted" if past.joined_at else ""
+
+
+def has_joined(machine: Machine, past: Past) -> bool:
+    """Whether this machine has joined, as far as is known: not an earlier one of its name, which was created before."""
+    return past.joined_at is not None and not machine.is_of_an_earlier_one(past.joined_at)
+
+
 def _of_a_new_node(request: Request, scene: _Scene) -> tuple[Decision, str]:
-    """A client certificate for a machine that has no Node yet."""
-    newest = scene.newest[(request.kind, request.node)]
-    if request.late:
+    """A client certificate for a machine that has no Node: it has not joined yet, or its Node was deleted."""
+    name, newest = request.node, scene.newest[(request.kind, request.node)]
+    past = scene.past.get(name, NO_PAST)
+    joined = has_joined(scene.rules.machines[name], past)
+    if joined and not scene.rules.recover_nodes:
+        if older := _older_than_an_answered_one(request, scene):
+            return "wait", older
+        return "refuse", (
+            f"{_deleted(name, past)}: a second key for it is not approved"
+            " (its kubelet keeps its certificate and registers again when it is restarted; if the certificate is lost, set recover_nodes)"
+        )
+    if request.late and not joined:
         return "refuse", request.late
-    return ("wait", _superseded(newest)) if request is not newest else _first_or_second_key(request, scene)
+    if request is not newest:
+        return "wait", _superseded(newest)
+    decision, reason = _first_or_second_key(request, scene)
+    if joined and decision == "approve":
+        reason = f"another certificate of the expected machine {name}, which had joined and whose Node was deleted (recover_nodes)"
+    return decision, reason
 
 
 def _first_or_second_key(request: Request, scene: _Scene) -> tuple[Decision, str]:
     """A machine started again before it fetched its certificate asks with another key: taken, once the first had its time to register.
 
-    Without that time whoever holds the bootstrap token could slip in a second key between an approval and the Node it leads to.
+    Without that time whoever holds the bootstrap token could slip in a second key between an approval and the Node it leads to. What is
+    older than an answered request is never taken.
     """
     name, patience = request.node, scene.rules.second_key_after
+    if older := _older_than_an_answered_one(request, scene):
+        return "wait", older
     others = [earlier for earlier in scene.answered.get(name, ()) if earlier.key != request.key]
     if not others:
         return "approve", f"first certificate of the expected machine {name}"
@@ -622,10 +789,10 @@ def _first_or_second_key(request: Request, scene: _Scene) -> tuple[Decision, str
     age = (scene.now - last.decided_at).total_seconds() if last.decided_at else patience
     if age < patience:
         return "wait", (
-            f"{last.name} of the same machine was approved {max(age, 0):.0f} s ago with another key;"
+            f"{last.label} of the same machine was approved {max(age, 0):.0f} s ago with another key;"
             f" its node is given {patience:.0f} s to register before another key is taken"
         )
-    return "approve", f"expected machine {name}; {last.name} was approved earlier with another key, but its node never registered"
+    return "approve", f"expected machine {name}; {last.label} was approved earlier with another key, but its node never registered"
 
 
 def alarms(verdicts: Iterable[Verdict], rules: Policy) -> list[Alarm]:
@@ -660,17 +827,20 @@ def _sooner(earlier: Request, later: Request) -> bool:
     return not (earlier.filed_at and later.filed_at) or later.filed_at - earlier.filed_at < ASKS_AGAIN
 
 
-def missing(machine: Machine, node: NodeState | None, verdicts: Iterable[Verdict], now: datetime) -> str:
+def missing(machine: Machine, node: NodeState | None, verdicts: Iterable[Verdict], now: datetime, past: Past = NO_PAST) -> str:
     """What a machine still lacks to be joined, as a sentence without its name; empty when it is.
 
     Joined: its Node exists and is Ready and its serving certificate is issued. Approved requests are removed after an hour, so for a Node
     older than that "no request of it is waiting" proves the same: a kubelet without the certificate asks again every 15 minutes. A Node
-    that was given another client certificate may need another serving certificate as well, and is given a moment to ask for it.
+    that was given another client certificate may need another serving certificate as well, and is given a moment to ask for it. A Node that
+    was registered and heard from only before the machine was created is that of an earlier machine of its name.
     """
     mine = [verdict for verdict in verdicts if verdict.request.node == machine.name and not verdict.request.foreign]
     client = [verdict for verdict in mine if verdict.request.kind == "client"]
     if node is None:
-        return _missing_client(client)
+        return _missing_client(machine, client, past)
+    if machine.is_of_an_earlier_one(node.created_at) and machine.is_of_an_earlier_one(node.heard_at):
+        return f"the Node of an earlier machine of its name is still there, registered at {_when(node.created_at or now)}: delete that Node"
     serving = [verdict for verdict in mine if verdict.request.kind == "serving" and verdict.request.requestor == NODE_PREFIX + machine.name]
     since, limit = node.created_at or now, CLEANED_AFTER
     recovered = [verdict.request.decided_at for verdict in client if _recovers(verdict.request, since) and verdict.request.decided_at]
@@ -700,12 +870,16 @@ def _pending_text(pending: list[Verdict]) -> list[str]:
     if not pending:
         return []
     latest = max([verdict for verdict in pending if verdict.decision == "wait"] or pending, key=lambda verdict: verdict.request.order)
-    return [f"{latest.request.name} stays pending: {latest.reason}"]
+    return [f"{latest.request.label} stays pending: {latest.reason}"]
 
 
-def _missing_client(client: list[Verdict]) -> str:
+def _missing_client(machine: Machine, client: list[Verdict], past: Past) -> str:
+    if has_joined(machine, past):
+        return f"{_deleted(machine.name, past)}: restart its kubelet, or replace the machine"
     for text in _pending_text([verdict for verdict in client if verdict.decision in ("wait", "refuse")]):
         return f"it has not joined, {text}"
+    if machine.ambiguous:
+        return _several(machine)
     if any(verdict.decision == "approve" or verdict.request.state in ("approved", "issued") for verdict in client):
         return "its client certificate is approved, its node has not registered yet"
     return "it has not asked for a certificate yet"
@@ -716,5 +890,5 @@ def _missing_serving(serving: list[Verdict], pending: list[Verdict]) -> str:
         return "its serving certificate is approved, not issued yet"
     if pending:
         latest = max(pending, key=lambda verdict: verdict.request.order)
-        return f"its serving certificate is missing, {latest.request.name} stays pending: {latest.reason}"
+        return f"its serving certificate is missing, {latest.request.label} stays pending: {latest.reason}"
     return "its node has not asked for a serving certificate yet"

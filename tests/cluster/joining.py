@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import OWN_KEY
 from tests.unit.plugins.module_utils.csr_cases import CASES, SERVING, Case
-from tests.unit.plugins.module_utils.test_csr import judged
+from tests.unit.plugins.module_utils.test_csr import judged_case
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "joining.md"
@@ -199,8 +199,7 @@ said if it had taken them. The tests judge {alone} more that no API server would
 
 def verdict(case: Case) -> str:
     """Why the case stays out."""
-    (found,) = judged(case.obj(), nodes=case.nodes)
-    return found.reason
+    return judged_case(case).reason
 
 
 def page() -> str:

@@ -203,7 +203,8 @@ def test_a_stranger_who_asks_after_the_machine_is_an_alarm(cluster: ControlPlane
     assert (result["approved"], result["refused"], result["joined"]) == (["serving"], [], [WORKER])
     (alarm,) = result["alarms"]
     assert [(request["name"], request["approved"]) for request in alarm["requests"]] == [("machine", False), ("stranger", True)]
-    assert f"{WORKER} was asked for with more than one key: stranger (approved" in " ".join(result["output"].split())
+    shown = " ".join(result["output"].split())
+    assert f"CSRs with different keys were filed for node {WORKER}: stranger (approved), machine (pending)" in shown
 
 
 def test_a_stranger_who_asks_before_the_machine_is_an_alarm(cluster: ControlPlane, run: Play) -> None:
@@ -324,7 +325,7 @@ def test_slices_of_a_wait_are_shown_and_add_up(cluster: ControlPlane, run: Play)
     shown = " ".join(result["output"].split())
     assert "approved: again" in shown
     assert "waiting since" in shown
-    assert shown.count(f"[WARNING]: {WORKER} was asked for with more than one key: again (approved") == 1
+    assert shown.count(f"[WARNING]: CSRs with different keys were filed for node {WORKER}: again (approved), good (pending)") == 1
     assert shown.count("certificate request stranger for node 'stranger.demo.metal.test' stays pending: no expected machine") == 1
 
 

@@ -33,6 +33,17 @@ def test_others_are_left_out() -> None:
     assert joining_machines([device("worker-0")], []) == []
 
 
+def test_a_device_that_is_being_deleted_makes_its_replacement_no_second_one() -> None:
+    old = device("worker-0", state="deprovisioning", created_at="2026-07-01T00:00:00Z")
+    new = device("worker-0", state="provisioning")
+    alone = device("worker-1", state="deprovisioning")
+    for devices in ([old, new, alone], [new, alone, old]):
+        machines = joining_machines(devices)
+        assert [(each["name"], each["created_at"][:7]) for each in machines] == [("worker-0", "2026-08"), ("worker-1", "2026-08")]
+    # Of two that stay it is the module that says so.
+    assert len(joining_machines([new, device("worker-0", state="active")])) == 2
+
+
 @pytest.mark.parametrize("devices", ["worker-0", ["worker-0"], [{"hostname": "worker-0"}], 3])
 def test_something_else_is_told(devices: Any) -> None:
     with pytest.raises(AnsibleFilterError, match="as metal_device_info returns them"):

@@ -31,6 +31,8 @@ JOINED_MASTER = "control-plane-1.demo.metal.test"
 ADDRESS, PRIVATE, OTHER_ADDRESS, VIRTUAL, SIX = "127.64.0.9", "10.66.0.9", "127.64.0.10", "127.64.0.200", "2604:1380::9"
 UNDECLARED, MASTER_ADDRESS = "127.64.0.201", "127.64.0.5"
 CREATED, FILED = "2026-03-01T12:00:00Z", "2026-03-01T12:25:00Z"
+JOINED = "2026-03-01T12:20:00Z"
+"""When those had joined whose Nodes were deleted."""
 
 MACHINES = {WORKER: [ADDRESS, PRIVATE, SIX], OTHER: [OTHER_ADDRESS], JOINED_MASTER: [MASTER_ADDRESS]}
 """The machines that are expected, with their addresses."""
@@ -189,7 +191,8 @@ def answered(obj: dict[str, Any], *, at: str = FILED, issued: bool = True) -> di
 
 @dataclass(frozen=True)
 class Case:
-    """One odd or hostile request and a word its reason has to have. `nodes`: which Nodes exist.
+    """One odd or hostile request and a word its reason has to have. `nodes`: which Nodes exist. `joined`: machines that had joined, whose
+    Nodes were deleted.
 
     `server`: the API server itself takes no such request.
     """
@@ -199,6 +202,7 @@ class Case:
     word: str
     nodes: tuple[str, ...] = ()
     server: bool = False
+    joined: tuple[str, ...] = ()
 
     @property
     def possible(self) -> bool:

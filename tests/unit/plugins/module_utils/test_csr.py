@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import (
+    OWN_KEY,
     Alarm,
+    Past,
     Policy,
     Verdict,
     alarms,
@@ -22,6 +25,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr impor
     missing,
     node_state,
     policy,
+    remember,
+    time_of,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
 
@@ -37,18 +42,30 @@ def rules(**changes: Any) -> Policy:
     return policy({**options, **changes})
 
 
-def judged(*objects: Any, nodes: tuple[str, ...] = (), silent: tuple[str, ...] = (), now: datetime = NOW, **changes: Any) -> list[Verdict]:
+def judged(
+    *objects: Any,
+    nodes: tuple[str, ...] = (),
+    silent: tuple[str, ...] = (),
+    now: datetime = NOW,
+    past: Mapping[str, Past] | None = None,
+    **changes: Any,
+) -> list[Verdict]:
     given = rules(**changes)
-    return decide([assess(obj, given) for obj in objects], given, nodes, now, silent)
+    return decide([assess(obj, given) for obj in objects], given, nodes, now, silent, past)
 
 
 def decision(verdict: Verdict) -> str:
     return f"{verdict.decision}: {verdict.reason}"
 
 
+def judged_case(case: cases.Case) -> Verdict:
+    (verdict,) = judged(case.obj(), nodes=case.nodes, past={name: Past(joined_at=time_of(cases.JOINED)) for name in case.joined})
+    return verdict
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
 def test_odd_and_hostile_requests_stay_pending_with_their_reason(case: cases.Case) -> None:
-    (verdict,) = judged(case.obj(), nodes=case.nodes)
+    verdict = judged_case(case)
     assert verdict.decision == ("ignore" if case.word.startswith("ignored: ") else "refuse"), decision(verdict)
     assert re.search(case.word.removeprefix("ignored: "), verdict.reason), verdict.reason
     assert verdict.reason.isprintable()
@@ -194,6 +211,161 @@ def test_an_earlier_machine_of_the_same_name_does_not_count() -> None:
     assert judged(earlier, client(name="csr-2"))[1].decision == "approve"
 
 
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"conditions": [{"type": "Approved", "status": "True", "lastUpdateTime": "2026-03-01T12:20:00Z"}], "certificate": "eA=="},
+        {"conditions": [{"type": "Approved", "status": "True", "lastUpdateTime": "2026-03-01T12:20:00Z"}]},
+        {"conditions": [{"type": "Denied", "status": "True", "lastUpdateTime": "2026-03-01T12:20:00Z"}]},
+        {"conditions": [{"type": "Approved", "status": "True"}, {"type": "Failed", "status": "True"}]},
+    ],
+    ids=["issued", "approved", "denied", "failed"],
+)
+def test_nothing_older_than_an_answered_request_is_approved(state: dict[str, Any]) -> None:
+    """Five keys that were older than an approved one got five certificates, one after the other."""
+    older = [first(f"older-{number}", f"12:0{number}:00") for number in range(1, 6)]
+    newer = {**first("newer", "12:10:00"), "status": state}
+    verdicts = judged(*older, newer, now=NOW + timedelta(hours=1))[:-1]
+    assert [verdict.decision for verdict in verdicts] == ["wait"] * 5
+    assert "csr-newer of the same machine was filed later" in verdicts[-1].reason
+    # The same key is no better: its owner has another certificate, or none.
+    twin = client(made(signed_with=key("newer")), name="csr-twin", filed="2026-03-01T12:09:00Z")
+    assert judged(twin, newer, now=NOW + timedelta(hours=1))[0].decision == "wait"
+
+
+def test_within_one_second_an_answer_makes_no_request_newer() -> None:
+    """Times have whole seconds, and an answer changes the version."""
+    given = rules()
+    first_one, second = (assess(first(name, "12:20:00", version), given) for name, version in (("a", "100"), ("b", "101")))
+    changed = assess(let_in(first("a", "12:20:00", "105")), given).seen_before(first_one)
+    assert (changed.resource_version, changed.order < second.order) == ("105", True)
+    verdict = decide([changed, second], given, (), NOW + timedelta(hours=1))[1]
+    assert verdict.decision == "approve"
+    # Seen for the first time after the answer it could be either: then it is taken for the older one.
+    verdict = decide([assess(let_in(first("a", "12:20:00", "105")), given), second], given, (), NOW + timedelta(hours=1))[1]
+    assert verdict.decision == "wait"
+
+
+def test_a_newer_request_is_approved_after_a_denied_one() -> None:
+    denied = {**first("denied", "12:10:00"), "status": {"conditions": [{"type": "Denied", "status": "True"}]}}
+    assert judged(denied, first("newer", "12:11:00"))[1].decision == "approve"
+
+
+def test_a_denied_request_that_breaks_a_rule_takes_no_ones_place() -> None:
+    """Otherwise whoever has the token could have a machine's own request thrown away, with deny_refused."""
+    evil = client(made(names=ips(ADDRESS)), name="csr-evil", filed="2026-03-01T12:24:00Z")
+    denied = {**evil, "status": {"conditions": [{"type": "Denied", "status": "True"}]}}
+    assert judged(first("real", "12:20:00"), denied)[0].decision == "approve"
+
+
+def test_an_answer_is_remembered_when_the_cluster_has_removed_the_request() -> None:
+    """Approved requests are removed after an hour, pending ones after a day."""
+    given = rules()
+    past = remember({}, [assess(let_in(first("newer", "12:20:00")), given)], (), given)
+    older, later = judged(first("older", "12:10:00"), first("later", "12:30:00"), past=past)
+    assert (older.decision, later.decision) == ("wait", "approve")
+    (verdict,) = judged(first("older", "12:10:00"), past=past)
+    assert verdict.decision == "wait"
+    assert "2026-03-01T12:20:00Z, was answered" in verdict.reason
+
+
+def test_of_serving_requests_too_only_a_newer_one_is_approved() -> None:
+    old = serving(name="csr-old", filed="2026-03-01T12:20:00Z")
+    new = answered(serving(name="csr-new", filed="2026-03-01T12:24:00Z"))
+    assert judged(old, new, nodes=(WORKER,))[0].decision == "wait"
+
+
+# --- a machine that has joined, without its Node ------------------------------------------------------------------------------------
+
+REPLACED = "2026-03-01T13:00:00Z"
+LATER_ON = datetime(2026, 3, 1, 13, 20, tzinfo=UTC)
+FOREIGN = client(made(signed_with=key("foreign")), name="csr-foreign", filed="2026-03-01T12:40:00Z")
+RENEWAL = client(username=f"system:node:{WORKER}", groups=cases.NODE_GROUPS, name="csr-renewal", filed="2026-03-01T12:30:00Z")
+OTHER_SIGNER = {
+    **client(signerName="kubernetes.io/kube-apiserver-client", username=f"system:node:{WORKER}", name="csr-ovn"),
+    "metadata": {"name": "csr-ovn", "creationTimestamp": "2026-03-01T12:30:00Z"},
+}
+
+
+@pytest.mark.parametrize(
+    "proof",
+    [serving(), answered(serving()), serving(made(names=ips("192.0.2.1"))), RENEWAL, OTHER_SIGNER],
+    ids=["a serving request", "an issued one", "a refused one", "a renewal", "a request to another signer"],
+)
+def test_who_has_filed_as_the_node_has_joined(proof: dict[str, Any]) -> None:
+    """The API server has seen the node's certificate: the machine is not new, though there is no Node of it (any more)."""
+    for order in ((proof, FOREIGN), (FOREIGN, proof)):
+        verdict = next(verdict for verdict in judged(*order) if verdict.request.name == "csr-foreign")
+        assert verdict.decision == "refuse", decision(verdict)
+        assert "had joined by" in verdict.reason
+        assert "its Node was deleted" in verdict.reason
+
+
+def test_what_another_node_files_proves_nothing() -> None:
+    other = serving(made(f"system:node:{OTHER}", names=dns(OTHER)), username=f"system:node:{OTHER}")
+    assert judged(other, FOREIGN)[1].decision == "approve"
+    # The name in it is free text, who filed it is not.
+    assert judged(serving(username=f"system:node:{OTHER}"), FOREIGN)[1].decision == "approve"
+
+
+def test_a_machine_whose_node_was_there_is_not_new() -> None:
+    given = rules()
+    past = remember({}, (), [node_state(node(created="2026-03-01T12:26:00Z"))], given)
+    assert judged(FOREIGN, past=past)[0].decision == "refuse"
+    assert judged(FOREIGN, past=past, deny_refused=True)[0].decision == "deny"
+    # Named without a time of creation nothing tells it from the one that had joined.
+    assert judged(FOREIGN, past=past, machines=[{"name": WORKER, "addresses": []}])[0].decision == "refuse"
+    text = missing(given.machines[WORKER], None, judged(FOREIGN, past=past), NOW, past[WORKER])
+    assert text.startswith(f"the machine {WORKER} had joined by 2026-03-01T12:26:00Z and its Node was deleted: restart its kubelet")
+
+
+def test_a_replaced_machine_of_the_same_name_is_new() -> None:
+    """Its device was created after the Node of the one before, and after what that has filed."""
+    old = [answered(client(name="csr-1")), answered(serving(name="csr-2", filed="2026-03-01T12:26:00Z")), FOREIGN]
+    past = remember({}, (), [node_state(node(created="2026-03-01T12:26:00Z"))], rules())
+    fresh = client(made(signed_with=key("fresh")), name="csr-fresh", filed="2026-03-01T13:19:00Z")
+    machines = [{"name": WORKER, "addresses": [ADDRESS], "created_at": REPLACED}]
+    verdicts = {verdict.request.name: verdict for verdict in judged(*old, fresh, now=LATER_ON, past=past, machines=machines)}
+    assert verdicts["csr-fresh"].decision == "approve", verdicts["csr-fresh"].reason
+    assert verdicts["csr-foreign"].decision == "refuse", "it is for the machine before"
+    # Not before the Node of the one before was removed.
+    with_node = judged(*old, fresh, nodes=(WORKER,), now=LATER_ON, past=past, machines=machines)
+    assert [verdict.decision for verdict in with_node if verdict.request.name == "csr-fresh"] == ["refuse"]
+
+
+def test_a_machine_that_lost_its_certificate_and_its_node_is_recovered_by_choice() -> None:
+    past = {WORKER: Past(joined_at=time_of("2026-03-01T12:26:00Z"))}
+    asked = client(made(signed_with=key("recovered")), filed=ASKED)
+    (verdict,) = judged(asked, now=LATER, past=past, recover_nodes=True)
+    assert verdict.decision == "approve"
+    assert "recover_nodes" in verdict.reason
+    assert judged(asked, now=LATER, past=past, window=0)[0].decision == "refuse"
+
+
+def test_the_past_keeps_the_newest_of_each() -> None:
+    given = rules()
+    early, late = let_in(first("a", "12:10:00")), let_in(first("b", "12:20:00"))
+    past = remember({}, [assess(late, given)], [node_state(node(created="2026-03-01T12:30:00Z"))], given)
+    again = remember(past, [assess(early, given)], [node_state(node(created="2026-03-01T12:25:00Z"))], given)
+    assert again == past
+    strangers = [assess(client(made("system:node:x"), status=late["status"]), given), assess(serving(username="system:node:x"), given)]
+    assert remember({}, strangers, (), given) == {}, "nothing is kept of names that are no machine's"
+
+
+def test_two_machines_of_one_name_keep_only_themselves_waiting() -> None:
+    """Two devices of one host name at the provider: which of them may join nobody knows, and the others do not wait for that."""
+    twice = [{"name": WORKER, "addresses": [ADDRESS]}, {"name": WORKER, "addresses": [PRIVATE]}, {"name": OTHER, "addresses": []}]
+    other = client(made(f"system:node:{OTHER}"), name="csr-other")
+    for machines in (twice, [*twice, twice[0]]):
+        verdicts = judged(client(), other, machines=machines, deny_refused=True)
+        assert [verdict.decision for verdict in verdicts] == ["wait", "approve"]
+        assert "several machines" in verdicts[0].reason
+        machine = rules(machines=machines).machines[WORKER]
+        assert "several machines" in missing(machine, None, (), NOW)
+        assert "several machines" in judged(serving(made(names=dns(WORKER))), nodes=(WORKER,), machines=machines)[0].reason
+    assert judged(client(), machines=[twice[0], twice[0]])[0].decision == "approve", "the same one twice is one"
+
+
 # --- another key: a kubelet that was started again, or somebody else ----------------------------------------------------------------
 
 
@@ -275,10 +447,11 @@ def test_an_alarm_tells_how_to_find_out_whose_the_keys_are() -> None:
     real, other = alarm.result()["requests"]
     assert other == {"name": "csr-evil", "filed_at": "2026-03-01T12:20:01Z", "key": evil, "approved": True}
     assert (real["name"], real["approved"]) == ("csr-real", False)
-    told = alarm.result()["message"]
-    assert f"csr-evil (approved, filed at 2026-03-01T12:20:01Z, SHA-256 of its key {evil}); csr-real (pending, " in told
-    assert told.endswith("openssl sha256")
-    assert told.isprintable()
+    message = alarm.result()["message"]
+    assert message.startswith(f"CSRs with different keys were filed for node {WORKER}: csr-evil (approved), csr-real (pending).")
+    assert message.endswith("docs/joining.md)")
+    assert len(message) < 250
+    assert alarm.result()["key_command"] == OWN_KEY
 
 
 def test_an_alarm_of_thousands_of_requests_is_one_line() -> None:
@@ -287,7 +460,25 @@ def test_an_alarm_of_thousands_of_requests_is_one_line() -> None:
     assert len(alarm.result()["requests"]) == 501
     assert alarm.message.index("csr-in (approved") < alarm.message.index("csr-0 (pending")
     assert " and 497 more" in alarm.message
-    assert len(alarm.message) < 1500
+    assert len(alarm.message) < 400
+
+
+def test_names_of_requests_are_printed_on_one_line_and_cut() -> None:
+    """An API server takes any characters for the name of a request (apimachinery: path segment names), and any number of them."""
+    evil = "csr-\x1b[2K\n[WARNING]: all is well \u202e" + "x" * 200_000
+    older = first("a", "12:20:00", "99")
+    newer = first("b", "12:20:01", "101")
+    newer["metadata"]["name"] = evil
+    verdicts = judged(older, newer)
+    (alarm,) = alarms(verdicts, rules())
+    serving_of_it = serving(name=evil, username=f"system:node:{evil}", signerName="x" * 300_000)
+    texts = [alarm.message, *(text for verdict in judged(older, newer, serving_of_it) for text in verdict.result().values())]
+    texts += [missing(rules().machines[WORKER], None, judged(let_in(newer), older), NOW)]
+    for text in texts:
+        assert text.isprintable(), text
+        assert len(text) < 1000
+    assert [request["name"] for request in alarm.result()["requests"]] == ["csr-a", verdicts[1].request.label]
+    assert verdicts[1].request.name == evil, "the API is asked by the name as it is"
 
 
 # --- nodes that come back after their certificates have ended -----------------------------------------------------------------------
@@ -350,8 +541,8 @@ def test_too_many_pending_requests_stop_everything() -> None:
 def test_denying_is_a_choice() -> None:
     """And only what a rule speaks against: what is too early, too many or not ours stays as it is."""
     odd = client(made("system:node:x"), name="csr-odd")
-    early = serving(name="csr-early")
-    renewal = client(username=f"system:node:{WORKER}", groups=cases.NODE_GROUPS, name="csr-renewal")
+    early = serving(made(f"system:node:{OTHER}", names=dns(OTHER)), username=f"system:node:{OTHER}", name="csr-early")
+    renewal = client(username=f"system:node:{OTHER}", groups=cases.NODE_GROUPS, name="csr-renewal")
     given = judged(odd, early, renewal, client(name="csr-good"), deny_refused=True)
     assert [verdict.decision for verdict in given] == ["deny", "wait", "ignore", "approve"]
     assert given[0].result()["verdict"] == "denied"
@@ -359,8 +550,10 @@ def test_denying_is_a_choice() -> None:
 
 
 def test_one_odd_request_stops_nothing() -> None:
-    objects = [case.obj() for case in CASES if not case.nodes]
-    verdicts = judged(*objects, client(name="csr-good", version="1000"), pending_limit=1000)
+    objects = [case.obj() for case in CASES if not case.nodes and not case.joined]
+    # Some of them are filed by the node of WORKER itself, which has joined then.
+    good = client(made(f"system:node:{OTHER}"), name="csr-good", version="1000")
+    verdicts = judged(*objects, good, pending_limit=1000)
     assert [verdict.request.name for verdict in verdicts if verdict.decision == "approve"] == ["csr-good"]
 
 
@@ -375,8 +568,15 @@ def test_all_problems_of_the_options_are_told_at_once() -> None:
     ]
     with pytest.raises(CollectionError) as problem:
         rules(machines=machines, additional_addresses=["x"])
-    for word in ("machines[0].name", "machines[1].addresses", "machines[1].created_at", "a.b is there twice", "additional_addresses"):
+    for word in ("machines[0].name", "machines[1].addresses", "machines[1].created_at", "additional_addresses"):
         assert word in problem.value.message
+
+
+@pytest.mark.parametrize("name", ["window", "second_key_after", "watch_timeout"])
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
+def test_times_are_times(name: str, value: float) -> None:
+    with pytest.raises(CollectionError, match=f"{name}: .* is not a number of seconds"):
+        rules(**{name: value})
 
 
 def test_results_have_the_documented_words() -> None:
@@ -440,6 +640,17 @@ def test_a_recovered_node_is_given_a_moment_to_ask_for_its_serving_certificate()
         now = NOW + timedelta(seconds=later)
         text = missing(machine, node_state(since), judged(*objects, nodes=(WORKER,), now=now), now)
         assert (word in text) if word else not text, (objects, later, text)
+
+
+def test_the_node_of_an_earlier_machine_is_not_the_machines_own() -> None:
+    """A device that vanished was replaced: its Node is Ready for half a minute more, and was given its certificates."""
+    stale = node(created="2026-02-01T10:00:00Z")
+    stale["status"]["conditions"][0]["lastHeartbeatTime"] = "2026-03-01T11:59:00Z"
+    machine = rules().machines[WORKER]
+    assert "Node of an earlier machine" in missing(machine, node_state(stale), (), NOW)
+    # The same Node with the machine that was installed anew in its place.
+    stale["status"]["conditions"][0]["lastHeartbeatTime"] = "2026-03-01T12:24:00Z"
+    assert not missing(machine, node_state(stale), (), NOW)
 
 
 def test_silence_is_told_with_the_request_that_waits() -> None:

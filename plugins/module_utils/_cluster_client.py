@@ -31,6 +31,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     ClusterUnreachableError,
     CollectionError,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._time_limit import TimeLimit, watch
 
 try:
@@ -54,10 +55,16 @@ INGRESS_AUTHORITY = "/api/v1/namespaces/openshift-config-managed/configmaps/defa
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 BOOTSTRAP_STATUS = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 
+HISTORY_NAMESPACE = "kube-system"
+CONFIG_MAPS = f"/api/v1/namespaces/{HISTORY_NAMESPACE}/configmaps"
+
 PAGE = 500
 FIELD_OWNER = "equinix_metal.openshift"
 # Answers that say something about the moment, not about the request (Kubernetes API conventions): another try may succeed.
 PASSING = frozenset({429, 500, 502, 503, 504})
+# Characters of a server's message, and of a name in one.
+_MESSAGE_LIMIT = 500
+_NAME_LIMIT = 80
 
 
 class ClusterClient:
@@ -104,6 +111,25 @@ class ClusterClient:
 
     def watch_certificate_requests(self, version: str, seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
         return self.watch(CERTIFICATE_REQUESTS, version, seconds)
+
+    def history(self, name: str) -> dict[str, str]:
+        """The texts of the ConfigMap of this name in HISTORY_NAMESPACE, empty when there is none."""
+        data = (self.get(f"{CONFIG_MAPS}/{quote(name, safe='')}") or {}).get("data")
+        return {key: text for key, text in data.items() if isinstance(text, str)} if isinstance(data, dict) else {}
+
+    def keep_history(self, name: str, texts: Mapping[str, str]) -> None:
+        """Write these texts into that ConfigMap and leave its others alone; make it when there is none."""
+        path, query = f"{CONFIG_MAPS}/{quote(name, safe='')}", {"fieldManager": FIELD_OWNER}
+        try:
+            self._call("PATCH", path, query, {"data": dict(texts)})
+        except ClusterRefusedError as refused:
+            if refused.status != 404:
+                raise
+            try:
+                self._call("POST", CONFIG_MAPS, query, {"metadata": {"name": name}, "data": dict(texts)})
+            except ClusterConflictError:
+                # Another approver was quicker.
+                self._call("PATCH", path, query, {"data": dict(texts)})
 
     def nodes(self) -> Iterator[dict[str, Any]]:
         return self.objects(NODES)
@@ -172,13 +198,15 @@ class ClusterClient:
     def watch(self, path: str, version: str, seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
         """Changes after `version` as (type, object), for at most `seconds`, then it ends.
 
-        Types are ADDED, MODIFIED, DELETED and BOOKMARK. A version the server does not have any more raises ClusterRefusedError with
-        status 410: list again. A connection that breaks raises ClusterUnreachableError.
+        Types are ADDED, MODIFIED, DELETED and BOOKMARK. An ERROR event raises ClusterRefusedError with its code; 410 is a version the
+        server does not have any more: list again. A connection that breaks, or that has become silent, raises ClusterUnreachableError:
+        nothing comes from a server that is gone without a word, or from behind a proxy that forgot the connection. The server ends a watch
+        after `seconds`, and that is the heartbeat: bookmarks, each minute in a busy cluster, do not come before the first change that an
+        API server has seen since it was started (measured with Kubernetes 1.34.4).
         """
         whole = max(1, round(seconds))
         query = {"watch": "true", "resourceVersion": version, "timeoutSeconds": whole, "allowWatchBookmarks": "true"}
-        # The server ends the watch by itself; the limit here is for a server that has gone away without a word.
-        response = self._send("GET", path, query, None, stream_for=whole + self._connect_timeout)
+        base, response = self._send("GET", path, query, None, stream_silence=whole + self._connect_timeout)
         try:
             for line in _lines(response, whole + self._connect_timeout):
                 event = _json(line)
@@ -186,12 +214,14 @@ class ClusterClient:
                     told = f"{_attempt('GET', path)}: the watch tells what is no event"
                     raise ClusterUnreachableError(f"{told} ({_origin('GET', path, response)})")
                 if event.get("type") == "ERROR":
-                    code = event["object"].get("code")
-                    told = f"{_attempt('GET', path)}: the cluster ended the watch: {event['object'].get('message')}"
+                    code, text = event["object"].get("code"), printable(event["object"].get("message"))
+                    told = f"{_attempt('GET', path)}: the cluster ended the watch: {text}"
                     raise ClusterRefusedError(f"{told} ({_origin('GET', path, response)})", code if isinstance(code, int) else 500)
                 yield str(event.get("type")), event["object"]
         except (urllib3.exceptions.HTTPError, OSError) as problem:
-            raise ClusterUnreachableError(f"{_attempt('GET', path)}: the watch broke off: {problem} (GET {path})") from problem
+            # The next one at another address, if there is one: this one may accept connections all the same.
+            self._bases = [*(other for other in self._bases if other != base), base]
+            raise ClusterUnreachableError(f"{_attempt('GET', path)}: the watch broke off: {_because(problem)} (GET {path})") from problem
         finally:
             response.close()
 
@@ -217,7 +247,7 @@ class ClusterClient:
 
     def version(self) -> str:
         """The version of the Kubernetes API server, such as v1.33.6; the cheapest question there is."""
-        return str((self._call("GET", "/version") or {}).get("gitVersion") or "")
+        return printable((self._call("GET", "/version") or {}).get("gitVersion") or "")
 
     def now(self) -> datetime:
         """The time by the cluster's clock, as far as its last answer told it: ages of its objects are measured with this."""
@@ -226,25 +256,29 @@ class ClusterClient:
     # Inside
 
     def _call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> dict[str, Any]:
-        response = self._send(method, path, query, body)
+        _base, response = self._send(method, path, query, body)
         try:
             answer = _json(response.data)
         except (urllib3.exceptions.HTTPError, OSError) as problem:
-            raise ClusterUnreachableError(f"{_attempt(method, path)}: the answer broke off: {problem} ({method} {path})") from problem
+            raise ClusterUnreachableError(
+                f"{_attempt(method, path)}: the answer broke off: {_because(problem)} ({method} {printable(path)})"
+            ) from problem
         if not isinstance(answer, dict):
             what = f"the answer with status {response.status} is no JSON object"
             raise ClusterUnreachableError(f"{_attempt(method, path)}: {what} ({_origin(method, path, response)})")
         return answer
 
-    def _send(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, *, stream_for: float = 0) -> Any:
-        """Ask one address after the other until one answers; with `stream_for` the body is left to be read, with that limit in seconds."""
+    def _send(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, *, stream_silence: float = 0) -> tuple[str, Any]:
+        """Ask one address after the other until one answers, and return which and its answer.
+
+        With `stream_silence` the body is left to be read, and may be silent for so many seconds at a time.
+        """
         if self.read_only and method != "GET":
             raise CollectionError(f"{method} {path} was held back: this client only reads (check mode).")
         url = self._prefix + path + ("?" + urlencode(query) if query else "")
         failures: list[str] = []
-        seconds = stream_for or self._timeout
         for base in self._bases:
-            limit = TimeLimit(seconds)
+            limit = TimeLimit(self._timeout)
             response: Any = None
             try:
                 with limit:
@@ -252,19 +286,19 @@ class ClusterClient:
                         method,
                         base + url,
                         body=None if body is None else json.dumps(body),
-                        headers=self._headers(body),
-                        timeout=urllib3.Timeout(connect=self._connect_timeout, read=seconds),
+                        headers=self._headers(method, body),
+                        timeout=urllib3.Timeout(connect=self._connect_timeout, read=stream_silence or self._timeout),
                         preload_content=False,
                         retries=False,
                         redirect=False,
                     )
-                    if not stream_for:
+                    if not stream_silence:
                         response.read(decode_content=True, cache_content=True)
                 if limit.over:
                     # Without a length, what was cut off looks whole.
                     raise TimeoutError
             except (urllib3.exceptions.HTTPError, OSError) as problem:
-                late = f"not answered in full within {seconds:g} seconds (api_timeout)"
+                late = f"not answered in full within {self._timeout:g} seconds (api_timeout)"
                 # Its head comes before its body, and may be all that comes.
                 request = _request(response) if response is not None else ""
                 failures.append(f"{base}: {late if limit.over else _because(problem)}{request}")
@@ -278,10 +312,10 @@ class ClusterClient:
                 self._bases = [base, *(other for other in self._bases if other != base)]
                 if response.status >= 300:
                     raise _refusal(method, path, response)
-                return response
+                return base, response
             failures.append(f"{base}: {response.status} {_message(response)}{_request(response)}")
             response.release_conn()
-        told = f"the cluster's API does not answer {method} {path} ({'; '.join(failures)})"
+        told = f"the cluster's API does not answer {method} {printable(path)} ({'; '.join(failures)})"
         raise ClusterUnreachableError(f"{_attempt(method, path)}: {told}")
 
     def _read_clock(self, response: Any) -> None:
@@ -292,10 +326,10 @@ class ClusterClient:
             # No such header, or not a date: the clocks are taken to agree.
             return
 
-    def _headers(self, body: Any) -> dict[str, str]:
+    def _headers(self, method: str, body: Any) -> dict[str, str]:
         headers = {"Accept": "application/json", "User-Agent": FIELD_OWNER}
         if body is not None:
-            headers["Content-Type"] = "application/merge-patch+json"
+            headers["Content-Type"] = "application/merge-patch+json" if method == "PATCH" else "application/json"
         for setting in self._configuration.auth_settings().values():
             if setting.get("in") == "header" and setting.get("value"):
                 headers[setting["key"]] = setting["value"]
@@ -365,28 +399,29 @@ def _message(response: Any) -> str:
     """What an answer says, on one line: a gateway's page of HTML has many."""
     answer = _json(response.data)
     told = str(answer.get("message") or answer) if isinstance(answer, dict) else response.data[:200].decode("utf-8", "replace")
-    return " ".join(told.split())
+    return printable(" ".join(told.split()), _MESSAGE_LIMIT)
 
 
 def _attempt(method: str, path: str) -> str:
     """The beginning of an error: what was tried on what."""
-    kind, verb = path, "read"
+    kind, verb = path, "read" if method == "GET" else "write"
     for listed, word in ((CERTIFICATE_REQUESTS, "certificate request"), (NODES, "node"), (CLUSTER_OPERATORS, "cluster operator")):
         if path == listed:
             kind, verb = f"the {word}s", "list"
         elif path.startswith(f"{listed}/"):
-            kind, verb = f"the {word} {unquote(path.removeprefix(listed).split('/')[1])}", "read" if method == "GET" else "decide on"
-    return f"Could not {verb} {kind}"
+            name = printable(unquote(path.removeprefix(listed).split("/")[1]), _NAME_LIMIT)
+            kind, verb = f"the {word} {name}", "read" if method == "GET" else "decide on"
+    return f"Could not {verb} {printable(kind)}"
 
 
 def _request(response: Any) -> str:
     """The id by which the API server's audit log has this request (Kubernetes, "Auditing": the header Audit-ID)."""
     identity = response.headers.get("Audit-Id")
-    return f", request {identity}" if identity else ""
+    return f", request {printable(identity, _NAME_LIMIT)}" if identity else ""
 
 
 def _origin(method: str, path: str, response: Any) -> str:
-    return f"{method} {path}{_request(response)}"
+    return f"{method} {printable(path)}{_request(response)}"
 
 
 def _refusal(method: str, path: str, response: Any) -> ClusterRefusedError:

@@ -24,6 +24,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import LEAVING, tag_to_ask_for
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import oldest_first
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -37,6 +38,8 @@ MACHINE_WATCH_OPTIONS = Options(
         "quorum_wait": {"type": "float", "default": 1200},
     }
 )
+
+_TEXT_LIMIT = 300
 
 PAUSE = 15.0
 """Seconds between two looks: a look is a call for all machines and one for the events of each of some."""
@@ -70,12 +73,13 @@ def hopeless(device: Mapping[str, Any], event: Mapping[str, Any]) -> str | None:
 
 def told(device: Mapping[str, Any], event: Mapping[str, Any]) -> str:
     """How far a machine is, for a human."""
-    return f"machine {device.get('hostname')} is {device.get('state')}, its last event: {_words(event)}"
+    return f"machine {device.get('hostname')} is {printable(device.get('state'))}, its last event: {_words(event)}"
 
 
 def _words(event: Mapping[str, Any]) -> str:
-    text = " ".join(str(event.get("body") or event.get("type") or "it told nothing").split())
-    at = str(event.get("created_at") or "")
+    """An event's text, which a machine may have sent itself (``user.*``), and its time."""
+    text = printable(" ".join(str(event.get("body") or event.get("type") or "no event yet").split()), _TEXT_LIMIT)
+    at = printable(event.get("created_at") or "")
     return f"{text} ({at[11:]})" if len(at) == 20 else text
 
 

@@ -27,11 +27,15 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr impor
     time_of,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import ClusterUnreachableError, CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import ClusterClient
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._machine_watch import MachineWatch
 
+
+_LINE, _FIELD = 400, 2000
+"""Characters of a message of the cluster in a line of progress, and in the module's result."""
 
 TELLS_ETCD_MEMBER = (4, 16)
 """The first release whose etcd operator tells that the bootstrap machine's member is gone, and whose installer waits for it."""
@@ -53,7 +57,12 @@ class Condition:
 
     def told(self) -> str:
         """Its words for a human: message or reason, and since when it is so."""
-        return " ".join((self.message or self.reason or "no reason given").split()) + since(self.since)
+        return _words(self.message or self.reason or "no reason given", _LINE) + since(self.since)
+
+
+def _words(text: str, limit: int) -> str:
+    """A message of the cluster, which may have line ends, and anything a workload could bring into it."""
+    return printable(" ".join(text.split()), limit)
 
 
 @dataclass(frozen=True)
@@ -89,7 +98,7 @@ def conditions(obj: Mapping[str, Any] | None) -> dict[str, Condition]:
 
 def name_of(obj: Mapping[str, Any]) -> str:
     metadata = obj.get("metadata")
-    return str(metadata.get("name") or "") if isinstance(metadata, Mapping) else ""
+    return printable(metadata.get("name") or "") if isinstance(metadata, Mapping) else ""
 
 
 def bootstrap_complete(view: View) -> list[str]:
@@ -102,7 +111,7 @@ def bootstrap_complete(view: View) -> list[str]:
     data = (view.bootstrap_status or {}).get("data")
     status = data.get("status") if isinstance(data, Mapping) else None
     if status != "complete":
-        told = "it has not reported" if view.bootstrap_status is None else f"it reports {status!r}"
+        told = "it has not reported" if view.bootstrap_status is None else f"it reports '{printable(status)}'"
         return [f"the bootstrap machine has not finished ({told})", *view.machines]
     if view.etcd is None:
         return []
@@ -179,9 +188,9 @@ def nodes_missing(view: View, names: Iterable[str]) -> list[str]:
         if node is None and request is None:
             texts.append(f"node {name} is not registered")
         elif node is None and request is not None:
-            texts.append(f"node {name} is not registered: its request {request.name} waits for approval{since(request.filed_at)}")
+            texts.append(f"node {name} is not registered: its request {request.label} waits for approval{since(request.filed_at)}")
         elif node is not None and not node.ready:
-            texts.append(f"node {name} is not Ready: {node.message}{since(node.since)}")
+            texts.append(f"node {printable(name)} is not Ready: {node.message}{since(node.since)}")
     return texts
 
 
@@ -232,7 +241,7 @@ def operator_facts(operators: Iterable[Mapping[str, Any]]) -> list[dict[str, Any
                 "available": "Available" in found and found["Available"].status == "True",
                 "progressing": "Progressing" in found and found["Progressing"].status == "True",
                 "degraded": "Degraded" in found and found["Degraded"].status == "True",
-                "message": worst.message if worst else "",
+                "message": _words(worst.message, _FIELD) if worst else "",
             }
         )
     return facts
@@ -243,7 +252,7 @@ def version_of(cluster_version: Mapping[str, Any] | None) -> str | None:
     status = (cluster_version or {}).get("status")
     desired = status.get("desired") if isinstance(status, Mapping) else None
     version = desired.get("version") if isinstance(desired, Mapping) else None
-    return version if isinstance(version, str) else None
+    return printable(version) if isinstance(version, str) else None
 
 
 def look_at(client: ClusterClient, params: Mapping[str, Any], machines: MachineWatch | None = None) -> dict[str, Any]:
@@ -294,7 +303,7 @@ def look_at(client: ClusterClient, params: Mapping[str, Any], machines: MachineW
 def _console_url(route: Mapping[str, Any] | None) -> str | None:
     spec = (route or {}).get("spec")
     host = spec.get("host") if isinstance(spec, Mapping) else None
-    return f"https://{host}" if isinstance(host, str) and host else None
+    return f"https://{printable(host)}" if isinstance(host, str) and host else None
 
 
 def _authorities(config_map: Mapping[str, Any] | None) -> str | None:

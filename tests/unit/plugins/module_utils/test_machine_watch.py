@@ -57,7 +57,7 @@ def test_what_does_not_get_better(state: str, event: dict[str, Any], lost: bool)
 
 def test_how_far_a_machine_is() -> None:
     assert told(device("a"), GOOD) == "machine a is active, its last event: [files] done (07:10:00Z)"
-    assert told(device("a"), {}) == "machine a is active, its last event: it told nothing"
+    assert told(device("a"), {}) == "machine a is active, its last event: no event yet"
 
 
 def test_only_what_is_meant_is_told_and_not_who_has_joined() -> None:
@@ -164,3 +164,12 @@ def test_who_has_joined_is_not_asked() -> None:
 def test_it_has_to_be_said_whose_machines(missing: str) -> None:
     with pytest.raises(CollectionError, match=missing):
         MachineWatch(Service([], {}), {**PARAMS, missing: None})  # type: ignore[arg-type]
+
+
+def test_what_a_machine_sends_is_printed_on_one_line_and_cut() -> None:
+    """Events of the type user.* are sent by the machine itself."""
+    event = {"type": "user.0", "state": "failed", "body": "bad\x1b[2K\n[WARNING]: fine \u202e" + "x" * 200_000, "created_at": "\x1b" * 20}
+    for text in (told(device("a"), event), hopeless(device("a"), event)):
+        assert text
+        assert text.isprintable()
+        assert len(text) < 500

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import NodeState, asking_to_join, time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import NodeState, asking_to_join, node_state, time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._operators import (
     CONDITIONS,
@@ -186,3 +186,27 @@ def test_facts() -> None:
     assert facts == {"name": "ingress", "available": False, "progressing": False, "degraded": True, "message": "told"}
     assert version_of(version()) == "4.20.33"
     assert version_of({"status": {"desired": []}}) is None
+
+
+FORGED = "fine\x1b[2K\n[WARNING]: all is well \u202e" + "x" * 200_000
+
+
+def test_what_the_cluster_says_is_printed_on_one_line_and_cut() -> None:
+    """Messages of Nodes and operators hold what workloads bring into them; names of requests are anything."""
+    evil = node_state({"metadata": {"name": "a"}, "status": {"conditions": [condition("Ready", "False", message=FORGED)]}})
+    asking = asking_to_join([client(made(f"system:node:{WORKER}"), name=FORGED)])
+    bad = operator(FORGED, Available=condition("Available", "False", message=FORGED))
+    odd_version = {"status": {"desired": {"version": FORGED}, "conditions": [condition("Available", "False", message=FORGED)]}}
+    lines = [
+        *missing("nodes_ready", nodes={"a": evil}),
+        *missing("nodes_ready", nodes={FORGED: evil}),
+        *missing("nodes_ready", wanted_nodes=[WORKER], asking=asking),
+        *missing("install_complete", cluster_operators=[bad], cluster_version=odd_version),
+        *missing("bootstrap_complete", bootstrap_status={"data": {"status": FORGED}}),
+        str(version_of(odd_version)),
+        *(str(value) for value in operator_facts([bad])[0].values()),
+    ]
+    assert len(lines) >= 10
+    for line in lines:
+        assert line.isprintable(), line
+        assert len(line) < 2500

@@ -1,0 +1,110 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: csr_report
+short_description: Report the results of csr_approval in some lines
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Makes lines for an operator of what M(equinix_metal.openshift.csr_approval) has returned, each printable and of limited length.
+positional: machines, check_mode
+options:
+  _input:
+    description:
+      - Results of M(equinix_metal.openshift.csr_approval), in the order of time, for example of a job and of the task after it. What stays
+        pending and who has joined is taken from the last one. Skipped tasks and jobs that have not answered count as nothing.
+    type: list
+    elements: dict
+    required: true
+  machines:
+    description:
+      - Names of the machines that were to join. Of many refused requests those that name one of these are reported first.
+    type: list
+    elements: str
+    required: true
+  check_mode:
+    description:
+      - Whether the results are predictions.
+    type: bool
+    default: false
+"""
+
+EXAMPLES = r"""
+- name: Print CSR approval results
+  ansible.builtin.debug:
+    msg: "{{ [approval] | equinix_metal.openshift.csr_report(machines | map(attribute='name'), ansible_check_mode) }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The lines.
+  type: list
+  elements: str
+  sample:
+    - "approved  worker-2.demo.metal.test (kube-apiserver-client-kubelet): first certificate of the expected machine"
+    - "3 of 3 machines have joined"
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+
+SHOWN = 20
+"""Of refused requests and of alarms; approvals are of the inventory's machines alone."""
+LIMIT = 600
+
+
+def csr_report(results: Iterable[Mapping[str, Any]], machines: Iterable[str], check_mode: bool = False) -> list[str]:
+    """The lines on these results."""
+    names = set(machines)
+    try:
+        parts = [dict(part) for part in results]
+        last = parts[-1] if parts else {}
+        word = "would approve" if check_mode else "approved"
+        lines = [f"{word}  {_subject(verdict)}: {verdict['reason']}" for part in parts for verdict in _approved(part)]
+        denied = {name for part in parts for name in part.get("denied") or ()}
+        refused = [
+            f"REFUSED   {entry['name']} for node '{entry['node']}' ({_signer(entry)}),"
+            f" {'denied' if entry['name'] in denied else 'left pending'}: {entry['reason']}"
+            for entry in sorted(last.get("refused") or (), key=lambda entry: entry["node"] not in names)
+        ]
+        # Of all parts: the cluster removes approved requests, and with them what an alarm is seen by.
+        alarms = {alarm["node"]: f"ALARM     {alarm['message']}" for part in parts for alarm in part.get("alarms") or ()}
+        lines += [*_some(refused, "refused requests"), *_some(list(alarms.values()), "alarms")]
+        lines.append(f"{len(last.get('joined') or ())} of {len(names)} machines have joined")
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise AnsibleFilterError(f"csr_report: results as csr_approval returns them are needed: {problem!r}") from problem
+    return [printable(line, LIMIT) for line in lines]
+
+
+def _approved(part: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    names = set(part.get("approved") or ())
+    return [verdict for verdict in part.get("verdicts") or () if verdict["name"] in names]
+
+
+def _subject(entry: Mapping[str, Any]) -> str:
+    return f"{entry['node']} ({_signer(entry)})"
+
+
+def _signer(entry: Mapping[str, Any]) -> str:
+    return str(entry["signer"]).rpartition("/")[2]
+
+
+def _some(lines: list[str], what: str) -> list[str]:
+    more = len(lines) - SHOWN
+    return lines if more <= 0 else [*lines[:SHOWN], f"and {more} more {what}"]
+
+
+class FilterModule:
+    """Offers csr_report."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"csr_report": csr_report}

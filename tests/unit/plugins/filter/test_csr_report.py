@@ -1,0 +1,65 @@
+"""The report on certificate requests: what it says, and that nothing in it can forge a line or fill a screen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.filter.csr_report import SHOWN, csr_report
+
+
+def entry(name: str, reason: str = "first certificate", **more: str) -> dict[str, Any]:
+    return {"name": name, "node": "worker-0", "signer": "kubernetes.io/kubelet-serving", "reason": reason, **more}
+
+
+JOB: dict[str, Any] = {"approved": ["csr-a"], "verdicts": [entry("csr-a"), entry("csr-b")], "alarms": [{"node": "w", "message": "keys"}]}
+TASK: dict[str, Any] = {
+    "approved": ["csr-c"],
+    "denied": ["csr-d"],
+    "verdicts": [entry("csr-a"), entry("csr-c", "second"), entry("csr-d")],
+    "refused": [entry("csr-d", "no machine"), entry("csr-e", "no machine")],
+    "alarms": [{"node": "w", "message": "more keys"}],
+    "joined": ["worker-0"],
+}
+
+
+def test_job_and_task_are_told_together() -> None:
+    assert csr_report([JOB, TASK], ["worker-0", "worker-1"]) == [
+        "approved  worker-0 (kubelet-serving): first certificate",
+        "approved  worker-0 (kubelet-serving): second",
+        "REFUSED   csr-d for node 'worker-0' (kubelet-serving), denied: no machine",
+        "REFUSED   csr-e for node 'worker-0' (kubelet-serving), left pending: no machine",
+        "ALARM     more keys",
+        "1 of 2 machines have joined",
+    ]
+    assert csr_report([TASK], ["worker-0"], True)[0].startswith("would approve  worker-0")
+
+
+@pytest.mark.parametrize("results", [[], [{}], [{"skipped": True}, {"failed": True, "msg": "no such job"}]])
+def test_what_has_not_answered_counts_as_nothing(results: list[dict[str, Any]]) -> None:
+    assert csr_report(results, ["a", "b", "c"]) == ["0 of 3 machines have joined"]
+
+
+def test_thousands_and_forged_names_are_some_short_lines() -> None:
+    evil = entry("csr-\x1b[2K\nALARM   ok \u202e", "x" * 200_000)
+    lines = csr_report(
+        [{"refused": [evil] * 3000, "alarms": [{"node": str(number), "message": "y" * 9000} for number in range(99)]}], ["a"]
+    )
+    assert len(lines) == 2 * SHOWN + 3
+    assert "and 2980 more refused requests" in lines
+    for line in lines:
+        assert line.isprintable()
+        assert len(line) <= 600
+
+
+def test_what_names_a_machine_is_not_hidden_by_thousands_that_do_not() -> None:
+    strangers = [{**entry(f"csr-{number}"), "node": "stranger"} for number in range(3000)]
+    lines = csr_report([{"refused": [*strangers, entry("csr-ours")]}], ["worker-0"])
+    assert lines[0].startswith("REFUSED   csr-ours")
+
+
+def test_what_is_no_result_is_an_error() -> None:
+    with pytest.raises(AnsibleFilterError, match="csr_report"):
+        csr_report([{"approved": ["a"], "verdicts": [{}]}], ["a"])

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ansible.utils.display import Display
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._progress import ProgressAction
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._progress import LINE_LIMIT, ProgressAction
 
 
 class ActionModule(ProgressAction):
@@ -20,11 +20,11 @@ class ActionModule(ProgressAction):
         super().__init__(*arguments, **more)
         self._shown = 0
 
-    def announce(self, answer: Mapping[str, Any]) -> None:
+    def announce(self, answer: dict[str, Any]) -> None:
         """Show what has happened since the answer before: each has all of it."""
         happened = answer.get("happened")
         if not isinstance(happened, list):
             return
         for text in happened[self._shown :]:
-            Display().display(f"    {text}")
+            Display().display(f"    {printable(text, LINE_LIMIT)}")
         self._shown = len(happened)

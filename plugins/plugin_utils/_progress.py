@@ -7,6 +7,8 @@ A module cannot show anything before it ends. So with ``progress_interval`` one 
 ``waiting``, texts that say what is still missing; this shows them and calls the module again until ``wait_timeout`` is over. What it
 answers as ``resume`` it gets back as that option, so that a call which goes on waiting does not order something once more.
 
+What a job beside the play has to say is shown too, as soon as it is there: the option ``notices_file`` names the file it is left in.
+
 Note that this plugin util is private to the collection: it may change without notice.
 """
 
@@ -22,11 +24,15 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._notices import NoticeDisplay
+
 DEFAULT_TIMEOUT = 1800.0
 # Names that modules also take for wait_timeout, from the collections before this one.
 WAIT_TIMEOUT_ALIASES = ("provisioning_wait_seconds", "timeout")
 # Of a pool of hundreds nobody reads every line.
 SHOWN = 8
+LINE_LIMIT = 600
 
 
 class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no type information
@@ -35,19 +41,27 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
     A subclass may show more of each answer (``announce``) and keep more of earlier ones (``merge``).
     """
 
+    unwatched_slice = 0.0
+    """Seconds after which a call ends to be made again although nothing is to be shown of the wait (``progress_interval`` 0). 0: never."""
+
     _supports_check_mode = True
     _supports_async = True
     _supports_diff = True
 
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         super().run(tmp, task_vars)
+        self._notices = NoticeDisplay()
         arguments = _by_their_names(self._task.args)
         interval = self._seconds(arguments, "progress_interval", 0.0)
         timeout = self._seconds(arguments, "wait_timeout", DEFAULT_TIMEOUT)
-        watched = interval > 0 and boolean(arguments.get("wait", True), strict=False)
-        if self._task.async_val or self._task.check_mode or not watched:
+        waits = boolean(arguments.get("wait", True), strict=False) and not self._task.async_val and not self._task.check_mode
+        with self._notices.following("" if self._task.async_val else arguments.get("notices_file")):
+            if waits and (interval or self.unwatched_slice) > 0:
+                return self._in_slices(arguments, task_vars, timeout, interval)
             # As a background task nothing can be shown, and without waiting there is nothing to show.
             return self._once({**arguments, "progress_interval": 0} if "progress_interval" in arguments else arguments, task_vars)
+
+    def _in_slices(self, arguments: Mapping[str, Any], task_vars: dict[str, Any] | None, timeout: float, interval: float) -> dict[str, Any]:
         # Tasks run in a process of their own, with a session of its own: it does not notice the end of the play, and would go on to order
         # and to wait beside the next run.
         play, started = os.getppid(), time.monotonic()
@@ -56,14 +70,15 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
         resume: dict[str, Any] = {}
         while True:
             left = max(0.0, timeout - (time.monotonic() - started))
-            latest = self._once({**arguments, **resume, "wait_timeout": left, "progress_interval": interval}, task_vars)
+            slices = {"wait_timeout": left, "progress_interval": interval or self.unwatched_slice}
+            latest = self._once({**arguments, **resume, **slices}, task_vars)
             resume = {"resume": latest.pop("resume")} if "resume" in latest else {}
             answer = latest if answer is None else self.merge(answer, latest)
             waiting = latest.get("waiting")
             if latest.get("failed") or not isinstance(waiting, list) or not waiting:
                 return answer
             texts = [str(text) for text in waiting]
-            if texts != last:
+            if texts != last and interval > 0:
                 self.show(texts, time.monotonic() - started)
             last = texts
             if os.getppid() != play:
@@ -76,12 +91,12 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
             merged["warnings"] = [*warnings, *(text for text in latest.get("warnings") or [] if text not in warnings)]
         return merged
 
-    def announce(self, answer: Mapping[str, Any]) -> None:
-        """Show something of an answer; nothing by default."""
+    def announce(self, answer: dict[str, Any]) -> None:
+        """Show something of an answer; nothing by default. What is for this alone may be taken out of it."""
 
     def show(self, waiting: Sequence[str], seconds: float) -> None:
         """Show what is still missing."""
-        lines = [f"    {text}" for text in waiting[:SHOWN]]
+        lines = [f"    {printable(text, LINE_LIMIT)}" for text in waiting[:SHOWN]]
         if len(waiting) > SHOWN:
             lines.append(f"    and {len(waiting) - SHOWN} more")
         Display().display(f"waiting since {_duration(seconds)}:\n" + "\n".join(lines))

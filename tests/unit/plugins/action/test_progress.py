@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from ansible.errors import AnsibleActionFail
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._notice_file import append, take_unshown
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils import _progress
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._progress import ProgressAction
 
@@ -52,6 +54,72 @@ def test_without_waiting_nothing_is_sliced(wait: Any) -> None:
     action = Scripted({"progress_interval": 5, "wait": wait}, DONE)
     action.run()
     assert [call["progress_interval"] for call in action.calls] == [0]
+
+
+class Quick(Scripted):
+    """As csr_approval, which is called again and again without an interval too."""
+
+    unwatched_slice = 7.0
+
+
+def test_without_an_interval_a_quick_one_is_sliced_and_shows_no_progress() -> None:
+    action = Quick({}, WAITING, DONE)
+    assert action.run() == {"changed": True, "devices": []}
+    assert [call["progress_interval"] for call in action.calls] == [7.0, 7.0]
+    assert action.shown == []
+    for how in ({"async_val": 60}, {"check_mode": True}):
+        once = Quick({}, DONE, **how)
+        once.run()
+        assert "progress_interval" not in once.calls[0]
+
+
+class Beside(Scripted):
+    """While its module runs a job leaves notices."""
+
+    def __init__(self, *arguments: Any, leaves: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._leaves = leaves
+
+    def _execute_module(self, module_args: dict[str, Any], **named: Any) -> dict[str, Any]:
+        self._leaves()
+        return super()._execute_module(module_args, **named)
+
+
+def test_notices_of_a_job_are_shown_while_the_module_runs(tmp_path: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    """Warnings where Ansible's own are, each line once, and nothing in it can be mistaken for another one."""
+    path = str(tmp_path / "notices")
+    append(path, [{"level": "info", "text": "before"}])
+    seen: list[str] = []
+
+    def leaves() -> None:
+        append(path, [{"level": "warning", "text": "now\x1b[2K\n[WARNING]: forged"}])
+        deadline = time.monotonic() + 60
+        while "[WARNING]: now" not in "".join(seen):
+            assert time.monotonic() < deadline, "not shown while the module runs"
+            seen.append(capfd.readouterr().err)
+            time.sleep(0.05)
+
+    Beside({"notices_file": path}, DONE, leaves=leaves).run()
+    append(path, [{"level": "warning", "text": "later"}, {"level": "info", "text": "before"}])
+    Scripted({"notices_file": path}, DONE).run()
+    rest = capfd.readouterr()
+    errors = "".join(seen) + rest.err
+    assert errors.count("[WARNING]: now\\x1b[2K\\n[WARNING]: forged\n") == 1
+    assert errors.count("[WARNING]: later") == 1
+    assert take_unshown(path) == []
+    as_a_job = Scripted({"notices_file": path}, DONE, async_val=60)
+    append(path, [{"level": "info", "text": "of a job itself"}])
+    as_a_job.run()
+    assert len(take_unshown(path)) == 1, "who cannot show anything takes nothing"
+
+
+def test_a_file_of_notices_that_cannot_be_read_ends_no_wait(tmp_path: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "notices"
+    folder.mkdir()
+    (folder / "file").write_bytes(b"\xff\xfe{")
+    for path in (folder / "file", folder, folder / "none"):
+        assert Scripted({"notices_file": str(path)}, DONE).run() == DONE
+    assert capfd.readouterr().err.count("Cannot read the notices") == 1
 
 
 def test_what_is_missing_is_shown_when_it_changes_and_the_end_is_one_result() -> None:
@@ -119,3 +187,10 @@ def test_of_many_only_some_are_shown(capsys: pytest.CaptureFixture[str]) -> None
     assert "worker-0 is queued" in printed
     assert "worker-20" not in printed
     assert "22 more" in printed
+
+
+def test_what_is_missing_is_shown_on_lines_that_cannot_be_forged(capsys: pytest.CaptureFixture[str]) -> None:
+    ProgressAction.show(Scripted({}, DONE), ["node a is not Ready: x\x1b[2K\n[WARNING]: fine \u202e" + "y" * 200_000], 1.0)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert all(line.isprintable() and len(line) < 700 for line in lines)

@@ -1,0 +1,95 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Lines for the operator that appear while a task runs, each once.
+
+``Display.warning`` is not used for them: since ansible-core 2.19 what a task warns of is kept until the task ends
+(``DeferredWarningContext``), which may be hours. ``Display.display`` is sent to the controller's main process at once, in every release.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ansible import constants
+from ansible.utils.display import Display
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._notice_file import take_unshown, texts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+
+PAUSE = 0.5
+"""Seconds between two reads of a file of notices."""
+
+_LIMIT = 1000
+
+
+def display_warning(text: str) -> None:
+    """Display a warning now, in the form and the place of Ansible's own."""
+    Display().display(f"[WARNING]: {text}", color=constants.COLOR_WARN, stderr=True)
+
+
+class NoticeDisplay:
+    """Displays notices, each text once."""
+
+    def __init__(self) -> None:
+        self._shown: set[str] = set()
+        self._lock = threading.Lock()
+
+    def show(self, notices: Any) -> None:
+        """Display those of a list that were not displayed yet: ``level`` (info or warning) and ``text`` of each."""
+        for notice in notices if isinstance(notices, list) else ():
+            if not isinstance(notice, Mapping):
+                continue
+            text = printable(notice.get("text"), _LIMIT)
+            with self._lock:
+                if text in self._shown:
+                    continue
+                self._shown.add(text)
+            if notice.get("level") == "warning":
+                display_warning(text)
+            else:
+                Display().display(text)
+
+    @contextmanager
+    def following(self, path: str | None) -> Iterator[None]:
+        """Display what is left in this file while the body runs, as soon as it is there; nothing without a path.
+
+        What other tasks have displayed from the file is not displayed by this one again, whoever says it.
+        """
+        if not path:
+            yield
+            return
+        # As options of the type path are read.
+        path = str(Path(os.path.expandvars(path)).expanduser())
+        ended, begun = threading.Event(), threading.Event()
+        follower = threading.Thread(target=self._follow, args=(path, begun, ended), name="notices", daemon=True)
+        follower.start()
+        try:
+            begun.wait()
+            yield
+        finally:
+            ended.set()
+            follower.join()
+
+    def _follow(self, path: str, begun: threading.Event, ended: threading.Event) -> None:
+        try:
+            known = texts(path)
+            # What is left in the file between both is among the latter.
+            unshown = take_unshown(path)
+            self._shown |= known - {str(notice["text"]) for notice in unshown}
+            self.show(unshown)
+            begun.set()
+            while not ended.wait(PAUSE):
+                self.show(take_unshown(path))
+            self.show(take_unshown(path))
+        except (OSError, ValueError) as problem:
+            display_warning(f"Cannot read the notices in {path}: {problem}")
+        finally:
+            begun.set()

@@ -1,0 +1,185 @@
+"""Lines for the operator: each once, few of many, none that can be forged; and the file that a job leaves them in."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import Alarm, Past, Verdict, alarms, time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr_history import from_text, from_texts, to_text, to_texts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr_notices import LIMIT, LIMIT_OF_MACHINE, Notices
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._notice_file import append, take_unshown, texts
+
+from .csr_cases import OTHER, WORKER, client, ips, key, made
+from .test_csr import first, judged, let_in, rules
+
+MACHINES = (WORKER, OTHER)
+
+
+def strangers(number: int, begin: int = 0) -> list[Verdict]:
+    content = made("system:node:x")
+    return judged(*(client(content, name=f"csr-{index}") for index in range(begin, begin + number)), pending_limit=100_000)
+
+
+def shown(notices: Notices, verdicts: list[Verdict], **more: Any) -> list[str]:
+    given: dict[str, Any] = {"answered": [], "alarms": [], "problems": {}, **more}
+    found = [notice.result() for notice in notices.fresh(verdicts, given["answered"], given["alarms"], given["problems"])]
+    assert all(notice["text"].isprintable() and len(notice["text"]) <= 600 for notice in found)
+    return [notice["text"] for notice in found]
+
+
+def test_each_line_is_shown_once_also_by_the_next_call() -> None:
+    notices, verdicts = Notices(MACHINES), strangers(2)
+    (alarm,) = two_keys(WORKER)
+    assert len(shown(notices, verdicts, alarms=[alarm], problems={"history": "no right"})) == 4
+    assert shown(notices, verdicts, alarms=[alarm], problems={"history": "no right, request 7"}) == []
+    again = Notices(MACHINES, json.loads(json.dumps(notices.state())))
+    assert shown(again, verdicts, alarms=[alarm], problems={"history": "no right"}) == []
+    assert len(shown(again, [*verdicts, *strangers(1, 2)])) == 1
+
+
+def test_thousands_of_requests_are_some_lines() -> None:
+    """Filed at once or one after the other."""
+    at_once = shown(Notices(MACHINES), strangers(2000))
+    assert len(at_once) == LIMIT + 1
+    assert at_once[-1].startswith("2000 certificate requests are refused by now")
+    notices, lines, filed = Notices(MACHINES), 0, strangers(600)
+    for number in range(1, 601):
+        lines += len(shown(notices, filed[:number]))
+    assert lines < LIMIT + 8
+    assert len(json.dumps(notices.state())) < 2000
+
+
+def test_what_names_a_machine_is_not_hidden_by_thousands_that_do_not() -> None:
+    notices = Notices(MACHINES)
+    shown(notices, strangers(100))
+    evil = [
+        client(made(f"system:node:{WORKER}", names=ips("192.0.2.1")), name=f"csr-evil-{number}", filed=f"2026-03-01T12:20:{number}Z")
+        for number in range(10, 30)
+    ]
+    lines = shown(notices, judged(*evil))
+    assert [line.split()[2] for line in lines] == [f"csr-evil-{number}" for number in range(10, 10 + LIMIT_OF_MACHINE)]
+
+
+def test_an_approval_is_told_with_its_machine() -> None:
+    (verdict,) = judged(client())
+    notices = Notices(MACHINES)
+    assert shown(notices, [], answered=[verdict]) == [
+        f"approved: csr-abcde of {WORKER}: first certificate of the expected machine {WORKER}"
+    ]
+    assert shown(notices, [], answered=[verdict]) == []
+    assert shown(Notices(MACHINES, read_only=True), [], answered=[verdict])[0].startswith("to be approved: csr-abcde")
+
+
+def two_keys(node: str, *more: dict[str, Any]) -> list[Alarm]:
+    requests = [
+        client(made(f"system:node:{node}", signed_with=key(name)), name=f"csr-{node[:8]}-{name}", filed=f"2026-03-01T12:20:0{number}Z")
+        for number, name in enumerate("ab")
+    ]
+    return alarms(judged(*requests, *more), rules())
+
+
+def test_alarms_from_before_the_run_are_one_short_line() -> None:
+    """After a run that was interrupted, the machines that were restarted meanwhile."""
+    before = [*two_keys(WORKER), *two_keys(OTHER)]
+    notices = Notices(MACHINES)
+    (line,) = shown(notices, [], alarms=before)
+    assert line.startswith(f"CSRs with different keys were filed before this run for 2 nodes: {WORKER}, {OTHER}.")
+    assert len(line) < 250
+    assert shown(notices, [], alarms=before) == []
+    # One that was let in since is news; that one more key was filed is none.
+    let_one_in = (first("a", "12:20:00"), let_in(first("b", "12:20:01")))
+    assert len(shown(notices, [], alarms=alarms(judged(*let_one_in), rules()))) == 1
+    more = alarms(judged(*let_one_in, first("c", "12:21:00"), second_key_after=3600), rules())
+    assert shown(notices, [], alarms=more) == []
+
+
+@pytest.mark.parametrize(
+    "state", [{}, {"shown": 3}, {"shown": {"refused": [None, "a"]}, "total": "x"}, {"shown": {"alarm": {"a": 1}}}, [], "x"]
+)
+def test_an_odd_state_of_an_earlier_call_is_no_trouble(state: Any) -> None:
+    assert len(shown(Notices(MACHINES, state), strangers(1))) == 1
+
+
+# --- the file -----------------------------------------------------------------------------------------------------------------------
+
+
+def notice(text: str) -> dict[str, str]:
+    return {"level": "info", "text": text}
+
+
+def test_a_file_shows_each_notice_to_one_reader(tmp_path: Path) -> None:
+    path = str(tmp_path / "notices")
+    assert (take_unshown(path), texts(path)) == ([], set())
+    append(path, [notice("one"), notice("two")])
+    assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
+    assert [each["text"] for each in take_unshown(path)] == ["one", "two"]
+    assert take_unshown(path) == []
+    append(path, [])
+    append(path, [notice("three")])
+    assert texts(path) == {"one", "two", "three"}
+    assert [each["text"] for each in take_unshown(path)] == ["three"]
+
+
+def test_a_file_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    path = tmp_path / "notices"
+    append(str(path), [notice("one")])
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"level": "in\n[1]\n')
+    append(str(path), [notice("two")])
+    assert [each["text"] for each in take_unshown(str(path))] == ["one", "two"]
+
+
+def _write(path: str, name: str) -> None:
+    for number in range(200):
+        append(path, [notice(f"{name} {number}")])
+
+
+def test_two_jobs_and_a_reader_lose_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "notices")
+    context = multiprocessing.get_context("fork")
+    writers = [context.Process(target=_write, args=(path, name)) for name in "ab"]
+    for writer in writers:
+        writer.start()
+    read: list[str] = []
+    while any(writer.is_alive() for writer in writers):
+        read += [each["text"] for each in take_unshown(path)]
+    read += [each["text"] for each in take_unshown(path)]
+    assert sorted(read) == sorted(f"{name} {number}" for name in "ab" for number in range(200))
+
+
+# --- history -------------------------------------------------------------------------------------------------------------
+
+PASTS = [
+    Past(),
+    Past(joined_at=time_of("2026-03-01T12:26:00Z")),
+    Past(answered=time_of("2026-03-01T12:25:00Z")),
+    Past(time_of("2026-03-01T13:26:00+01:00"), time_of("2026-03-01T12:25:00Z")),
+]
+
+
+@pytest.mark.parametrize("past", PASTS)
+def test_a_past_is_read_as_it_was_written(past: Past) -> None:
+    assert from_text(to_text(past)) == past, "to the second, as the cluster's own times are"
+    assert to_text(from_text(to_text(past))) == to_text(past)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [None, 3, "", "x", "[]", "null", '{"joined": 3}', '{"joined": "soon", "answered": [1]}', '{"answered": ["a", 2]}', "[" * 100_000],
+)
+def test_what_is_no_past_is_none(text: Any) -> None:
+    assert from_text(text) == Past()
+
+
+def test_pasts_by_name() -> None:
+    texts_by_name = to_texts({WORKER: PASTS[1], OTHER: PASTS[0]})
+    assert from_texts(texts_by_name) == {WORKER: PASTS[1]}
+    odds: list[Any] = [None, [], "x", {WORKER: 3}]
+    for odd in odds:
+        assert from_texts(odd) == {}

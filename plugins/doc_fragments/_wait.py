@@ -33,12 +33,12 @@ options:
     default: 0
 """
 
-    # Modules that create something and then wait for it: a call that goes on waiting must not create it again.
+    # For what a call that goes on waiting has to know of the calls before: that it must not create something again, for one.
     RESUME = r"""
 options:
   resume:
     description:
       - For the action plugin only, which gives back what the call before returned under this name when O(progress_interval) was over.
-        With it the module only goes on waiting, and orders nothing.
+        With it the module only goes on waiting, and creates nothing.
     type: dict
 """

@@ -9,16 +9,17 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import WAIT_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import RESUME_OPTIONS, WAIT_OPTIONS, Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import KUBERNETES_IMPORT_ERROR, ClusterClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import ClusterRefusedError, CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._notice_file import append
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._pkcs10 import CRYPTOGRAPHY_IMPORT_ERROR
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting, Waiter
 
@@ -30,6 +31,11 @@ CLUSTER_OPTIONS = Options(
     }
 )
 """Documented in the fragment ``_cluster``."""
+
+
+REFUSED_FOR_GOOD = 180.0
+"""Seconds of refusals without a break after which a wait ends. Shorter ones pass: a server that is restarted does not accept a certificate
+yet, or has its roles not there yet. What is still refused then is a matter of the kubeconfig, and no wait mends it."""
 
 
 class Look(Protocol):
@@ -47,13 +53,25 @@ class ClusterModule:
     """
 
     def __init__(self, options: Options) -> None:
-        self.module = AnsibleModule(**CLUSTER_OPTIONS.merge(WAIT_OPTIONS, options).arguments(), supports_check_mode=True)
+        self.module = AnsibleModule(**CLUSTER_OPTIONS.merge(WAIT_OPTIONS, RESUME_OPTIONS, options).arguments(), supports_check_mode=True)
         self.params: dict[str, Any] = self.module.params
         self.check_mode: bool = self.module.check_mode
         self.result: dict[str, Any] = {"changed": False}
+        self.resume: dict[str, Any] = {}
+        """What a further call of the same wait gets back as the option ``resume``."""
+        self.read_resume()
         for library, problem in (("kubernetes", KUBERNETES_IMPORT_ERROR), ("cryptography", CRYPTOGRAPHY_IMPORT_ERROR)):
             if problem:
                 self.module.fail_json(msg=missing_required_lib(library), exception=problem)
+
+    def read_resume(self) -> None:
+        """Take up what the call before has left, see `state_to_resume`."""
+        since = (self.params["resume"] or {}).get("refused_since")
+        self._refused_since: float | None = since if isinstance(since, (int, float)) else None
+
+    def state_to_resume(self) -> dict[str, Any]:
+        """What the next call of the same wait needs to know."""
+        return {**self.resume, "refused_since": self._refused_since}
 
     def client(self) -> ClusterClient:
         """A client of the cluster; in check mode it cannot write."""
@@ -65,30 +83,72 @@ class ClusterModule:
             directory=self.module.tmpdir,
         )
 
-    def wait_for(self, look: Look, what: str, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    def leave_notices(self, notices: Sequence[Mapping[str, str]]) -> None:
+        """Append notices to the option ``notices_file``, if it is given. A full disk is a warning: it keeps no machine waiting."""
+        path = self.params["notices_file"]
+        if not path or self.check_mode:
+            return
+        try:
+            append(path, notices)
+        except OSError as problem:
+            self.module.warn(f"Cannot write to notices_file {path}: {problem.strerror}")
+
+    def wait_for(
+        self,
+        look: Look,
+        what: str,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        has_news: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Look until nothing is missing, as the options of the fragment ``_wait`` say; a single time without ``wait`` and in check mode.
 
-        ``look`` returns one text for each thing that is missing. With ``patient`` an API that does not answer is one of these.
+        ``look`` returns one text for each thing that is missing. With ``patient`` an API that does not answer is one of these. An API that
+        refuses is one as well, for REFUSED_FOR_GOOD seconds. ``has_news``: a call with ``progress_interval`` answers at once when there is
+        something that is to be shown before the interval is over.
         """
         if self.check_mode or not self.params["wait"]:
             look(patient=False)
             return
-        waiter = Waiter(self.params["wait_timeout"], self.params["wait_interval"], self.params["progress_interval"], sleep=sleep)
+        timeout, progress_interval = self.params["wait_timeout"], self.params["progress_interval"]
+        waiter = Waiter(timeout, self.params["wait_interval"], progress_interval, sleep=sleep)
+        end = time.monotonic() + timeout
 
         def once() -> list[str]:
-            # A job beside a play may outlive it: when the cluster is given back its files go, and nobody waits for it any more.
-            if not Path(self.params["kubeconfig"]).is_file():
-                raise CollectionError(f"{what} is not waited for any longer: {self.params['kubeconfig']} is gone")
-            return look(patient=True)
+            self._assert_wanted(what)
+            try:
+                missing = look(patient=True)
+                self._refused_since = None
+            except ClusterRefusedError as refused:
+                missing = self._outlast(refused)
+            if missing and progress_interval > 0 and has_news() and time.monotonic() < end:
+                raise StillWaiting(missing)
+            return missing
 
         waiter.until_nothing_missing(once, what)
+
+    def _assert_wanted(self, what: str) -> None:
+        """End a wait that no one waits for: a job beside a play may outlive it. Its kubeconfig is gone then, with the cluster's files or
+        since the play has taken the job's own copy away.
+        """
+        if not Path(self.params["kubeconfig"]).is_file():
+            raise CollectionError(f"{what} is not waited for any longer: {self.params['kubeconfig']} is gone")
+
+    def _outlast(self, refused: ClusterRefusedError) -> list[str]:
+        """What is missing while the API refuses; raises the refusal once it has lasted."""
+        now = time.time()
+        if self._refused_since is None or self._refused_since > now:
+            self._refused_since = now
+        if now - self._refused_since >= REFUSED_FOR_GOOD:
+            raise refused
+        return [refused.message]
 
     def __enter__(self) -> ClusterModule:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
         if isinstance(problem, StillWaiting):
-            self.module.exit_json(**{**self.result, "waiting": problem.waiting})
+            self.module.exit_json(**{**self.result, "waiting": problem.waiting, "resume": self.state_to_resume()})
         if isinstance(problem, CollectionError):
             self.module.fail_json(msg=problem.message, failure={"type": type(problem).__name__, **problem.details}, **self.result)
         if problem is None:

@@ -24,6 +24,7 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
+  - equinix_metal.openshift._wait.resume
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 attributes:
@@ -89,6 +90,11 @@ options:
       - How long the others are still waited for once so many are Ready, in seconds.
     type: float
     default: 1200
+  notices_file:
+    description:
+      - File on the controller to which a M(equinix_metal.openshift.csr_approval) job beside the play appends its notices (its option
+        C(notices_file)). Notices are displayed as soon as they are in the file, each once.
+    type: path
   wait:
     description:
       - Whether to wait. Otherwise the module looks once and never fails because something is missing, not even the API.
@@ -216,6 +222,7 @@ OPTIONS = Options(
         "condition": {"type": "str", "choices": list(CONDITIONS), "required": True},
         "nodes": {"type": "list", "elements": "str", "default": []},
         "stable_for": {"type": "float", "default": 30},
+        "notices_file": {"type": "path"},
     }
 ).merge(MACHINE_WATCH_OPTIONS, METAL_OPTIONS)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: csr_approval
-short_description: Approve the certificate requests of the machines that may join, and of no others
+short_description: Approve the node CSRs of the given machines, and no others
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
@@ -22,23 +22,31 @@ description:
   - A client request must have been filed by the node bootstrapper with exactly its groups, its subject must be exactly the node's,
     without alternative names, for one of O(machines), within O(window) of the machine's creation, and no Node of that name may exist
     (but see O(recover_nodes)). Of several requests of one machine only the newest is approved, since a kubelet that asks again has
-    forgotten its older key. A second key for a machine that has joined is refused.
+    forgotten its older key, and none that is older than one that was approved or denied. A second key for a machine that has joined is
+    refused, also when its Node was deleted since. A machine has joined when a Node of it was registered after its creation, or when a
+    request was filed with its own node certificate; a machine that was created later under the same name is another one.
   - Whose a first key is cannot be told; whoever has the bootstrapper's token may ask in the name of a machine that has not joined yet. So
-    RV(alarms) names each machine for which was asked with another key sooner than a kubelet asks again, which is after 15 minutes, or
-    after an approval. A kubelet that is started again while it waits does that as well, so it is a warning and no failure.
+    RV(alarms) names each machine for which CSRs with different keys were filed sooner than a kubelet asks again, which is after 15
+    minutes, or after an approval. A kubelet that is restarted while it waits does that as well, so it is a warning and no failure.
   - A serving request must have been filed by the node itself, its Node must exist, its names must be the node's and each of its addresses
     must be one of the machine's or of O(additional_addresses).
   - Refusing means leaving a request pending (but see O(deny_refused)). Renewals and requests of other signers are not touched.
+  - Approvals, refusals and alarms are displayed when they happen, as lines of the task, with any O(progress_interval). With C(async)
+    they are left in O(notices_file).
+  - A request that the cluster does not let the module approve or deny is reported and tried again, and the others go on. An API that
+    refuses to list the requests is asked again as well; the module fails when it has refused for three minutes.
+  - Names and messages that come from requests are shown with control characters escaped, and cut when they are long.
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._attributes.cluster
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
+  - equinix_metal.openshift._wait.resume
 options:
   machines:
     description:
-      - The machines that may join.
+      - The machines that may join. Of two with the same name and different data neither is approved, the others are.
     type: list
     elements: dict
     required: true
@@ -90,6 +98,7 @@ options:
       - Whether machines whose Node exists may be given another client certificate, as they need one when theirs ended while they were
         switched off. Only for Nodes from which nothing is heard any more (their Ready condition is Unknown), O(window) does not apply to
         them, and everything else does.
+      - The same goes for machines that had joined and whose Node was deleted, when they have lost their certificate.
       - Who holds the bootstrap token and files a request while a machine is off takes its place. So leave it off but for such a run, with
         all machines on.
     type: bool
@@ -101,6 +110,26 @@ options:
       - What is only too early is never denied. Do not use it in a cluster where somebody else approves other machines.
     type: bool
     default: false
+  watch_timeout:
+    description:
+      - How long one watch of the requests lasts, in seconds. A new one begins after that, so a connection that has become silent delays
+        approvals by this and a few seconds at most.
+    type: float
+    default: 30
+  history:
+    description:
+      - Name of a ConfigMap in the namespace C(kube-system) in which the module remembers which machines have joined and what was answered
+        for them. The cluster removes requests after an hour; with the ConfigMap a later run knows them too.
+      - The ConfigMap is made when it is not there. To write it is not counted as a change.
+      - Without it the module knows what is seen in its own run, and what the requests and Nodes that are there prove.
+    type: str
+    default: ""
+  notices_file:
+    description:
+      - File to which each approval, refusal and alarm is appended as soon as it happens, one JSON object with C(level) and C(text) a line.
+        For a job with C(async), which cannot display anything; O(equinix_metal.openshift.cluster_wait#module:notices_file) displays them.
+      - What is in the file already is not displayed again by a task that has the same file.
+    type: path
   wait:
     description:
       - Whether to go on until every machine is joined. Otherwise what can be approved now is, and the module ends.
@@ -213,8 +242,8 @@ refused:
       sample: "no expected machine has the name 'stranger.demo.metal.test'"
 alarms:
   description:
-    - The machines for which was asked with more than one key, where a kubelet that only waits for its answer would not. Either the machine
-      was started again, or the request that was approved is not the machine's. Somebody should look at these.
+    - The machines for which CSRs with different keys were filed, where a kubelet that only waits for its answer files none. Either the
+      machine was restarted, or the request that was approved is not the machine's. Check these.
   returned: when the cluster's API has answered
   type: list
   elements: dict
@@ -245,7 +274,13 @@ alarms:
           type: bool
           sample: true
     message:
-      description: All of that in a sentence, and how the machine tells which key is its own.
+      description: All of that in one line.
+      type: str
+      sample: >-
+        CSRs with different keys were filed for node worker-2.demo.metal.test: csr-7xk2p (approved), csr-m2c4d (pending). Usual after a
+        restart; otherwise compare the node's key (docs/joining.md)
+    key_command:
+      description: The command that shows the key of a node that has joined, for a shell on that node.
       type: str
 joined:
   description: The machines that are joined.
@@ -285,6 +320,9 @@ OPTIONS = Options(
         "second_key_after": {"type": "float", "default": 60, "no_log": False},
         "recover_nodes": {"type": "bool", "default": False},
         "deny_refused": {"type": "bool", "default": False},
+        "watch_timeout": {"type": "float", "default": 30},
+        "history": {"type": "str", "default": ""},
+        "notices_file": {"type": "path"},
     }
 )
 
@@ -292,14 +330,33 @@ OPTIONS = Options(
 def main() -> None:
     with ClusterModule(OPTIONS) as module:
         rules = policy(module.params)
-        joining = Joining(module.client(), rules, node_interval=module.params["wait_interval"])
+        joining = Joining(
+            module.client(),
+            rules,
+            node_interval=module.params["wait_interval"],
+            watch_seconds=module.params["watch_timeout"],
+            history=module.params["history"],
+            resumed=module.params["resume"],
+        )
+        # For the action plugin, which takes them out of the result.
+        module.result["notices"] = []
 
         def look(*, patient: bool) -> list[str]:
-            waiting = joining.look(patient=patient)
-            module.result.update(joining.result(), waiting=waiting)
+            waiting: list[str] = []
+            try:
+                waiting = joining.look(patient=patient)
+            finally:
+                news = [notice.result() for notice in joining.notices()]
+                module.result["notices"] += news
+                module.result.update(joining.result(), waiting=waiting)
+                module.resume.update(joining.state())
+                module.leave_notices(news)
             return waiting
 
-        module.wait_for(look, f"Joining of {len(rules.machines)} machines", sleep=joining.sleep)
+        def has_news() -> bool:
+            return any(notice["level"] == "warning" for notice in module.result["notices"])
+
+        module.wait_for(look, f"Joining of {len(rules.machines)} machines", sleep=joining.sleep, has_news=has_news)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,9 @@ SERVER_NAME = "api.demo.metal.test"
 BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 NODES = "/api/v1/nodes"
+CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps"
+HISTORY = "csr-approval-history"
+"""The ConfigMap that tests let the module write its history to."""
 START_LIMIT = 60.0
 AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}
 
@@ -46,7 +49,10 @@ class Authority:
     def __init__(self, name: str) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        identifier = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
         builder = self._builder(self._name, self._key).add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        # RFC 5280 wants these of a CA, and Python checks them from 3.13 on.
+        builder = builder.add_extension(_usage(of_authority=True), critical=True).add_extension(identifier, critical=False)
         self.certificate = builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
         self.key = _private(self._key)
 
@@ -59,6 +65,8 @@ class Authority:
             names = [x509.DNSName(common_name), x509.IPAddress(ipaddress.ip_address(ADDRESS))]
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         use = ExtendedKeyUsageOID.SERVER_AUTH if server else ExtendedKeyUsageOID.CLIENT_AUTH
+        issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        builder = builder.add_extension(_usage(of_authority=False), critical=True).add_extension(issuer, critical=False)
         builder = builder.add_extension(x509.ExtendedKeyUsage([use]), critical=False)
         return builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM), _private(key)
 
@@ -73,6 +81,20 @@ class Authority:
             .not_valid_before(now - datetime.timedelta(minutes=5))
             .not_valid_after(now + datetime.timedelta(days=1))
         )
+
+
+def _usage(*, of_authority: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=of_authority,
+        crl_sign=of_authority,
+        encipher_only=False,
+        decipher_only=False,
+    )
 
 
 def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
@@ -292,6 +314,18 @@ class ControlPlane:
         node = self.call("GET", f"{NODES}/{name}").json()
         self.call("PUT", f"{NODES}/{name}/status", {**node, "status": {"conditions": [condition]}}).raise_for_status()
 
+    def forget_node(self, name: str) -> None:
+        """Delete a Node object, as an administrator does."""
+        self.call("DELETE", f"{NODES}/{name}").raise_for_status()
+
+    def history(self) -> dict[str, str]:
+        """What the module has written down of machines, by name."""
+        data: dict[str, str] = self.call("GET", f"{CONFIG_MAPS}/{HISTORY}").json().get("data", {})
+        return data
+
+    def write_history(self, texts: dict[str, str]) -> None:
+        self.call("POST", CONFIG_MAPS, {"metadata": {"name": HISTORY}, "data": texts}).raise_for_status()
+
     def watch(self, path: str) -> Iterator[dict[str, Any]]:
         """Objects of a list as they come and change, from now on."""
         version = self.call("GET", path).json()["metadata"]["resourceVersion"]
@@ -334,7 +368,8 @@ class ControlPlane:
         """No requests, no nodes, no objects of earlier tests."""
         for path in (REQUESTS, NODES):
             self.call("DELETE", path).raise_for_status()
-        self.call("DELETE", "/api/v1/namespaces/kube-system/configmaps/bootstrap")
+        for name in ("bootstrap", HISTORY):
+            self.call("DELETE", f"{CONFIG_MAPS}/{name}")
 
 
 def delays(log: list[dict[str, Any]], agent: str) -> dict[str, float]:

@@ -22,11 +22,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "joining.md"
 UNIT = "tests/unit/plugins/module_utils/test_csr.py"
 REAL = "tests/cluster/test_csr_approval.py"
+TROUBLE = "tests/cluster/test_csr_trouble.py"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule with the tests that hold it: `unit` in UNIT, `real` in REAL. The table stands for all cases of CASES."""
+    """One rule with the tests that hold it: `unit` in UNIT, `real` in REAL or TROUBLE. The table stands for all cases of CASES."""
 
     told: str
     unit: tuple[str, ...]
@@ -82,6 +83,30 @@ RULES = [
         ("test_only_the_newest_key_of_a_restarted_kubelet",),
     ),
     Rule(
+        "nothing is approved that is older than an approved or denied request of the same machine, also when that was removed since",
+        (
+            "test_nothing_older_than_an_answered_request_is_approved",
+            "test_an_answer_is_remembered_when_the_cluster_has_removed_the_request",
+            "test_within_one_second_an_answer_makes_no_request_newer",
+        ),
+        ("test_five_older_keys_of_a_machine_get_no_certificate", "test_a_newer_request_that_was_denied_makes_no_older_one_good"),
+    ),
+    Rule(
+        "a machine that has joined is not new when its Node is deleted (cluster-machine-approver: a Machine with a nodeRef)",
+        (TABLE, "test_who_has_filed_as_the_node_has_joined", "test_a_machine_whose_node_was_there_is_not_new"),
+        (FILED, "test_who_has_joined_is_not_new_when_its_node_is_deleted", "test_who_has_joined_is_known_to_later_runs"),
+    ),
+    Rule(
+        "a machine of the same name that was created later is another one, and new",
+        ("test_a_replaced_machine_of_the_same_name_is_new",),
+        ("test_who_has_joined_is_known_to_later_runs",),
+    ),
+    Rule(
+        "of two machines with one name none is approved, and the others are",
+        ("test_two_machines_of_one_name_keep_only_themselves_waiting",),
+        (),
+    ),
+    Rule(
         "one approval for each machine: another key right after it waits until the first had its time to register",
         ("test_a_second_key_right_after_an_approval_waits_for_the_node",),
         ("test_another_key_right_after_an_approval_waits_and_is_not_locked_out",),
@@ -98,6 +123,7 @@ RULES = [
             "test_what_a_waiting_kubelet_does_is_no_alarm",
             "test_an_alarm_stops_nobody",
             "test_an_alarm_tells_how_to_find_out_whose_the_keys_are",
+            "test_names_of_requests_are_printed_on_one_line_and_cut",
         ),
         ("test_a_stranger_who_asks_after_the_machine_is_an_alarm", "test_a_stranger_who_asks_before_the_machine_is_an_alarm"),
     ),
@@ -125,6 +151,25 @@ RULES = [
     ),
     Rule("check mode tells all verdicts and writes nothing", (), ("test_a_good_one_among_them_is_approved_signed_and_not_twice",)),
     Rule("requests are followed: an approval comes within a second of its request", (), ("test_a_machine_joins_while_the_module_follows",)),
+    Rule(
+        "a request that cannot be approved or denied is reported and tried again, and the others go on",
+        (),
+        (
+            "test_one_request_that_cannot_be_approved_keeps_no_other_waiting",
+            "test_without_waiting_what_was_done_is_told_with_what_was_not",
+            "test_denials_come_after_approvals_and_are_tried_again",
+        ),
+    ),
+    Rule(
+        "a watch that fails, or that has become silent, is followed by a new list and a new watch",
+        (),
+        (
+            "test_an_error_in_the_watch_is_followed_by_a_list",
+            "test_a_list_that_is_refused_for_some_time_ends_nothing",
+            "test_a_watch_that_has_become_silent_is_given_up_after_its_time",
+        ),
+    ),
+    Rule("what is named by whoever files a request forges no line", (), ("test_names_of_requests_forge_no_line",)),
 ]
 
 HEAD = """\
@@ -146,7 +191,13 @@ a reason:
 | ignored | not this collection's to decide: another signer, a renewal, decided already |
 
 Refusing is leaving pending: what is refused today may be right tomorrow, when an old Node was removed or an address became known. A denied
-kubelet asks again within seconds. Nothing is remembered between runs but what the cluster shows.
+kubelet asks again within seconds.
+
+A machine joins once. It has joined when a Node of it was registered after its creation, or when a request was filed with its own node
+certificate since. What is known of it is kept in the ConfigMap `equinix-metal-csr-history` in the namespace `kube-system`, since the
+cluster removes answered requests after an hour and a Node may be deleted. A machine that was created later under the same name (a new
+device, or one that was reinstalled) is another machine, and may join once the Node of the earlier one was removed. A machine that has lost
+its certificate is let in again with `recover_nodes` (`openshift_recover_nodes`).
 
 ## What can not be told apart
 
@@ -156,9 +207,10 @@ was started again, and when nobody has answered for 15 minutes: so of several re
 that led to no Node, or the machine would be locked out. Who was let in under its name registers the Node, and is given the serving
 certificate too when it asks for the machine's own name and addresses.
 
-So it is told, and that is all that can be done about it. A machine for which was asked with another key sooner than a kubelet asks again,
-or after an approval, is in `alarms` of the module's result. A warning names it as soon as it is seen, and a line `ALARM` at the end of the
-role, with the requests, when they were filed, and the SHA-256 of their keys:
+So it is reported, and that is all that can be done about it. A machine for which CSRs with different keys were filed sooner than a kubelet
+asks again, or after an approval, is in `alarms` of the module's result with the requests, when they were filed, and the SHA-256 of their
+keys. A warning names it as soon as it is seen, during `install.yml` and `scale.yml` as well as with `playbooks/approve.yml`, and a line
+`ALARM` at the end of the role. What was there before the run, as after one that was interrupted, is one line for all machines:
 
 | who asks first | the other's request | what is told |
 | --- | --- | --- |
@@ -182,7 +234,7 @@ A stranger who is let in before the machine has asked at all can only be told by
 
 ## The rules, and what holds them
 
-Unit tests are in `{unit}`, those with a real API server and signer in `{real}`.
+Unit tests are in `{unit}`, those with a real API server and signer in `{real}` and `{trouble}`.
 
 | rule | as a decision | at a real API server |
 | --- | --- | --- |
@@ -209,7 +261,7 @@ def page() -> str:
     first = [case for case in filed if case not in serving]
     return "".join(
         [
-            HEAD.format(unit=UNIT, real=REAL, own_key=OWN_KEY),
+            HEAD.format(unit=UNIT, real=REAL, trouble=TROUBLE, own_key=OWN_KEY),
             *rules,
             MIDDLE.format(filed=len(filed), taken=sum(not case.server for case in filed), alone=len(CASES) - len(filed)),
             "\n### First certificates\n\n",

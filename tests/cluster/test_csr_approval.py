@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 import subprocess
 import sys
@@ -17,13 +18,25 @@ import pytest
 import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import ClusterClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import Past
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr_history import to_text
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     ClusterConflictError,
     ClusterUnreachableError,
     CollectionError,
 )
 from tests.cluster.conftest import ROOT, Play
-from tests.cluster.control_plane import ADDRESS, REQUESTS, SERVER_NAME, ControlPlane, delays, environment
+from tests.cluster.control_plane import (
+    ADDRESS,
+    CONFIG_MAPS,
+    HISTORY,
+    REQUESTS,
+    SERVER_NAME,
+    START_LIMIT,
+    ControlPlane,
+    delays,
+    environment,
+)
 from tests.unit.plugins.module_utils import csr_cases as cases
 from tests.unit.plugins.module_utils.csr_cases import CASES, OTHER, WORKER, client, dns, ips, key, made, serving
 
@@ -36,15 +49,23 @@ def options(cluster: ControlPlane, age: timedelta = timedelta(minutes=20), /, *,
     return {**given, **changes}
 
 
-Scene = tuple[bool, str]
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that comes by itself."""
+    deadline = time.monotonic() + START_LIMIT
+    while not condition():
+        assert time.monotonic() < deadline, "it does not come"
+        time.sleep(0.05)
+
+
+Scene = tuple[bool, bool, str]
 
 
 def scenes() -> dict[Scene, list[cases.Case]]:
-    """The cases of the table that somebody could file, by whether Nodes are there and by when the request is filed."""
+    """The cases of the table that somebody could file, by whether Nodes are there, or were, and by when the request is filed."""
     found: dict[Scene, list[cases.Case]] = {}
     for case in CASES:
         if case.possible:
-            found.setdefault((bool(case.nodes), case.obj()["metadata"]["creationTimestamp"]), []).append(case)
+            found.setdefault((bool(case.nodes), bool(case.joined), case.obj()["metadata"]["creationTimestamp"]), []).append(case)
     return found
 
 
@@ -57,7 +78,9 @@ def file_as_told(cluster: ControlPlane, name: str, spec: dict[str, Any]) -> http
     return cluster.file_as(name, spec)
 
 
-@pytest.mark.parametrize("scene", scenes(), ids=lambda scene: f"{'registered' if scene[0] else 'new'}, filed at {scene[1]}")
+@pytest.mark.parametrize(
+    "scene", scenes(), ids=lambda scene: f"{'registered' if scene[0] else 'joined' if scene[1] else 'new'}, filed at {scene[2]}"
+)
 def test_nothing_odd_or_hostile_is_approved(cluster: ControlPlane, run: Play, scene: Scene) -> None:
     for name in sorted({name for case in scenes()[scene] for name in case.nodes}):
         cluster.register(name)
@@ -72,8 +95,10 @@ def test_nothing_odd_or_hostile_is_approved(cluster: ControlPlane, run: Play, sc
     assert sorted(title for title, _status in not_taken) == sorted(case.title for case in scenes()[scene] if case.server)
     assert all(400 <= status < 500 for _title, status in not_taken), not_taken
     # The server writes the time of filing, so the machines are as old as the case has them.
-    age = datetime.fromisoformat(scene[1]) - datetime.fromisoformat(cases.CREATED)
-    result = run("csr_approval", **options(cluster, age, of=3))
+    age = datetime.fromisoformat(scene[2]) - datetime.fromisoformat(cases.CREATED)
+    joined_at = datetime.now(UTC) - (datetime.fromisoformat(scene[2]) - datetime.fromisoformat(cases.JOINED))
+    cluster.write_history({name: to_text(Past(joined_at)) for case in scenes()[scene] for name in case.joined})
+    result = run("csr_approval", **options(cluster, age, of=3, history=HISTORY))
     assert not result["failed"], result["msg"]
     assert result["approved"] == []
     assert not result["changed"]
@@ -172,6 +197,103 @@ def test_only_the_newest_key_of_a_restarted_kubelet(cluster: ControlPlane, run: 
     result = run("csr_approval", **options(cluster))
     assert result["approved"] == ["third"]
     assert result["refused"] == []
+
+
+def test_five_older_keys_of_a_machine_get_no_certificate(cluster: ControlPlane, run: Play) -> None:
+    """Also when the newer one that was approved leads to no Node, and was removed by the cluster since."""
+    for name in ("older-1", "older-2", "older-3", "older-4", "older-5", "newer"):
+        cluster.file(name, client(made(signed_with=key(name)))["spec"]).raise_for_status()
+    given = options(cluster, second_key_after=0, history=HISTORY)
+    assert run("csr_approval", **given)["approved"] == ["newer"]
+    again = run("csr_approval", **given)
+    assert again["approved"] == []
+    reasons = {entry["name"]: entry["reason"] for entry in again["verdicts"]}
+    assert "newer of the same machine was filed later and approved" in reasons["older-5"]
+    cluster.call("DELETE", f"{REQUESTS}/newer").raise_for_status()
+    assert run("csr_approval", **given)["approved"] == []
+    cluster.file("restarted", client(made(signed_with=key("restarted")))["spec"]).raise_for_status()
+    assert run("csr_approval", **given)["approved"] == ["restarted"]
+
+
+def test_a_newer_request_that_was_denied_makes_no_older_one_good(cluster: ControlPlane, run: Play) -> None:
+    for name in ("older", "newer"):
+        cluster.file(name, client(made(signed_with=key(name)))["spec"]).raise_for_status()
+    seen = cluster.requests()["newer"]["metadata"]
+    ClusterClient(str(cluster.kubeconfig), addresses=[ADDRESS]).deny(
+        "newer", seen["uid"], seen["resourceVersion"], reason="NotMine", message="by an administrator"
+    )
+    result = run("csr_approval", **options(cluster, second_key_after=0))
+    assert result["approved"] == []
+    assert (
+        "newer of the same machine was filed later and denied" in {entry["name"]: entry["reason"] for entry in result["verdicts"]}["older"]
+    )
+
+
+@pytest.mark.parametrize("sliced", [False, True], ids=["one call", "in slices"])
+def test_who_has_joined_is_not_new_when_its_node_is_deleted(
+    cluster: ControlPlane, start: Callable[..., Callable[[], dict[str, Any]]], *, sliced: bool
+) -> None:
+    """A foreign request that was refused while there was a Node stays refused; a second machine keeps the wait going."""
+    seen = cluster.audited_until()
+    changes = {"progress_interval": 1} if sliced else {"progress_interval": 300}
+    ended = start("csr_approval", **options(cluster, wait=True, wait_timeout=60, wait_interval=1, second_key_after=0, **changes))
+    cluster.until_watched("equinix_metal.openshift", seen)
+    cluster.register(WORKER)
+    cluster.file("foreign", client(made(signed_with=key("foreign")))["spec"]).raise_for_status()
+    cluster.file("serving", serving()["spec"], node=WORKER).raise_for_status()
+    until(lambda: "serving" in cluster.approved())
+    # It was seen by the module too: what it answers after this is with the Node in mind.
+    cluster.forget_node(WORKER)
+    cluster.call("DELETE", f"{REQUESTS}/serving").raise_for_status()
+    # Whatever comes for the second machine later has been judged together with the foreign request.
+    cluster.file("other", client(made(f"system:node:{OTHER}"))["spec"]).raise_for_status()
+    until(lambda: "other" in cluster.approved())
+    cluster.register(OTHER)
+    cluster.file("other-serving", serving(made(f"system:node:{OTHER}", names=dns(OTHER)))["spec"], node=OTHER).raise_for_status()
+    until(lambda: "other-serving" in cluster.approved())
+    assert "foreign" not in cluster.approved()
+    cluster.register(WORKER)
+    cluster.file("again", serving()["spec"], node=WORKER).raise_for_status()
+    result = ended()
+    assert not result["failed"], result["msg"]
+    assert sorted(result["approved"]) == ["again", "other", "other-serving", "serving"]
+    assert sorted(cluster.approved()) == ["again", "other", "other-serving"]
+
+
+def test_who_has_joined_is_known_to_later_runs(cluster: ControlPlane, run: Play) -> None:
+    """By its own request while the cluster has it, and by what was written down; a machine that was created later is another one."""
+    cluster.register(WORKER)
+    cluster.file("serving", serving()["spec"], node=WORKER).raise_for_status()
+    given = options(cluster, history=HISTORY)
+    assert run("csr_approval", "--check", **given)["approved"] == ["serving"]
+    assert cluster.history() == {}, "check mode writes nothing"
+    assert run("csr_approval", **given)["approved"] == ["serving"]
+    assert set(cluster.history()) == {WORKER}
+
+    cluster.forget_node(WORKER)
+    cluster.file("foreign", client(made(signed_with=key("foreign")))["spec"]).raise_for_status()
+    without = run("csr_approval", **options(cluster))
+    assert (without["approved"], "its Node was deleted" in without["refused"][0]["reason"]) == ([], True)
+
+    cluster.call("DELETE", f"{REQUESTS}/serving").raise_for_status()
+    version = cluster.call("GET", f"{CONFIG_MAPS}/{HISTORY}").json()["metadata"]["resourceVersion"]
+    later = run("csr_approval", **given)
+    assert (later["approved"], "its Node was deleted" in later["refused"][0]["reason"]) == ([], True)
+    assert cluster.call("GET", f"{CONFIG_MAPS}/{HISTORY}").json()["metadata"]["resourceVersion"] == version, "nothing new to write"
+
+    # The clocks' tolerance is ten seconds, and what is filed has to come after the machine.
+    until(lambda: datetime.now(UTC) > datetime.fromisoformat(json.loads(cluster.history()[WORKER])["joined"]) + timedelta(seconds=12))
+    cluster.file("replaced", client(made(signed_with=key("replaced")))["spec"]).raise_for_status()
+    assert run("csr_approval", **{**given, "machines": options(cluster, timedelta(seconds=1))["machines"]})["approved"] == ["replaced"]
+
+
+def test_without_the_right_to_its_history_it_goes_on_and_says_so(cluster: ControlPlane, run: Play) -> None:
+    # A name no ConfigMap can have: the API server refuses to make it, as it refuses who may not.
+    cluster.file("good", client()["spec"]).raise_for_status()
+    result = run("csr_approval", **options(cluster, history="No_Such_Name"))
+    assert not result["failed"], result["msg"]
+    assert result["approved"] == ["good"]
+    assert "[WARNING]: machines that have joined are not known to later runs: Could not write" in result["output"]
 
 
 def test_another_key_right_after_an_approval_waits_and_is_not_locked_out(cluster: ControlPlane, run: Play) -> None:

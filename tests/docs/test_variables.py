@@ -103,7 +103,7 @@ def bare(call: Call, documented: Mapping[str, Mapping[str, Any]], groups: Mappin
     reached |= {name for name, value in call.given.items() if "{{" in str(value)}
     limited = {name for name, option in documented.items() if LIMIT.fullmatch(name) and option.get("default") is not None}
     if call.given.get("wait", documented.get("wait", {}).get("default")) is False:
-        limited -= {"wait_timeout", "wait_interval", "progress_interval"}
+        limited -= {"wait_timeout", "wait_interval", "progress_interval", "watch_timeout"}
     return limited - reached - ({"progress_interval"} if call.alone else set())
 
 
@@ -126,7 +126,7 @@ def test_limits_of_modules_are_reached_by_variables(documentation: dict[str, Any
 
 
 def test_rules_of_joining_are_reached_by_variables(documentation: dict[str, Any]) -> None:
-    known = set(documentation[RULES]) - set(defaults_of_plays()["cluster"]) - {"wait"}
+    known = set(documentation[RULES]) - set(defaults_of_plays()["cluster"]) - {"wait", "resume", "notices_file"}
     found = {
         call.place: missed
         for call in all_calls()

@@ -96,8 +96,7 @@ REFUSED = Verdicts("error", "error", "error", "error")
 PASSES = Verdicts("success", "success", "success", "success")
 LATE_ORDER = Verdicts("success", "error", "success", "success")
 FOLLOWED = Verdicts("success", change="success", follow="success")
-"""The waiting modules of the cluster ask again until ``wait_timeout``."""
-CLUSTER_REFUSED = Verdicts("error", change="error", follow="error")
+"""The waiting modules of the cluster ask again until ``wait_timeout``, also what is refused: what is refused for minutes ends the wait."""
 CLUSTER_EITHER = Verdicts("success", change="success", follow="success", always="either")
 
 UNKNOWN_EFFECT = "what an order whose answer is late may still do is not known, so nothing is ordered again: the next run finds it"
@@ -107,23 +106,23 @@ KUBERNETES = "no object of Kubernetes that is looked at has this field"
 METAL = "no object of the Metal API has this field"
 
 FAULTS = [
-    Fault("401", "refused", "401, the token is not accepted", _status(401, "Invalid authentication token"), REFUSED, CLUSTER_REFUSED),
+    Fault("401", "refused", "401, the token is not accepted", _status(401, "Invalid authentication token"), REFUSED, FOLLOWED),
     Fault(
         "403", "refused", "403, this is not allowed", _status(403, "Access denied for the current authentication token"),
-        Verdicts("error", "error", "error", "error", ask="either"), CLUSTER_REFUSED,
+        Verdicts("error", "error", "error", "error", ask="either"), FOLLOWED,
         why="a service that does not say whether there are servers is no reason not to order them",
     ),
     Fault(
         "404", "refused", "404 in the middle of a run", _status(404, "Not found"),
         Verdicts("either", "error", "error", "either", always="either"),
-        Verdicts("either", change="success", follow="error", always="either"),
+        Verdicts("success", change="success", follow="success", always="either"),
         why="what is gone while it is looked at is an error, what is gone before it is deleted is as wanted; a fresh device may be "
         "missing from two looks",
-        why_cluster="a list of nodes that is not there is empty, one of certificate requests is an error; a request that is gone when it "
-        "is approved is looked at again",
+        why_cluster="a list of nodes that is not there is empty, one of certificate requests is asked for again; a request that is gone "
+        "when it is approved is read again",
         second=True,
     ),
-    Fault("422", "refused", "422, it is refused", _status(422, "Fault is not valid"), REFUSED, CLUSTER_REFUSED),
+    Fault("422", "refused", "422, it is refused", _status(422, "Fault is not valid"), REFUSED, FOLLOWED),
     Fault("429", "slowed", "429 with Retry-After", _status(429, "Too many requests", Retry_After="1"), PASSES, FOLLOWED),
     Fault("429-bare", "slowed", "429 without Retry-After", _status(429, "Too many requests"), PASSES, FOLLOWED),
     Fault("500", "broken", "500", _status(500, "Oh snap"), PASSES, FOLLOWED),

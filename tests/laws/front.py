@@ -75,6 +75,8 @@ class ClusterFront(ThreadingHTTPServer):
         self._faults = Faults()
         self._journal: list[dict[str, Any]] = []
         self._lock = threading.Lock()
+        self._streams: list[threading.Event] = []
+        self._events: list[bytes] = []
         self._trust = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._trust.load_cert_chain(cluster.directory / "serving.crt", cluster.directory / "serving.key")
         beyond = ssl.create_default_context(cafile=str(cluster.directory / "ca.crt"))
@@ -127,6 +129,40 @@ class ClusterFront(ThreadingHTTPServer):
         with self._lock:
             self._faults.remove()
 
+    def silence_watches(self) -> int:
+        """From now on nothing comes through the watches there are, and they stay open: as behind a proxy that forgot them. How many."""
+        with self._lock:
+            streams = [silent for silent in self._streams if not silent.is_set()]
+        for silent in streams:
+            silent.set()
+        return len(streams)
+
+    def watches(self) -> int:
+        """How many watches are open that are not silent."""
+        with self._lock:
+            return sum(not silent.is_set() for silent in self._streams)
+
+    def begin_watch_with(self, event: Mapping[str, Any]) -> None:
+        """Let the next watch begin with this event."""
+        with self._lock:
+            self._events.append(json.dumps(event).encode())
+
+    def next_event(self) -> bytes | None:
+        with self._lock:
+            return self._events.pop(0) if self._events else None
+
+    @contextmanager
+    def streaming(self) -> Iterator[threading.Event]:
+        """A watch that is open; the event is set when it is to be silent."""
+        silent = threading.Event()
+        with self._lock:
+            self._streams.append(silent)
+        try:
+            yield silent
+        finally:
+            with self._lock:
+                self._streams.remove(silent)
+
     def journal(self) -> list[dict[str, Any]]:
         with self._lock:
             return list(self._journal)
@@ -146,6 +182,9 @@ class _Request(BaseHTTPRequestHandler):
         self._pass_on()
 
     def do_PATCH(self) -> None:
+        self._pass_on()
+
+    def do_POST(self) -> None:
         self._pass_on()
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -208,12 +247,21 @@ class _Request(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for line in answer.iter_lines():
-            _fault, content = self.server.spoil(self.command, self.path, line.encode())
-            if fault is not None and fault.cut == "body":
-                self._chunk(content[: len(content) // 2])
+        with self.server.streaming() as silent:
+            if event := self.server.next_event():
+                self._chunk(event + b"\n")
+            for line in answer.iter_lines():
+                if silent.is_set():
+                    break
+                _fault, content = self.server.spoil(self.command, self.path, line.encode())
+                if fault is not None and fault.cut == "body":
+                    self._chunk(content[: len(content) // 2])
+                    return
+                self._chunk(content + b"\n")
+            if silent.is_set():
+                # Until the other side gives it up.
+                self.connection.recv(1)
                 return
-            self._chunk(content + b"\n")
         self.wfile.write(b"0\r\n\r\n")
 
     def _chunk(self, content: bytes) -> None:

@@ -49,7 +49,7 @@ def judged(role: str, file: str) -> dict[str, str]:
     return {
         option: str(defaults[name]).replace(f"{role}_machines", "machines")
         for option, name in names.items()
-        if name in defaults and not option.startswith(("wait", "progress"))
+        if name in defaults and not option.startswith(("wait", "progress", "watch"))
     }
 
 

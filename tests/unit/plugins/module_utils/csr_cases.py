@@ -292,6 +292,20 @@ CASES = [
     Case("no organization", lambda: client(made(organizations=[])), "organization"),
     Case("an organizational unit", lambda: client(made(further=[x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, "x")])), "more than"),
     Case("the node exists", client, "has joined already", (WORKER,)),
+    # cluster-machine-approver's own case: a Machine with a nodeRef whose Node is gone.
+    Case("a machine that had joined and has no Node any more", client, "its Node was deleted", joined=(WORKER,)),
+    Case(
+        "another key for it",
+        lambda: client(made(signed_with=key("other"))),
+        "its Node was deleted",
+        joined=(WORKER,),
+    ),
+    Case(
+        "a control plane machine that had joined and has no Node any more",
+        lambda: client(made(f"system:node:{JOINED_MASTER}")),
+        "its Node was deleted",
+        joined=(JOINED_MASTER,),
+    ),
     Case("filed before the machine was made", lambda: client(filed="2026-03-01T11:00:00Z"), "before the machine"),
     Case("filed after the window", lambda: client(filed="2026-03-01T15:00:00Z"), "window"),
     Case("no time of filing", lambda: client(filed=None), "when it was filed"),

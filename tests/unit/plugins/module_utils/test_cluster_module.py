@@ -1,0 +1,155 @@
+"""How a module waits for a cluster that refuses, and when it ends a slice of its wait early."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils import _cluster_module
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_module import REFUSED_FOR_GOOD, ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import ClusterRefusedError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._notice_file import take_unshown
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting, Waiter, WaitTimeout
+
+
+class Clock:
+    """Time that goes by when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def time(self) -> float:
+        return self.now
+
+    monotonic = time
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(_cluster_module, "time", found)
+
+    def waiter(*arguments: Any, **named: Any) -> Any:
+        return Waiter(*arguments, **{**named, "now": found.time})
+
+    monkeypatch.setattr(_cluster_module, "Waiter", waiter)
+    return found
+
+
+def module(tmp_path: Any, resume: Any = None, **params: Any) -> ClusterModule:
+    """Without AnsibleModule: what it needs of its options."""
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.touch()
+    found = ClusterModule.__new__(ClusterModule)
+    found.params = {
+        "kubeconfig": str(kubeconfig),
+        "wait": True,
+        "wait_timeout": 3600.0,
+        "wait_interval": 5.0,
+        "progress_interval": 0.0,
+        "resume": resume,
+        **params,
+    }
+    found.check_mode = False
+    found.module = SimpleNamespace()
+    found.result = {}
+    found.resume = {}
+    found.read_resume()
+    return found
+
+
+def refusing(clock: Clock, seconds: float) -> Any:
+    """A look at a cluster that refuses for so long, and has all that is wanted then."""
+    end = clock.now + seconds
+
+    def look(*, patient: bool) -> list[str]:
+        if clock.now < end:
+            raise ClusterRefusedError("Could not list the certificate requests: the cluster answered 401", 401)
+        return []
+
+    return look
+
+
+@pytest.mark.parametrize("seconds", [5, REFUSED_FOR_GOOD - 10])
+def test_a_refusal_that_passes_ends_no_wait(clock: Clock, tmp_path: Any, seconds: float) -> None:
+    module(tmp_path).wait_for(refusing(clock, seconds), "x", sleep=clock.sleep)
+
+
+def test_a_refusal_that_lasts_ends_the_wait_with_what_the_cluster_said(clock: Clock, tmp_path: Any) -> None:
+    began = clock.now
+    with pytest.raises(ClusterRefusedError, match="answered 401"):
+        module(tmp_path).wait_for(refusing(clock, 10_000), "x", sleep=clock.sleep)
+    assert REFUSED_FOR_GOOD <= clock.now - began < REFUSED_FOR_GOOD + 10
+
+
+def test_refusals_add_up_over_the_slices_of_a_wait(clock: Clock, tmp_path: Any) -> None:
+    look, began = refusing(clock, 10_000), clock.now
+    resume: dict[str, Any] = {}
+    with pytest.raises(ClusterRefusedError):
+        while clock.now < began + 3600:
+            sliced = module(tmp_path, resume, progress_interval=15.0)
+            with pytest.raises(StillWaiting):
+                sliced.wait_for(look, "x", sleep=clock.sleep)
+            resume = sliced.state_to_resume()
+    assert REFUSED_FOR_GOOD <= clock.now - began < REFUSED_FOR_GOOD + 20
+
+
+def test_refusals_with_a_break_between_them_do_not_add_up(clock: Clock, tmp_path: Any) -> None:
+    def look(*, patient: bool) -> list[str]:
+        if int(clock.now / 60) % 2:
+            raise ClusterRefusedError("no", 403)
+        return ["something"]
+
+    with pytest.raises(WaitTimeout):
+        module(tmp_path, wait_timeout=1200.0).wait_for(look, "x", sleep=clock.sleep)
+
+
+@pytest.mark.parametrize("resume", [None, {}, {"refused_since": "x"}, {"refused_since": None}, {"refused_since": 1e300}])
+def test_an_odd_state_of_an_earlier_call_is_no_trouble(clock: Clock, tmp_path: Any, resume: Any) -> None:
+    module(tmp_path, resume).wait_for(refusing(clock, 30), "x", sleep=clock.sleep)
+
+
+def test_news_end_a_slice_at_once_and_never_the_whole_wait(clock: Clock, tmp_path: Any) -> None:
+    def look(*, patient: bool) -> list[str]:
+        return ["worker-0"]
+
+    began = clock.now
+    with pytest.raises(StillWaiting):
+        module(tmp_path, progress_interval=15.0).wait_for(look, "x", sleep=clock.sleep, has_news=lambda: True)
+    assert clock.now == began
+    # Shown by nobody: it goes on.
+    with pytest.raises(WaitTimeout):
+        module(tmp_path).wait_for(look, "x", sleep=clock.sleep, has_news=lambda: True)
+    # Nothing of the time is left: it is over, whatever is new.
+    with pytest.raises(WaitTimeout):
+        module(tmp_path, progress_interval=15.0, wait_timeout=0.0).wait_for(look, "x", sleep=clock.sleep, has_news=lambda: True)
+
+
+def test_without_its_kubeconfig_nobody_waits_for_it(clock: Clock, tmp_path: Any) -> None:
+    waiting = module(tmp_path)
+    (tmp_path / "kubeconfig").unlink()
+    with pytest.raises(Exception, match="is gone"):
+        waiting.wait_for(refusing(clock, 0), "x", sleep=clock.sleep)
+
+
+def test_notices_are_left_in_their_file_but_not_in_check_mode(tmp_path: Any) -> None:
+    path = tmp_path / "notices"
+    notices = [{"level": "info", "text": "one"}]
+    leaving = module(tmp_path, notices_file=str(path))
+    leaving.check_mode = True
+    leaving.leave_notices(notices)
+    module(tmp_path, notices_file=None).leave_notices(notices)
+    assert not path.exists()
+    leaving.check_mode = False
+    leaving.leave_notices(notices)
+    assert take_unshown(str(path)) == notices
+    warned: list[str] = []
+    elsewhere = module(tmp_path, notices_file=str(tmp_path / "none" / "notices"))
+    elsewhere.module = SimpleNamespace(warn=warned.append)
+    elsewhere.leave_notices(notices)
+    assert "Cannot write to notices_file" in warned[0]

@@ -1,0 +1,234 @@
+"""One round of approving, with a cluster that answers by a script: what is sent, in which order, and what of it is told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils import _joining
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import assess
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr_watch import Backoff
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    ClusterConflictError,
+    ClusterError,
+    ClusterRefusedError,
+    ClusterUnreachableError,
+    CollectionError,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._joining import Joining
+
+from .csr_cases import OTHER, WORKER, client, key, made
+from .test_csr import NOW, node, rules
+
+FORBIDDEN = ClusterRefusedError("Could not decide on it: 403", 403)
+LOST = ClusterUnreachableError("Could not decide on it: no answer")
+
+
+class Cluster:
+    """A cluster's API: requests and Nodes as they are, and what becomes of an answer by the name of its request."""
+
+    read_only = False
+
+    def __init__(self, *requests: dict[str, Any], nodes: tuple[dict[str, Any], ...] = ()) -> None:
+        self.requests = {obj["metadata"]["name"]: obj for obj in requests}
+        self.there = {obj["metadata"]["name"]: obj for obj in nodes}
+        self.failing: dict[str, ClusterError] = {}
+        self.answers: list[str] = []
+        self.kept: dict[str, str] = {}
+
+    def certificate_requests(self) -> Iterator[tuple[list[dict[str, Any]], str]]:
+        yield list(self.requests.values()), "100"
+
+    def certificate_request(self, name: str) -> dict[str, Any] | None:
+        return self.requests.get(name)
+
+    def nodes(self) -> Iterator[dict[str, Any]]:
+        yield from self.there.values()
+
+    def node(self, name: str) -> dict[str, Any] | None:
+        return self.there.get(name)
+
+    def now(self) -> datetime:
+        return NOW
+
+    def _answer(self, name: str, *_arguments: Any, **_named: Any) -> None:
+        self.answers.append(name)
+        if name in self.failing:
+            raise self.failing[name]
+
+    approve = deny = _answer
+
+    def history(self, name: str) -> dict[str, str]:
+        return dict(self.kept)
+
+    def keep_history(self, name: str, texts: dict[str, str]) -> None:
+        self.kept |= texts
+
+
+def joining(cluster: Cluster, history: str = "", **changes: Any) -> Joining:
+    return Joining(cluster, rules(**changes), node_interval=0.0, history=history)  # type: ignore[arg-type]
+
+
+def two() -> Cluster:
+    return Cluster(client(name="bad"), client(made(f"system:node:{OTHER}"), name="good"))
+
+
+@pytest.mark.parametrize("problem", [FORBIDDEN, LOST, ClusterRefusedError("500", 500), ClusterConflictError("409", 409)])
+def test_what_fails_for_one_is_told_of_that_one(problem: ClusterError) -> None:
+    cluster = two()
+    cluster.failing["bad"] = problem
+    found = joining(cluster)
+    texts = found.look()
+    assert any(text.startswith(f"{WORKER}: it has not joined, bad stays pending: could not approve bad") for text in texts), texts
+    assert (found.result()["approved"], found.result()["changed"]) == (["good"], True)
+    assert next(notice.text for notice in found.notices() if notice.level == "warning").startswith(f"could not approve bad of {WORKER}")
+    once = joining(cluster)
+    with pytest.raises(CollectionError, match="could not approve bad"):
+        once.look(patient=False)
+    assert once.result()["approved"] == ["good"]
+
+
+def test_who_is_not_accepted_has_tried_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = two()
+    cluster.failing["bad"] = ClusterRefusedError("Could not decide on it: 401", 401)
+    found = joining(cluster)
+    with pytest.raises(ClusterRefusedError, match="401"):
+        found.look()
+    assert found.result()["approved"] == ["good"]
+
+
+def test_what_is_refused_is_sent_less_and_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr(f"{_joining.__name__}.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    cluster = Cluster(client(name="bad"))
+    cluster.failing["bad"] = FORBIDDEN
+    found = joining(cluster)
+    sent = []
+    for _second in range(300):
+        found.look()
+        sent.append(len(cluster.answers))
+        clock[0] += 1
+    assert sent[0] == sent[4] == 1
+    assert sent[5] == 2
+    assert 5 <= sent[-1] <= 9
+    del cluster.failing["bad"]
+    clock[0] += 61
+    found.look()
+    assert found.result()["approved"] == ["bad"]
+
+
+def test_what_was_not_answered_is_sent_at_the_next_look() -> None:
+    cluster = Cluster(client(name="bad"))
+    cluster.failing["bad"] = LOST
+    found = joining(cluster)
+    found.look()
+    assert cluster.answers == ["bad"], "once a look"
+    del cluster.failing["bad"]
+    found.look()
+    assert found.result()["approved"] == ["bad"]
+
+
+def test_approvals_are_sent_before_denials_and_a_failed_denial_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    strangers = [client(made("system:node:x"), name=f"x-{number}") for number in range(3)]
+    cluster = Cluster(*strangers, client(name="good"))
+    cluster.failing["x-1"] = FORBIDDEN
+    found = joining(cluster, deny_refused=True)
+    found.look()
+    assert cluster.answers[0] == "good"
+    assert (found.denied, [entry["name"] for entry in found.result()["refused"]]) == (["x-0", "x-2"], ["x-0", "x-1", "x-2"])
+    assert "could not deny x-1" in next(entry["reason"] for entry in found.result()["refused"] if entry["name"] == "x-1")
+    del cluster.failing["x-1"]
+    now = time.monotonic()
+    monkeypatch.setattr(f"{_joining.__name__}.time", SimpleNamespace(monotonic=lambda: now + 10))
+    found.look()
+    assert sorted(found.denied) == ["x-0", "x-1", "x-2"]
+
+
+def test_a_flood_is_told_at_once() -> None:
+    found = joining(
+        Cluster(client(name="good"), *(client(made("system:node:x"), name=f"x-{number}") for number in range(3))), pending_limit=3
+    )
+    found.look()
+    assert found.approved == []
+    assert [notice.text for notice in found.notices()][-1].startswith("4 requests of kubelets of the last hour are pending")
+    assert found.notices() == []
+
+
+def test_a_refused_watch_is_told_only_when_the_list_is_refused_too() -> None:
+    found = joining(Cluster(client()))
+    found.look()
+    refused = ClusterRefusedError("Could not list the certificate requests: 403", 403)
+    for _time in range(3):
+        found._apply(("all", []))
+        found._apply(refused)
+        found.look()
+    found._apply(refused)
+    # What the thread that lists the Nodes wakes a sleeper with says nothing of the requests.
+    found._apply(("there", []))
+    with pytest.raises(ClusterRefusedError, match="403"):
+        found.look()
+    found._apply(("all", []))
+    found.look()
+
+
+def test_what_is_known_of_machines_is_written_once_and_read_by_the_next() -> None:
+    cluster = Cluster(client(name="foreign"), nodes=(node(created="2026-03-01T12:20:00Z"),))
+    found = joining(cluster, history="name")
+    found.look()
+    assert set(cluster.kept) == {WORKER}
+    written, cluster.kept = cluster.kept, {}
+    found.look()
+    assert cluster.kept == {}, "nothing new"
+    cluster.kept = dict(written)
+    joining(cluster, history="name").look()
+    assert cluster.kept == written
+    cluster.kept, cluster.there = written, {}
+    later = joining(cluster, history="name")
+    later.look()
+    assert later.approved == []
+    assert "its Node was deleted" in later.result()["refused"][0]["reason"]
+    assert joining(cluster).look(), "without it there is nothing to know it by"
+
+
+def test_the_next_call_of_a_wait_knows_what_this_one_has_seen() -> None:
+    cluster = Cluster(client(name="foreign"), nodes=(node(created="2026-03-01T12:20:00Z"),))
+    found = joining(cluster)
+    found.look()
+    cluster.there = {}
+    resumed = Joining(cluster, rules(), node_interval=0.0, resumed=found.state())  # type: ignore[arg-type]
+    resumed.look()
+    assert resumed.approved == []
+    for odd in ({"past": 3}, {"past": {WORKER: 3}, "notices": "x"}):
+        Joining(Cluster(), rules(), node_interval=0.0, resumed=odd).look()  # type: ignore[arg-type]
+
+
+def test_who_was_restarted_in_the_same_second_is_not_locked_out() -> None:
+    """An answer changes the version of its request, which is no sign of its age."""
+    cluster = Cluster(client(made(signed_with=key("a")), name="a", version="100"))
+    found = joining(cluster, second_key_after=0)
+    found.look()
+    assert found.approved == ["a"]
+    approved = {
+        "conditions": [{"type": "Approved", "status": "True", "lastUpdateTime": NOW.astimezone(UTC).isoformat()}],
+        "certificate": "eA==",
+    }
+    later = client(made(signed_with=key("b")), name="b", version="101")
+    changed = client(made(signed_with=key("a")), name="a", version="105", status=approved)
+    found._apply(("there", [assess(changed, rules()), assess(later, rules())]))
+    found.look()
+    assert found.approved == ["a", "b"]
+
+
+def test_pauses_grow_to_a_limit_and_begin_anew() -> None:
+    backoff = Backoff(chance=lambda: 0.0)
+    pauses = [backoff.pause() for _ in range(8)]
+    assert pauses[:4] == [0.8, 1.6, 3.2, 6.4]
+    assert pauses[-1] == Backoff.LONGEST
+    backoff.reset()
+    assert backoff.pause() == 0.8
+    assert max(Backoff(chance=lambda: 1.0).pause() for _ in range(8)) <= Backoff.LONGEST * 1.5

@@ -58,5 +58,10 @@ def test_only_the_bootstrap_machine_gets_it(way: Way, sandbox: RunningSandbox, s
         assert status(machine, addresses[0]) == 200
         # Ignition of a machine that comes too early asks again after this.
         assert status(machine, "127.99.0.9") == 503
+        # The variable decides, not the list that an earlier run has left at the server.
+        way.run("main", environment=sandbox_environment, boot_files_allow_list=False)
+        assert status(machine, "127.99.0.9") == 200
+        way.run("allow", environment=sandbox_environment, boot_files_allow_list=True)
+        assert status(machine, "127.99.0.9") == 503
     finally:
         api("DELETE", f"devices/{device['id']}")

@@ -79,6 +79,19 @@ def test_a_second_run_changes_nothing_and_its_addresses_stay(way: Way) -> None:
     assert (way.script_url, script(way), way.pointer) == before
 
 
+def test_addresses_are_signed_again_for_another_endpoint(way: Way) -> None:
+    if way.name != "object_storage":
+        assert not (way.folder / "object-storage.json").exists()
+        return
+    before = way.script_url
+    elsewhere = way.variables["openshift_publish_open_endpoint"].replace("127.0.0.1", "localhost")
+    way.run(openshift_publish_open_endpoint=elsewhere)
+    assert way.script_url.startswith(elsewhere), "the address of the earlier run is not used again"
+    assert f"ignition.config.url={elsewhere}/" in script(way)
+    way.run()
+    assert urllib.parse.urlsplit(way.script_url).netloc == urllib.parse.urlsplit(before).netloc
+
+
 @pytest.mark.debian("systemd")
 def test_systemd_understands_the_unit_and_finds_it_kept_in(way: Way) -> None:
     if way.name != "host":

@@ -151,6 +151,11 @@ def test_the_end_of_a_bootstrap_machine_is_put_off_by_who_looks_after_it(provisi
     (later,) = ends(sandbox)
     assert first < later <= time.time() + 1800
 
+    # Switched off again: the time that an earlier run has set must not end the machine in the middle of this one.
+    assert provision.workers(0, **given | {"provision_bootstrap_lifetime": 0})["well"], provision.printed
+    (device,) = billed(sandbox)
+    assert call(sandbox, "GET", f"devices/{device['id']}")["termination_time"] is None
+
 
 def test_without_a_lifetime_nothing_ends_by_itself(provision: Provision, sandbox: RunningSandbox) -> None:
     machine = {"hostname": f"bootstrap-0.{CLUSTER}", "plan": SMALL, "metro": "da"}

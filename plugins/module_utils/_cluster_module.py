@@ -49,14 +49,16 @@ class ClusterModule:
 
     Used as a context manager: what the module found so far is in ``result``, and leaving the block answers with it: as a success, as a
     failure with ``msg`` and ``failure`` when a :class:`CollectionError` came up, or, when one slice of a longer wait is over, with
-    ``waiting``. Anything unexpected keeps its traceback.
+    ``waiting``. Anything unexpected keeps its traceback. ``shorten``: what of the result is returned when the module fails. Ansible prints
+    all of that, so it is what helps to understand the failure.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, *, shorten: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> None:
         self.module = AnsibleModule(**CLUSTER_OPTIONS.merge(WAIT_OPTIONS, RESUME_OPTIONS, options).arguments(), supports_check_mode=True)
         self.params: dict[str, Any] = self.module.params
         self.check_mode: bool = self.module.check_mode
         self.result: dict[str, Any] = {"changed": False}
+        self._shorten = shorten
         self.resume: dict[str, Any] = {}
         """What a further call of the same wait gets back as the option ``resume``."""
         self.read_resume()
@@ -150,6 +152,7 @@ class ClusterModule:
         if isinstance(problem, StillWaiting):
             self.module.exit_json(**{**self.result, "waiting": problem.waiting, "resume": self.state_to_resume()})
         if isinstance(problem, CollectionError):
-            self.module.fail_json(msg=problem.message, failure={"type": type(problem).__name__, **problem.details}, **self.result)
+            failure = {"type": type(problem).__name__, **problem.details}
+            self.module.fail_json(msg=problem.message, failure=failure, **self._shorten(self.result))
         if problem is None:
             self.module.exit_json(**self.result)

@@ -83,6 +83,14 @@ DEVICE_SET_OPTIONS = Options(
 ).merge(STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
 
 
+def failed_only(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the result as it is returned with an error: of the machines those that failed, and no devices, which may be hundreds."""
+    kept = {name: value for name, value in result.items() if name != "devices"}
+    if "outcomes" in kept:
+        kept["outcomes"] = {key: outcome for key, outcome in kept["outcomes"].items() if outcome["error"] is not None}
+    return kept
+
+
 class _Listing:
     """A listing by id and by host name: a thousand machines are looked for among a thousand devices."""
 

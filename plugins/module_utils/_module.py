@@ -115,10 +115,19 @@ class MetalModule:
 
     Leaving the block ends the process: with the result, with an expected error (CollectionError) as a message and ``failure``,
     or with the traceback of a mistake in the collection. ``reading``: the module never writes. ``in_project``: it needs a project, unless
-    one of the options ``unless`` is given, which name something that is found by its own id.
+    one of the options ``unless`` is given, which name something that is found by its own id. ``shorten``: what of the result is returned
+    when the module fails. Ansible prints all of that, so it is what helps to understand the failure.
     """
 
-    def __init__(self, options: Options, *, reading: bool = False, in_project: bool = False, unless: Sequence[str] = ("id",)) -> None:
+    def __init__(
+        self,
+        options: Options,
+        *,
+        reading: bool = False,
+        in_project: bool = False,
+        unless: Sequence[str] = ("id",),
+        shorten: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    ) -> None:
         self._ansible = _QuietModule(supports_check_mode=True, **METAL_OPTIONS.merge(options).arguments())
         self.params: dict[str, Any] = dict(self._ansible.params)
         self.check_mode = bool(self._ansible.check_mode)
@@ -127,6 +136,7 @@ class MetalModule:
         self._reading = reading
         self._in_project = in_project
         self._unless = unless
+        self._shorten = shorten
         self._client: MetalClient | None = None
         self._waiter: Waiter | None = None
 
@@ -142,7 +152,7 @@ class MetalModule:
         if isinstance(error, CollectionError):
             if self._client is not None:
                 self._client.name_origin(error)
-            self._ansible.fail_json(msg=error.message, failure={"type": type(error).__name__, **error.details}, **result)
+            self._ansible.fail_json(msg=error.message, failure={"type": type(error).__name__, **error.details}, **self._shorten(result))
         return False
 
     @property

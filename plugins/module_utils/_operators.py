@@ -28,6 +28,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr impor
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import ClusterUnreachableError, CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._node_details import node_details
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import ClusterClient
@@ -247,6 +248,23 @@ def operator_facts(operators: Iterable[Mapping[str, Any]]) -> list[dict[str, Any
     return facts
 
 
+def failed_only(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the result as it is returned with an error: of operators and Nodes those that are not well, and no certificates."""
+    kept = {name: value for name, value in result.items() if name != "ingress_ca"}
+    for name, is_well in (("operators", _operator_is_well), ("nodes", _node_is_well)):
+        if name in kept:
+            kept[name] = [entry for entry in kept[name] if not is_well(entry)]
+    return kept
+
+
+def _operator_is_well(operator: Mapping[str, Any]) -> bool:
+    return bool(operator["available"]) and not operator["progressing"] and not operator["degraded"]
+
+
+def _node_is_well(node: Mapping[str, Any]) -> bool:
+    return bool(node["ready"])
+
+
 def version_of(cluster_version: Mapping[str, Any] | None) -> str | None:
     """The release the cluster runs or is getting to, such as 4.20.33."""
     status = (cluster_version or {}).get("status")
@@ -268,6 +286,7 @@ def look_at(client: ClusterClient, params: Mapping[str, Any], machines: MachineW
         "console_url": None,
         "ingress_ca": None,
         "ready_nodes": [],
+        "nodes": [],
         "given_up": [],
     }
     condition = params["condition"]
@@ -282,8 +301,13 @@ def look_at(client: ClusterClient, params: Mapping[str, Any], machines: MachineW
             result["console_url"] = _console_url(client.console_route())
             result["ingress_ca"] = _authorities(client.ingress_authority())
         result["cluster_version"] = version_of(view.cluster_version)
-        if condition == "nodes_ready" or view.wanted_nodes:
-            nodes = {state.name: state for state in map(node_state, client.nodes())}
+        if condition == "nodes_ready" or view.wanted_nodes or params.get("node_details"):
+            nodes = {}
+            for node in client.nodes():
+                state = node_state(node)
+                nodes[state.name] = state
+                if params.get("node_details"):
+                    result["nodes"].append(node_details(node))
             absent = set(view.wanted_nodes) - nodes.keys()
             pages = client.certificate_requests() if absent else ()
             view = replace(view, nodes=nodes, asking=asking_to_join(item for items, _version in pages for item in items))

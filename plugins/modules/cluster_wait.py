@@ -59,6 +59,11 @@ options:
       - How long each operator must have been at rest for V(install_complete), in seconds.
     type: float
     default: 30
+  node_details:
+    description:
+      - Whether to return the Nodes (RV(nodes)), for a report.
+    type: bool
+    default: false
   machines:
     description:
       - Host names of the machines that are waited for. While something is missing the last event of each is told, unless it is seen to be
@@ -158,7 +163,7 @@ cluster_version:
   type: str
   sample: 4.20.33
 operators:
-  description: The cluster operators. Empty unless O(condition=install_complete).
+  description: The cluster operators. Empty unless O(condition=install_complete). With an error only those that are not well.
   returned: always
   type: list
   elements: dict
@@ -185,9 +190,9 @@ operators:
       sample: ""
 ingress_ca:
   description:
-    - Authorities of the routers' certificates (PEM), by which the console and other routes are trusted. V(null) unless
-      O(condition=install_complete), or when the cluster has not told yet.
-  returned: always
+    - CA bundle of the routers' certificates (PEM), by which the console and other routes are trusted. V(null) unless
+      O(condition=install_complete), or when the cluster has not published it yet.
+  returned: success
   type: str
   sample: |-
     -----BEGIN CERTIFICATE-----
@@ -198,6 +203,65 @@ ready_nodes:
   type: list
   elements: str
   sample: [master-0.demo.metal.test]
+nodes:
+  description: The Nodes of the cluster. Empty unless O(node_details=true), or when the API does not answer. With an error those not Ready.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Name of the Node.
+      type: str
+      sample: master-0.demo.metal.test
+    roles:
+      description: Its roles, by the labels C(node-role.kubernetes.io/...).
+      type: list
+      elements: str
+      sample: [control-plane, master]
+    ready:
+      description: Whether it is Ready.
+      type: bool
+      sample: true
+    message:
+      description: Message of its condition Ready.
+      type: str
+      sample: kubelet is posting ready status
+    unschedulable:
+      description: Whether it is cordoned.
+      type: bool
+      sample: false
+    kubelet_version:
+      description: Version of its kubelet.
+      type: str
+      sample: v1.33.6
+    os_image:
+      description: Its operating system.
+      type: str
+      sample: Red Hat Enterprise Linux CoreOS 9.6
+    created_at:
+      description: When it was registered, UTC.
+      type: str
+      sample: "2026-11-21T07:25:00Z"
+    addresses:
+      description: Its addresses and host names.
+      type: list
+      elements: str
+      sample: [203.0.113.5, master-0.demo.metal.test]
+    taints:
+      description: Its taints, with C(key), C(value) and C(effect).
+      type: list
+      elements: dict
+      sample: []
+    conditions:
+      description: Its conditions, with C(type), C(status), C(reason), C(message) and C(lastTransitionTime).
+      type: list
+      elements: dict
+      sample:
+        - type: Ready
+          status: "True"
+          reason: KubeletReady
+          message: kubelet is posting ready status
+          lastTransitionTime: "2026-11-21T07:26:10Z"
 given_up:
   description: Names of those of O(quorum_of) that are not Ready and not waited for any longer, since enough others are.
   returned: always
@@ -215,7 +279,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec i
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_module import ClusterModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._machine_watch import MACHINE_WATCH_OPTIONS, MachineWatch
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import METAL_OPTIONS, metal_client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._operators import CONDITIONS, look_at
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._operators import CONDITIONS, failed_only, look_at
 
 OPTIONS = Options(
     {
@@ -223,12 +287,13 @@ OPTIONS = Options(
         "nodes": {"type": "list", "elements": "str", "default": []},
         "stable_for": {"type": "float", "default": 30},
         "notices_file": {"type": "path"},
+        "node_details": {"type": "bool", "default": False},
     }
 ).merge(MACHINE_WATCH_OPTIONS, METAL_OPTIONS)
 
 
 def main() -> None:
-    with ClusterModule(OPTIONS) as module:
+    with ClusterModule(OPTIONS, shorten=failed_only) as module:
         client = module.client()
         watched = module.params["machines"] and module.params["wait"]
         machines = MachineWatch(metal_client(module.module, read_only=True), module.params) if watched else None

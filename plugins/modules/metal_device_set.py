@@ -453,7 +453,8 @@ devices:
     - What is public of the devices, in the order of O(machines) or O(hostnames). With O(state=absent) of those that were deleted, as last
       seen.
     - A machine that could not be ordered is missing, and so is one that was too many (O(shrink)).
-  returned: always
+    - Not with an error, which Ansible prints with all that is returned. Read them with M(equinix_metal.openshift.metal_device_info) then.
+  returned: success
   type: list
   elements: dict
   contains:
@@ -574,7 +575,7 @@ devices:
       sample: 100.0
 outcomes:
   description:
-    - What became of each machine, by its host name. Also of those that were too many.
+    - What became of each machine, by its host name. Also of those that were too many. With an error only of those that failed.
     - C(action) is V(created), V(updated), V(replaced), V(deleted) or V(none), in check mode what would be.
     - C(status) is V(ready); V(failed) when the device's provisioning has failed; V(differs) when it is there, but not as wanted; V(missing)
       when it was not ordered or is not there yet; V(under_way) when it was not waited for; V(removed) when it is gone; V(surplus) when it
@@ -657,12 +658,16 @@ waiting:
   sample: []
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_set import DEVICE_SET_OPTIONS, DeviceSet
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_set import (
+    DEVICE_SET_OPTIONS,
+    DeviceSet,
+    failed_only,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
 
 
 def main() -> None:
-    with MetalModule(DEVICE_SET_OPTIONS, in_project=True) as module:
+    with MetalModule(DEVICE_SET_OPTIONS, in_project=True, shorten=failed_only) as module:
         module.converge_set(DeviceSet(module.client, module.params, module.warn))
 
 

@@ -125,6 +125,20 @@ def test_nodes(cluster: ControlPlane, run: Play) -> None:
     assert told.startswith("node b is not Ready: as the test wants it")
 
 
+def test_nodes_are_returned_for_a_report(cluster: ControlPlane, run: Play) -> None:
+    cluster.register("a")
+    cluster.register("b", ready=False)
+    assert run("cluster_wait", **options(cluster, "nodes_ready"))["nodes"] == []
+    nodes = run("cluster_wait", **options(cluster, "nodes_ready", node_details=True))["nodes"]
+    assert [(node["name"], node["ready"], node["unschedulable"]) for node in nodes] == [("a", True, False), ("b", False, False)]
+    # A failed result is printed as a whole: the Nodes that are well are not in it.
+    failed = run(
+        "cluster_wait", **options(cluster, "nodes_ready", node_details=True) | {"wait": True, "wait_timeout": 1, "wait_interval": 1}
+    )
+    assert failed["failed"]
+    assert [node["name"] for node in failed["nodes"]] == ["b"]
+
+
 def test_one_that_waits_to_be_let_in_is_told_until_enough_others_are_in(cluster: ControlPlane, openshift: ControlPlane, run: Play) -> None:
     cluster.register("a")
     cluster.file("c", client(made("system:node:c"))["spec"])

@@ -13,6 +13,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._operators import (
     CONDITIONS,
     View,
+    failed_only,
     given_up,
     operator_facts,
     version_of,
@@ -210,3 +211,17 @@ def test_what_the_cluster_says_is_printed_on_one_line_and_cut() -> None:
     for line in lines:
         assert line.isprintable(), line
         assert len(line) < 2500
+def test_with_an_error_only_what_is_not_well_is_returned() -> None:
+    operators = [operator(), operator("dns", Degraded="True"), operator("network", Progressing="True"), operator("etcd", Available="False")]
+    result = {
+        "waiting": ["x"],
+        "ingress_ca": "PEM",
+        "operators": operator_facts(operators),
+        "nodes": [{"name": "a", "ready": True}, {"name": "b", "ready": False}],
+    }
+    shortened = failed_only(result)
+    assert [entry["name"] for entry in shortened["operators"]] == ["dns", "network", "etcd"]
+    assert [entry["name"] for entry in shortened["nodes"]] == ["b"]
+    assert "ingress_ca" not in shortened
+    assert shortened["waiting"] == ["x"]
+    assert failed_only({"changed": False}) == {"changed": False}

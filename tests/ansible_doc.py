@@ -22,3 +22,9 @@ def documentation_of(modules: Iterable[str]) -> dict[str, Any]:
     )
     found: dict[str, Any] = json.loads(done.stdout)
     return found
+
+
+def programs() -> list[str]:
+    """The modules that are programs: not those that only print, which are their action plugins alone."""
+    modules = sorted((REPOSITORY / "plugins" / "modules").glob("[a-z]*.py"))
+    return [path.stem for path in modules if "\ndef main(" in path.read_text(encoding="utf-8")]

@@ -69,3 +69,12 @@ attributes:
     membership:
       - equinix_metal.openshift.cluster
 """
+
+    # What only prints: it is its action plugin, and runs nothing on a host.
+    PRINTING = r"""
+options: {}
+attributes:
+  action:
+    description: Runs on the controller, where the playbook runs.
+    support: full
+"""

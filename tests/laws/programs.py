@@ -22,7 +22,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils import _cl
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"
 # Everything is imported by the time that a call is forked: it takes a hundredth of a second, and yet ends as a real process does.
-PROGRAMS = {path.stem: import_module(f"{MODULES}.{path.stem}") for path in sorted((ROOT / "plugins" / "modules").glob("[a-z]*.py"))}
+# A module that only prints has no program: it is its action plugin.
+FILES = [path for path in sorted((ROOT / "plugins" / "modules").glob("[a-z]*.py")) if "\ndef main(" in path.read_text(encoding="utf-8")]
+PROGRAMS = {path.stem: import_module(f"{MODULES}.{path.stem}") for path in FILES}
 # What a child never touches it need not be given a copy of.
 gc.freeze()
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.ansible_doc import programs
 from tests.laws import outcomes
 from tests.laws.conftest import Lives
 from tests.laws.faults import FAULTS, GROUPS, LATE, Fault, Kind, Verdict, Verdicts
@@ -149,8 +150,7 @@ def test_some_trouble_of_every_group_for_everybody(subject: Subject, fault: Faul
 
 
 def test_everybody_is_a_subject() -> None:
-    modules = {path.stem for path in (ROOT / "plugins" / "modules").glob("[a-z]*.py")}
-    assert {subject.module for subject in SUBJECTS} | set(ELSEWHERE) == modules | {INVENTORY}
+    assert {subject.module for subject in SUBJECTS} | set(ELSEWHERE) == set(programs()) | {INVENTORY}
     assert all(f'run("{module}"' in Path(__file__).with_name(file).read_text(encoding="utf-8") for module, file in ELSEWHERE.items())
     assert [path.stem for path in (ROOT / "plugins" / "inventory").glob("[a-z]*.py")] == ["metal"]
 

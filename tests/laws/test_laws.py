@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from tests.ansible_doc import programs
 from tests.cluster.control_plane import REQUESTS
 from tests.laws import zone
 from tests.laws.cluster import CLUSTER_SCENARIOS, ClusterScenario, lay, verdict_on
@@ -62,7 +63,7 @@ class Stage:
 
 
 def test_every_module_has_a_scenario() -> None:
-    names = sorted(path.stem for path in (ROOT / "plugins" / "modules").glob("[a-z]*.py"))
+    names = programs()
     done = subprocess.run(
         [Path(sys.executable).parent / "ansible-doc", "--type", "module", "--json", *(f"{COLLECTION}.{name}" for name in names)],
         cwd=ROOT,

@@ -7,6 +7,8 @@ import gzip
 import importlib.util
 import io
 import json
+import os
+import resource
 import stat
 import subprocess
 import sys
@@ -317,7 +319,8 @@ def test_files_folders_and_archives_are_opened_and_cleaned(tmp_path: Path) -> No
         path,
         contents={"machines.json": {"m": [SECRET]}, "note.txt": "as it is"},
         files=[str(tmp_path / "logs"), str(tmp_path / "missing")],
-        secret_files=[str(tmp_path / "word"), str(tmp_path / "no-such-file")],
+        folder=str(tmp_path),
+        folder_secrets=["word", "no-such-file", "tls/*.key"],
     )
 
     assert (
@@ -339,6 +342,82 @@ def test_files_folders_and_archives_are_opened_and_cleaned(tmp_path: Path) -> No
     assert {entry["name"] for entry in told["left_out"]} == {"logs/disk.img", "missing"}
     assert told["redacted"] == 4
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_of_the_cluster_s_folder_the_files_of_the_patterns_are_put_in(tmp_path: Path) -> None:
+    folder = tmp_path / "clusters [of] mine" / "demo.metal.test"
+    (folder / "ignition").mkdir(parents=True)
+    (folder / "publish").mkdir()
+    for name in ("ignition/.openshift_install.log", "notes.log", "publish/server.log", "publish/bearer", "kubeconfig"):
+        (folder / name).write_text(f"this is {name}\n", encoding="utf-8")
+    patterns = ["ignition/.openshift_install.log", "ignition/log-bundle-*.tar.gz", "*.log", "publish/*.log", "notes.log"]
+    entries, told = packed(tmp_path / "failure.tar.gz", folder=str(folder), folder_files=patterns, folder_secrets=["publish/bearer"])
+    assert sorted(entries) == [".openshift_install.log", "notes.log", "server.log"]
+    assert told["left_out"] == [], "what is not there is no matter"
+    assert packed(tmp_path / "other.tar.gz", folder=str(tmp_path / "gone"), folder_files=patterns)[0] == {}
+
+
+def bundles(folder: Path, *times: str, cluster: str = "demo.metal.test") -> list[Path]:
+    paths = [folder / f"{cluster}-failed-{time}.tar.gz" for time in times]
+    for path in paths:
+        packed(path, contents={"failure.json": {}})
+    return paths
+
+
+def test_the_newest_archives_of_a_cluster_are_kept(tmp_path: Path) -> None:
+    old = bundles(tmp_path, "20261121T071000Z", "20261121T081000Z", "20261120T235959Z")
+    newest = tmp_path / "demo.metal.test-failed-20261122T071000Z.tar.gz"
+    _entries, told = packed(newest, contents={"failure.json": {}}, keep=2)
+    assert told["path"] == str(newest)
+    assert told["deleted"] == [str(old[2]), str(old[0])]
+    assert sorted(tmp_path.iterdir()) == [old[1], newest]
+
+
+@pytest.mark.parametrize("keep", [0, None])
+def test_all_archives_are_kept_where_that_is_chosen(tmp_path: Path, keep: int | None) -> None:
+    old = bundles(tmp_path, "20261121T071000Z", "20261121T081000Z")
+    _entries, told = packed(tmp_path / "demo.metal.test-failed-20261122T071000Z.tar.gz", contents={"failure.json": {}}, keep=keep)
+    assert told["deleted"] == []
+    assert all(path.exists() for path in old)
+
+
+def test_only_what_this_program_has_written_is_deleted(tmp_path: Path) -> None:
+    others = {
+        "of another cluster": bundles(tmp_path, "20261101T000000Z", cluster="demo2.metal.test")[0],
+        "of a cluster whose name ends alike": bundles(tmp_path, "20261101T000000Z", cluster="my-demo.metal.test")[0],
+        "renamed": bundles(tmp_path, "20261101T000000Z")[0].rename(tmp_path / "demo.metal.test-failed-20261101T000000Z-keep.tar.gz"),
+        "no archive": tmp_path / "demo.metal.test-failed-20261102T000000Z.tar.gz",
+        "an archive of somebody else": tmp_path / "demo.metal.test-failed-20261103T000000Z.tar.gz",
+        "a folder": tmp_path / "demo.metal.test-failed-20261104T000000Z.tar.gz",
+        "a link": tmp_path / "demo.metal.test-failed-20261105T000000Z.tar.gz",
+    }
+    others["no archive"].write_text("my notes", encoding="utf-8")
+    others["an archive of somebody else"].write_bytes(tar_of(**{"notes/failure.json": b"mine"}))
+    others["a folder"].mkdir()
+    others["a link"].symlink_to(others["of another cluster"])
+    ours = bundles(tmp_path, "20261106T000000Z")[0]
+    _entries, told = packed(tmp_path / "demo.metal.test-failed-20261122T071000Z.tar.gz", contents={"failure.json": {}}, keep=1)
+    assert told["deleted"] == [str(ours)]
+    assert [name for name, path in others.items() if not path.is_symlink() and not path.exists()] == []
+
+
+def test_a_full_disk_leaves_no_half_archive_and_deletes_no_older_one(tmp_path: Path) -> None:
+    old = bundles(tmp_path, "20261121T071000Z")
+    path = tmp_path / "demo.metal.test-failed-20261122T071000Z.tar.gz"
+    asked = json.dumps({"contents": {"failure.json": {}, "noise.txt": b64(os.urandom(200_000).hex())}, "keep": 1})
+    done = subprocess.run(
+        [sys.executable, PROGRAM, path],
+        input=asked,
+        capture_output=True,
+        text=True,
+        check=False,
+        # The kernel refuses to let the file grow, as it does on a full disk.
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"Could not write {path}: ")
+    assert "Traceback" not in done.stderr
+    assert sorted(tmp_path.iterdir()) == old
 
 
 def test_of_what_is_too_long_the_end_is_kept_and_no_half_key(tmp_path: Path) -> None:

@@ -49,22 +49,26 @@ def judged(role: str, file: str) -> dict[str, str]:
     return {
         option: str(defaults[name]).replace(f"{role}_machines", "machines")
         for option, name in names.items()
-        if name in defaults and not option.startswith(("wait", "progress", "watch"))
+        # How long an answer may take is no rule.
+        if name in defaults and not option.startswith(("wait", "progress", "watch", "api_timeout"))
     }
 
 
 def test_the_rules_are_those_of_the_role_that_lets_machines_join() -> None:
-    assert judged("gather", "bundle") == judged("csr_approval", "main")
-    assert {"additional_addresses", "window", "recover_nodes", "deny_refused"} < set(judged("gather", "bundle"))
+    assert judged("gather", "collect/certificate_requests") == judged("csr_approval", "main")
+    assert {"additional_addresses", "window", "recover_nodes", "deny_refused"} < set(judged("gather", "collect/certificate_requests"))
 
 
 @pytest.mark.parametrize("name", ["install", "scale"])
 def test_the_machines_are_those_that_the_play_lets_join(name: str) -> None:
     (block,) = (task for task in read(f"playbooks/{name}.yml")[0]["tasks"] if "rescue" in task)
-    let_in = {
-        task["vars"]["csr_approval_machines"] for task in block["block"] if "csr_approval" in task["ansible.builtin.include_role"]["name"]
-    }
-    assert {task["vars"]["gather_machines"] for task in block["rescue"]} == let_in
+    roles = [task for task in block["block"] if "ansible.builtin.include_role" in task]
+    let_in = {task["vars"]["csr_approval_machines"] for task in roles if "csr_approval" in task["ansible.builtin.include_role"]["name"]}
+    assert let_in == {"{{ wanted_control_plane + expected_workers }}"}
+    (collecting,) = (task for task in read("playbooks/tasks/failure.yml") if task["name"] == "Collect the failure bundle")
+    # The same, but a play that lets no machine join has not loaded them.
+    judged_machines = collecting["block"][0]["vars"]["gather_machines"]
+    assert {judged_machines.replace(" | default([])", "")} == let_in
 
 
 def told(folder: Path, **variables: Any) -> Any:

@@ -94,3 +94,27 @@ def _summary(situation: Situation, counts: Mapping[Verdict, int], costs: Mapping
         f"{told}, for {costs['price_per_hour']:.2f} US dollars an hour, so the run costs about {costs['price_of_the_run']:.2f}"
         f" ({hours:g} h) and a month of those that stay {costs['price_per_month']:.0f}"
     )
+
+
+WORDS = {"passed": "passed", "failed": "FAILED", "not checkable": "unknown"}
+"""A verdict as it is printed. Any other is printed as it is called."""
+
+
+def screen_lines(report: Mapping[str, Any], *, verbose: bool = False) -> list[str]:
+    """Return the report for a person: what failed and what is unknown, each with what to do, and one line for all that passed.
+
+    ``verbose``: every check. What failed comes last, next to the error that ends the run.
+    """
+    checks = sorted(report["checks"], key=lambda check: (check["verdict"] != "passed", check["verdict"] == "failed"))
+    shown = [check for check in checks if verbose or check["verdict"] != "passed"]
+    hidden = len(checks) - len(shown)
+    lines = [f"{hidden} {'check' if hidden == 1 else 'checks'} passed (all of them with -v)"] if hidden else []
+    width = max((len(check["check"]) for check in shown), default=0)
+    for check in shown:
+        verdict = check["verdict"]
+        lines.append(f"{WORDS.get(verdict, verdict):8} {check['check']:{width}}  {check['found']}")
+        if verdict == "failed":
+            lines.append(f"{'':9}expected: {check['expected']}")
+        if check["advice"]:
+            lines.append(f"{'':9}to do:    {check['advice']}")
+    return [*lines, report["summary"]]

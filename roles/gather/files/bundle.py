@@ -6,11 +6,15 @@
 Usage: bundle.py PATH, with this as JSON on standard input (where no list of processes shows it), each part of it optional:
 
 - ``contents``: a dictionary of names in the archive and what they hold;
-- ``files``: paths of files and folders to put in; archives among them are opened;
+- ``folder``, the cluster's, with ``folder_files`` and ``folder_secrets``: patterns of files below it to put in, and of files that hold
+  nothing but secrets. What is not there is passed over;
+- ``files``: paths of further files and folders to put in; archives among them are opened;
 - ``secrets``: texts, lists or dictionaries of which every text is a secret;
-- ``secret_files``: paths of files that hold nothing but secrets.
+- ``keep``: how many archives of this cluster are kept, the newest ones. 0 or nothing keeps all.
 
-Writes PATH (tar.gz) for its owner alone and prints ``entries``, ``left_out`` and ``redacted``, how often something was taken out, as JSON.
+Writes PATH (tar.gz) for its owner alone and prints as JSON ``path``, ``entries``, ``left_out``, ``redacted`` (how often something was taken
+out) and ``deleted``, the older archives. Only what this program has written is deleted: a file with such a name that has no such contents
+stays, and does not count.
 
 Two nets lie one behind the other. What is known to be secret goes wherever it stands, also quoted, escaped or in base64. What looks like a
 secret goes too: by the name it stands under, or by its form. Rather too much goes than too little: a log with a hole can be read, a key
@@ -45,6 +49,9 @@ SHORTEST_SECRET = 6
 
 SHORTEST_LINE = 20
 """Characters of a line of a longer secret (a key) that is one by itself."""
+
+NAME = re.compile(r"(?P<cluster>.+)-failed-[0-9]{8}T[0-9]{6}Z\.tar\.gz", re.DOTALL)
+"""The name of an archive, such as demo.metal.test-failed-20261121T071000Z.tar.gz."""
 
 _DEPTH = 4
 """How often base64 is looked into: an Ignition file in an Ignition file in a log."""
@@ -515,30 +522,66 @@ def _safe(name: str) -> str:
     return "/".join(part for part in PurePosixPath(name).parts if part not in ("/", "..")) or "unnamed"
 
 
-def known_secrets(values: Iterable[Any], files: Iterable[str]) -> Iterator[str]:
-    """The secrets that were given, and those in files of which every text is one. A file that is not there has none.
+def known_secrets(values: Iterable[Any], files: Iterable[Path]) -> Iterator[str]:
+    """The secrets that were given, and those in files of which every text is one.
 
     Raises OSError or UnicodeDecodeError for one that cannot be read: what is in it could not be taken out.
     """
     for value in values:
         yield from secrets_in(value)
     for file in files:
-        if Path(file).exists():
-            yield from secrets_in(Path(file).read_text(encoding="utf-8"))
+        yield from secrets_in(file.read_text(encoding="utf-8"))
+
+
+def below(asked: Mapping[str, Any], key: str) -> list[Path]:
+    """The files below the cluster's folder by the patterns under ``key``, each once, in the order of the patterns."""
+    folder = Path(asked.get("folder") or "/nonexistent")
+    return list(dict.fromkeys(found for pattern in asked.get(key, []) for found in sorted(folder.glob(pattern))))
+
+
+def prune(path: Path, keep: int) -> list[str]:
+    """Delete the older archives of the cluster whose newest is ``path``, but for the newest ``keep``; returns their paths."""
+    name = NAME.fullmatch(path.name)
+    if keep < 1 or name is None:
+        return []
+    # The name ends with the time: in the order of the names the newest is the last.
+    alike = [each for each in sorted(path.parent.iterdir()) if (other := NAME.fullmatch(each.name)) and other["cluster"] == name["cluster"]]
+    written = [each for each in alike if is_bundle(each)]
+    deleted = []
+    for each in written[:-keep]:
+        try:
+            each.unlink()
+        except OSError:
+            continue  # it is gone, or may not be deleted: the next run tries again
+        deleted.append(str(each))
+    return deleted
+
+
+def is_bundle(path: Path) -> bool:
+    """Return whether this program has written the file: an archive with one folder of its own name that holds ``failure.json``."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    try:
+        with tarfile.open(path) as archive:
+            return f"{path.name.removesuffix('.tar.gz')}/failure.json" in archive.getnames()
+    except (OSError, EOFError, tarfile.TarError, zlib.error):
+        return False
 
 
 def pack(path: Path, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Write the archive; returns what the program prints."""
-    redactor = Redactor(known_secrets(asked.get("secrets", []), asked.get("secret_files", [])))
+    keep = int(asked.get("keep") or 0)
+    redactor = Redactor(known_secrets(asked.get("secrets", []), below(asked, "folder_secrets")))
     archive = Archive(redactor)
     for name, value in asked.get("contents", {}).items():
         archive.add_data(name, value)
-    for file in asked.get("files", []):
-        archive.add_file(Path(file))
+    for file in [*below(asked, "folder_files"), *map(Path, asked.get("files", []))]:
+        archive.add_file(file)
     if archive.left_out:
         archive.add_data("left-out.json", archive.left_out)
     archive.write(path)
-    return {"entries": archive.names, "left_out": archive.left_out, "redacted": redactor.count}
+    deleted = prune(path, keep)
+    return {"path": str(path), "entries": archive.names, "left_out": archive.left_out, "redacted": redactor.count, "deleted": deleted}
 
 
 def main() -> None:

@@ -1,0 +1,51 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""cluster_summary: print what a run has led to, and what comes next."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._commands import Caller
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._summary import (
+    access_lines,
+    cluster_lines,
+    device_lines,
+    next_lines,
+    phase_lines,
+)
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no type information
+    """Prints the summary, and returns its lines but for the times, which differ each time."""
+
+    _requires_connection = False
+    _supports_check_mode = True
+    _supports_diff = False
+
+    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        super().run(tmp, task_vars)
+        _validation, options = self.validate_argument_spec(
+            argument_spec={
+                "cluster": {"type": "str", "required": True},
+                "state": {"type": "raw", "required": True},
+                "belongings": {"type": "raw", "required": True},
+                "kubeconfig": {"type": "str", "required": True},
+                "password_file": {"type": "str", "required": True},
+                "log": {"type": "list", "elements": "dict", "default": []},
+            }
+        )
+        lines = [
+            *cluster_lines(options["cluster"], options["state"]),
+            "",
+            *device_lines(options["belongings"]),
+            *access_lines(options["state"], options["kubeconfig"], options["password_file"]),
+        ]
+        next_commands = next_lines(options["kubeconfig"], Caller.of_this_run(task_vars or {}))
+        show("\n".join(["", *lines, *phase_lines(options["log"], time.time()), *next_commands]))
+        return {"changed": False, "lines": [*lines, *next_commands], "_ansible_verbose_override": True}

@@ -1,0 +1,64 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: preflight_lines
+short_description: The report of the preflight checks, as lines for a person
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Makes lines of the report of the filter P(equinix_metal.openshift.preflight#filter), for M(equinix_metal.openshift.print_lines). What
+    failed and what is unknown is told with what to do, the rest is one line.
+positional: _input
+options:
+  _input:
+    description:
+      - The report.
+    type: dict
+    required: true
+  verbose:
+    description:
+      - Whether each check that passed has a line, too.
+    type: bool
+    default: false
+"""
+
+EXAMPLES = r"""
+- name: Print the report
+  equinix_metal.openshift.print_lines:
+    lines: "{{ validate_report | equinix_metal.openshift.preflight_lines(verbose=ansible_verbosity > 0) }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The lines, those of what failed last, and the summary.
+  type: list
+  elements: str
+  sample:
+    - 38 checks passed (all of them with -v)
+    - "FAILED   pull secret  given, but no JSON"
+    - "         expected: a JSON object with auths"
+    - "         to do:    take the whole pull secret"
+    - 38 passed, 0 not checkable, 1 failed; no machine is to be ordered
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.report import screen_lines
+
+
+def preflight_lines(report: Mapping[str, Any], verbose: bool = False) -> list[str]:
+    """Return the report as lines."""
+    return screen_lines(report, verbose=verbose)
+
+
+class FilterModule:
+    """Filters of this collection."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"preflight_lines": preflight_lines}

@@ -1,0 +1,50 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Texts for a report: labelled rows, columns, counts and prices.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+LABEL = 8
+"""Columns of the labels at the left: the longest is Continue."""
+
+
+def rows(entries: Iterable[tuple[str, str]]) -> list[str]:
+    """Return one line for each label with its text; an empty label continues the row above."""
+    return [f"  {label + ':' if label else '':{LABEL + 1}} {text}".rstrip() for label, text in entries]
+
+
+def continued(label: str, texts: Iterable[str]) -> list[tuple[str, str]]:
+    """Return entries for ``rows``: the label before the first text, none before the others."""
+    return [(label if not number else "", text) for number, text in enumerate(texts)]
+
+
+def columns(table: Sequence[Sequence[str]]) -> list[str]:
+    """Return lines whose columns are as wide as their longest text."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in table]
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def price(value: Any, form: str) -> str:
+    """Return the price in this form; nothing when it is not known."""
+    return form.format(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return the value if it is a mapping, else an empty one: what a report is made of may be malformed."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def mappings(value: Any) -> list[Mapping[str, Any]]:
+    """Return the entries of a list, each as a mapping; nothing of what is no list."""
+    return [mapping(item) for item in value] if isinstance(value, list) else []

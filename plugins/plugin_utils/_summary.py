@@ -1,0 +1,112 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The summary at the end of a run: nodes, devices and their price, console, how long each phase took, the next commands.
+
+Pure functions over what ``cluster_wait`` and ``metal_cluster_info`` have returned. Either may have failed or be malformed; then that is
+said, since the run itself has ended well.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._commands import Caller
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._phases import times
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._rows import columns, continued, count, mapping, mappings, price, rows
+
+SHOWN_NODES = 20
+"""Nodes that are listed, those that are not Ready first; the others are counted."""
+SHOWN_WAITING = 8
+LONGEST = 500
+HEAD = ("NODE", "ROLES", "STATUS", "VERSION")
+
+Data = Mapping[str, Any]
+
+
+def cluster_lines(cluster: str, state: Any) -> list[str]:
+    """Return which release runs on which nodes, and what the cluster still waits for."""
+    state = mapping(state)
+    nodes = mappings(state.get("nodes"))
+    ready = sum(bool(node.get("ready")) for node in nodes)
+    version = printable(state.get("cluster_version") or "of an unknown version")
+    lines = [f"{printable(cluster)} runs OpenShift {version} on {count(len(nodes), 'node')}, {ready} Ready"]
+    if not state.get("api_answers"):
+        lines = [f"{printable(cluster)}: its API does not answer"]
+    waiting = [printable(text, LONGEST) for text in state.get("waiting") or []]
+    if waiting and not state.get("reached"):
+        more = [f"and {len(waiting) - SHOWN_WAITING} more"] if len(waiting) > SHOWN_WAITING else []
+        lines += rows(continued("Waiting", [*waiting[:SHOWN_WAITING], *more]))
+    if nodes:
+        ordered = sorted(nodes, key=lambda node: (bool(node.get("ready")), not _is_control_plane(node), str(node.get("name"))))
+        lines += ["", *(f"  {line}" for line in columns([HEAD, *map(_node, ordered[:SHOWN_NODES])]))]
+        if len(ordered) > SHOWN_NODES:
+            lines.append(f"  and {count(len(ordered) - SHOWN_NODES, 'node')} more")
+    return lines
+
+
+def device_lines(belongings: Any) -> list[str]:
+    """Return how many devices of which plan there are where, and what they cost."""
+    clusters = mappings(mapping(belongings).get("clusters"))
+    if not clusters:
+        return rows([("Devices", f"unknown: {printable(mapping(belongings).get('msg') or 'the Metal API was not asked', LONGEST)}")])
+    devices = mappings(clusters[0].get("devices"))
+    total = price(clusters[0].get("price_per_hour"), ", {:.2f} USD per hour")
+    groups = Counter((_role(device), f"{device.get('plan')} in {device.get('metro')}") for device in devices)
+    listed = [f"{number} {role}: {place}" for (role, place), number in sorted(groups.items())]
+    blocks = mappings(clusters[0].get("ip_reservations"))
+    listed += [count(len(blocks), "address block")] if blocks else []
+    return rows(continued("Devices", [f"{len(devices)}{total}", *map(printable, listed)]))
+
+
+def access_lines(state: Any, kubeconfig: str, password_file: str) -> list[str]:
+    """Return where the cluster is reached, and with what."""
+    console = printable(mapping(state).get("console_url") or "none yet", LONGEST)
+    return rows([("Console", console), ("", f"user kubeadmin, its password is in {password_file}"), ("Config", kubeconfig)])
+
+
+def next_lines(kubeconfig: str, caller: Caller) -> list[str]:
+    """Return the commands that come next."""
+    if caller.job:
+        return rows(
+            continued(
+                "Next",
+                [
+                    "to scale, change the inventory and launch the job template that runs scale.yml",
+                    "to delete the cluster, launch the job template that runs destroy.yml",
+                ],
+            )
+        )
+    commands = [
+        (f"export KUBECONFIG={shlex.quote(kubeconfig)}", ""),
+        ("oc get nodes", "or kubectl get nodes"),
+        (caller.sibling("scale"), f"after a change of the inventory's hosts{caller.same}"),
+        (caller.sibling("destroy"), f"deletes the cluster and ends the billing{caller.same}"),
+    ]
+    return rows(continued("Next", columns([(command, f"# {note}" if note else "") for command, note in commands])))
+
+
+def phase_lines(log: Sequence[Data], now: float) -> list[str]:
+    """Return how long each phase took; nothing without phases."""
+    return rows(continued("Elapsed", times(log, now)))
+
+
+def _node(node: Data) -> list[str]:
+    status = "Ready" if node.get("ready") else "NotReady"
+    status += ",SchedulingDisabled" if node.get("unschedulable") else ""
+    roles = ",".join(map(str, node.get("roles") or [])) or "<none>"
+    return [printable(text) for text in (node.get("name"), roles, status, node.get("kubelet_version") or "unknown")]
+
+
+def _is_control_plane(node: Data) -> bool:
+    return bool({"master", "control-plane"} & set(map(str, node.get("roles") or [])))
+
+
+def _role(device: Data) -> str:
+    return str(device.get("role") or "device without a role")

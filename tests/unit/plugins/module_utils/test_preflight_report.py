@@ -1,0 +1,58 @@
+"""The report of the preflight checks as a person sees it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.report import screen_lines
+
+
+def check(name: str, verdict: str, advice: str = "") -> dict[str, Any]:
+    return {"check": name, "verdict": verdict, "found": f"found of {name}", "expected": f"expected of {name}", "advice": advice}
+
+
+REPORT = {
+    "checks": [
+        *(check(f"fine {number}", "passed") for number in range(38)),
+        check("resolver", "not checkable", "set openshift_resolver"),
+        check("clock", "not checkable"),
+        check("installer", "warning", "read the warning"),
+        check("pull secret", "failed", "take the whole pull secret"),
+    ],
+    "summary": "38 passed, 2 not checkable, 1 failed; 6 machines are to be ordered",
+}
+
+
+def test_what_failed_and_what_is_unknown_is_told_with_what_to_do_and_the_rest_is_one_line() -> None:
+    assert screen_lines(REPORT) == [
+        "38 checks passed (all of them with -v)",
+        "unknown  resolver     found of resolver",
+        "         to do:    set openshift_resolver",
+        "unknown  clock        found of clock",
+        "warning  installer    found of installer",
+        "         to do:    read the warning",
+        "FAILED   pull secret  found of pull secret",
+        "         expected: expected of pull secret",
+        "         to do:    take the whole pull secret",
+        "38 passed, 2 not checkable, 1 failed; 6 machines are to be ordered",
+    ]
+
+
+def test_verbose_every_check_has_a_line() -> None:
+    lines = screen_lines(REPORT, verbose=True)
+    assert sum(line.startswith("passed") for line in lines) == 38
+    assert not any("with -v" in line for line in lines)
+    assert lines[-2].strip() == "to do:    take the whole pull secret"
+
+
+def test_where_all_is_well_two_lines_are_enough() -> None:
+    assert screen_lines({"checks": [check("fine", "passed")], "summary": "1 passed"}) == [
+        "1 check passed (all of them with -v)",
+        "1 passed",
+    ]
+
+
+def test_the_report_itself_stays_as_it_is() -> None:
+    before = str(REPORT)
+    screen_lines(REPORT)
+    assert str(REPORT) == before

@@ -26,7 +26,7 @@ setup: $(VENV)/.ready ## make the virtual environment in .venv: Ansible, its col
 demo: $(VENV)/.ready ## watch a cluster being installed, scaled up, scaled down and destroyed in the sandbox (DEMO=--verbose: all output)
 	@python -m sandbox demo $(DEMO)
 
-sandbox: $(VENV)/.ready ## start the sandbox; stays in the foreground and prints the exports to paste (SANDBOX="--speed 600")
+sandbox: $(VENV)/.ready ## start the sandbox; stays in the foreground, for a second terminal: source .sandbox/env.sh (SANDBOX="--speed 600")
 	@exec python -m sandbox serve $(SANDBOX)
 
 test: system-packages programs lint sanity molecule integration ## everything .ci/run runs: lint, sanity, molecule, integration, unit tests, laws, a short end-to-end run

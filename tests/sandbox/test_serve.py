@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import shlex
+import shutil
 import signal
 import socket
 import ssl
+import stat
 import subprocess
 import sys
 import time
@@ -53,12 +56,13 @@ EXPORTS = [
 
 
 @pytest.fixture(autouse=True)
-def programs(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def programs(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path_factory.mktemp("programs")
     for name in ("etcd", "kube-apiserver", "kube-controller-manager"):
         (folder / name).write_text("#!/bin/false\n")
         (folder / name).chmod(0o755)
     monkeypatch.setenv("SANDBOX_CONTROLPLANE_BIN", str(folder))
+    return folder
 
 
 @pytest.fixture
@@ -114,9 +118,9 @@ def test_exports_come_first_and_are_quoted(tmp_path: Path) -> None:
         text=True,
     )
     assert process.stdout is not None
-    lines = [process.stdout.readline().rstrip("\n") for _unused in range(len(EXPORTS) + 1)]
-    assert lines[-1] == "# ready"
-    words = [shlex.split(line) for line in lines[:-1]]
+    lines = [process.stdout.readline().rstrip("\n") for _unused in range(len(EXPORTS) + 2)]
+    assert lines[-2:] == [f"# In another terminal: source {shlex.quote(str(tmp_path / 'a state' / 'env.sh'))}", "# ready"]
+    words = [shlex.split(line) for line in lines[:-2]]
     assert [(word[0], word[1].split("=")[0], len(word)) for word in words] == [("export", name, 2) for name in EXPORTS]
     values = dict(word[1].split("=", 1) for word in words)
     assert json.loads(values["OPENSHIFT_PULL_SECRET"])["auths"]
@@ -128,9 +132,83 @@ def test_exports_come_first_and_are_quoted(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM)
     assert process.wait(10) == 0
     for path in (tmp_path / "a state").rglob("*"):
-        if path.name in {"sandbox.json", "metal.sqlite"}:
+        if path.name in {"sandbox.json", "metal.sqlite", "env.sh"}:
             assert path.stat().st_mode & 0o077 == 0
     assert (tmp_path / "a state").stat().st_mode & 0o077 == 0
+
+
+SHELLS = [shell for shell in ("sh", "bash", "zsh") if shutil.which(shell)]
+
+
+def sourced(shell: str, file: Path, **environment: str) -> tuple[int, dict[str, str], str]:
+    """What a shell has after it has read the file: its status, its environment and what it said."""
+    script = '. "$1"; status=$?; /usr/bin/env -0; exit $status'
+    base = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"} | environment
+    done = subprocess.run(
+        [shutil.which(shell) or shell, "-c", script, shell, str(file)], env=base, capture_output=True, text=True, check=False
+    )
+    found = dict(line.split("=", 1) for line in done.stdout.split("\0") if "=" in line)
+    return done.returncode, {name: value for name, value in found.items() if base.get(name) != value}, done.stderr
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_second_terminal_reads_what_it_needs(tmp_path: Path, programs: Path, shell: str) -> None:
+    (programs / "kubectl").write_text("#!/bin/sh\necho from the sandbox\n")
+    (programs / "kubectl").chmod(0o755)
+    own = tmp_path / "own"
+    own.mkdir()
+    file = tmp_path / "a state" / "env.sh"
+    with RunningSandbox(tmp_path / "a state", log=tmp_path / "log") as running:
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        status, changed, said = sourced(shell, file, PATH=str(own))
+        assert (status, said) == (0, "")
+        assert {name: changed[name] for name in EXPORTS} == running.environment
+        # And nothing else but PATH: no virtual environment, no KUBECONFIG of a cluster that is not there.
+        assert set(changed) - set(EXPORTS) - {"_", "PWD", "OLDPWD", "SHLVL"} == {"PATH"}
+        assert shutil.which("kubectl", path=changed["PATH"]) == str(tmp_path / "a state" / "bin" / "kubectl")
+        assert sourced(shell, file, PATH=changed["PATH"])[1].get("PATH") is None, "it is there once"
+        # The user's own goes first.
+        (own / "kubectl").write_text("#!/bin/sh\n")
+        (own / "kubectl").chmod(0o755)
+        assert shutil.which("kubectl", path=changed["PATH"]) == str(own / "kubectl")
+    assert not file.exists(), "it goes with the sandbox"
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_what_a_killed_sandbox_has_left_says_so(tmp_path: Path, shell: str) -> None:
+    running = RunningSandbox(tmp_path / "state", log=tmp_path / "log")
+    running.start()
+    running.kill()
+    status, changed, said = sourced(shell, tmp_path / "state" / "env.sh")
+    assert status == 1
+    assert "has ended. Start it again: make sandbox" in said
+    assert not set(changed) & {*EXPORTS, "PATH"}
+
+
+def test_without_a_kubectl_there_is_none_on_path(tmp_path: Path) -> None:
+    with RunningSandbox(tmp_path / "state", log=tmp_path / "log"):
+        assert "PATH" not in sourced("sh", tmp_path / "state" / "env.sh")[1]
+
+
+def test_a_terminal_shows_where_to_read_it_and_no_token(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sandbox", "serve", "--state", str(tmp_path / "state"), "--listen", "127.0.0.1:0"],
+        cwd=REPOSITORY,
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(theirs)
+    shown = b""
+    while b"# ready" not in shown:
+        shown += os.read(ours, 4096)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 0
+    os.close(ours)
+    assert f"# In another terminal: source {tmp_path / 'state' / 'env.sh'}" in shown.decode()
+    assert b"export" not in shown
+    assert b"TOKEN" not in shown
 
 
 def test_the_same_again_after_kill(sandbox: RunningSandbox) -> None:

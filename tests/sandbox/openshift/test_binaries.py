@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -56,8 +57,9 @@ def test_the_cache_is_named_after_what_it_is_built_from(cache: Path) -> None:
     folder = binaries.cache_folder()
     assert folder.parent == cache
     assert folder.name.startswith("controlplane-")
-    _programs(folder, *NAMES)
+    _programs(folder, *NAMES, binaries.KUBECTL)
     assert ensure_binaries().etcd == folder / "etcd"
+    assert ensure_binaries().kubectl == folder / "kubectl"
 
 
 def test_a_build_is_shown_and_put_in_place_at_once(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,9 +69,32 @@ def test_a_build_is_shown_and_put_in_place_at_once(cache: Path, tmp_path: Path, 
     shown = io.StringIO()
     made = ensure_binaries(Console(file=shown, width=200))
     assert made.kube_apiserver.read_text() == "-mod=readonly -trimpath -buildvcs=false 0\n"
-    for text in ("about 5 minutes", "downloading Go modules", *(f"building {name}" for name in NAMES)):
-        assert text in shown.getvalue()
+    steps = ("downloading Go modules", *(f"building {name}" for name in (*NAMES, binaries.KUBECTL)))
+    for number, text in enumerate(steps, 1):
+        # Where it is no terminal: a line when a step begins, and one when it has ended.
+        assert f"  [{number}/5] {text} ...\n" in shown.getvalue()
+        assert re.search(rf"  \[{number}/5\] {text}: \d+ s\n", shown.getvalue())
     assert sorted(path.name for path in cache.iterdir()) == [made.etcd.parent.name, f"{made.etcd.parent.name}.lock"]
+
+
+def test_a_step_that_takes_long_says_so_where_no_terminal_shows_it(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # It ends when it was seen to be told of: as soon as the first line is there.
+    seen = tmp_path / "seen"
+    build = f'while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done; : > "$out"; until [ -e {seen} ]; do sleep 0.05; done'
+    build += '; chmod +x "$out"'
+    _tool(tmp_path / "bin", "go", f"case $1 in env) echo go1.26.1;; list) ;; build) {build};; esac")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setattr(binaries, "SHOW_EVERY", 0.05)
+
+    class Watched(io.StringIO):
+        def write(self, text: str) -> int:
+            if "so far" in text:
+                seen.touch()
+            return super().write(text)
+
+    shown = Watched()
+    ensure_binaries(Console(file=shown, width=200))
+    assert "  [2/5] building etcd: 0 s so far\n" in shown.getvalue()
 
 
 def test_a_failed_build_says_why_and_leaves_nothing(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,10 +126,18 @@ def test_the_kubelet_is_built_for_who_asks_for_it_only(cache: Path, tmp_path: Pa
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     quiet = Console(file=io.StringIO())
     folder = ensure_binaries(quiet).etcd.parent
-    assert sorted(path.name for path in folder.iterdir()) == sorted(NAMES)
+    assert sorted(path.name for path in folder.iterdir()) == sorted((*NAMES, binaries.KUBECTL))
     kubelet = ensure_kubelet(quiet)
     assert kubelet.read_text() == "controlplane/kubelet\n"
-    assert sorted(path.name for path in folder.iterdir()) == sorted((*NAMES, kubelet.name))
+    assert sorted(path.name for path in folder.iterdir()) == sorted((*NAMES, binaries.KUBECTL, kubelet.name))
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_ready_folder_may_have_kubectl(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+    ready = _programs(tmp_path / "ready", *NAMES, *([binaries.KUBECTL] if there else []))
+    monkeypatch.setenv(binaries.READY_FOLDER_VARIABLE, str(ready))
+    assert ensure_binaries().kubectl == (ready / "kubectl" if there else None)
+    assert not cache.exists()
 
 
 def test_a_ready_folder_may_have_the_kubelet(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

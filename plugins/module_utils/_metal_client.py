@@ -48,6 +48,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     UnreadableError,
     ValidationError,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._outage import Outage
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._time_limit import TimeLimit, watch
 
 LIBRARY_ERROR: str | None = None
@@ -173,7 +174,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
 
     ``url`` is the address with its path; ``timeout`` the seconds one call may take; ``retries`` how often a call is repeated;
     ``ca_path`` a file of certificates to trust instead of the usual ones; ``proxy`` the address of a proxy, instead of the environment's;
-    ``user_agent_prefix`` what goes before our own name in each call.
+    ``user_agent_prefix`` what goes before our own name in each call; ``outage`` is told of each request that gets no answer.
     Raises CollectionError for an address or a token that cannot be one.
     """
 
@@ -189,6 +190,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         proxy: str | None = None,
         user_agent_prefix: str | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        outage: Outage | None = None,
     ) -> None:
         token = token.strip()
         if not token or not token.isascii() or not token.isprintable() or " " in token:
@@ -199,6 +201,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         self._timeout = timeout
         self._retries = max(0, retries)
         self._sleep = sleep
+        self._outage = outage or Outage("The Metal API")
         # Given with each request: as a session's own, requests would let REQUESTS_CA_BUNDLE and HTTPS_PROXY go before them.
         self._trust: dict[str, Any] = {"verify": _checked_bundle(ca_path)} if ca_path else {}
         if proxy:
@@ -364,7 +367,8 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         failures = 0
         while True:
             try:
-                return self._once(method, path, params, body, doing)
+                with self._outage.watched(RateLimitedError, ServerError, UnreachableError, _NotConnectedError):
+                    return self._once(method, path, params, body, doing)
             except RateLimitedError as error:
                 failures += 1
                 if failures > self._retries:

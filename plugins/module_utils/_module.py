@@ -11,6 +11,7 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal
@@ -25,6 +26,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import Device
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_set import DeviceSet
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._notice_file import append
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._outage import FILE_VARIABLE, Outage
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import (
     Found,
     Resource,
@@ -107,7 +110,16 @@ def metal_client(module: AnsibleModule, *, read_only: bool, needs_project: bool 
         ca_path=params["metal_api_ca_path"],
         proxy=params["metal_api_proxy"],
         user_agent_prefix=params["metal_ua_prefix"],
+        outage=_outage_of(module),
     )
+
+
+def _outage_of(module: AnsibleModule) -> Outage:
+    """Return what says that the API does not answer: at once where an action plugin shows it, else as a warning when the module ends."""
+    path = os.environ.get(FILE_VARIABLE, "")
+    if path and os.access(path, os.W_OK):
+        return Outage("The Metal API", lambda text: append(path, [{"level": "warning", "text": text}]))
+    return Outage("The Metal API", module.warn)
 
 
 class MetalModule:

@@ -27,8 +27,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr impor
     time_of,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import ClusterUnreachableError, CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._node_details import node_details
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import ClusterClient

@@ -43,10 +43,10 @@ def times(log: Sequence[Mapping[str, Any]], now: float) -> list[str]:
     if not log:
         return []
     ends = [*(entry["started_at"] for entry in log[1:]), now]
-    taken = [duration(end - entry["started_at"]) for entry, end in zip(log, ends, strict=True)]
-    width = max(map(len, taken))
-    lines = [f"{text:>{width}}  {entry['title']}" for text, entry in zip(taken, log, strict=True)]
-    return [*lines, f"{elapsed(log, now):>{width}}  in all"]
+    taken = [(duration(end - entry["started_at"]), entry["title"]) for entry, end in zip(log, ends, strict=True)]
+    taken.append((elapsed(log, now), "in all"))
+    width = max(len(text) for text, _title in taken)
+    return [f"{text:>{width}}  {title}" for text, title in taken]
 
 
 def elapsed(log: Sequence[Mapping[str, Any]], now: float) -> str:

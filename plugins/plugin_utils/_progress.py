@@ -15,17 +15,20 @@ Note that this plugin util is private to the collection: it may change without n
 from __future__ import annotations
 
 import os
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._outage import FILE_VARIABLE
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._notices import NoticeDisplay
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import duration, show
 
 DEFAULT_TIMEOUT = 1800.0
 # Names that modules also take for wait_timeout, from the collections before this one.
@@ -55,11 +58,23 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
         interval = self._seconds(arguments, "progress_interval", 0.0)
         timeout = self._seconds(arguments, "wait_timeout", DEFAULT_TIMEOUT)
         waits = boolean(arguments.get("wait", True), strict=False) and not self._task.async_val and not self._task.check_mode
-        with self._notices.following("" if self._task.async_val else arguments.get("notices_file")):
+        beside = "" if self._task.async_val else arguments.get("notices_file")
+        with self._notices.following(beside), self._following_the_module():
             if waits and (interval or self.unwatched_slice) > 0:
                 return self._in_slices(arguments, task_vars, timeout, interval)
             # As a background task nothing can be shown, and without waiting there is nothing to show.
             return self._once({**arguments, "progress_interval": 0} if "progress_interval" in arguments else arguments, task_vars)
+
+    @contextmanager
+    def _following_the_module(self) -> Iterator[None]:
+        """Show at once what the module leaves in a file of its own: it cannot show anything itself before it ends."""
+        if self._task.async_val:
+            yield
+            return
+        with tempfile.NamedTemporaryFile(prefix="notices-") as file:
+            self._task.environment = [*(self._task.environment or []), {FILE_VARIABLE: file.name}]
+            with self._notices.following(file.name):
+                yield
 
     def _in_slices(self, arguments: Mapping[str, Any], task_vars: dict[str, Any] | None, timeout: float, interval: float) -> dict[str, Any]:
         # Tasks run in a process of their own, with a session of its own: it does not notice the end of the play, and would go on to order
@@ -99,7 +114,7 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
         lines = [f"    {printable(text, LINE_LIMIT)}" for text in waiting[:SHOWN]]
         if len(waiting) > SHOWN:
             lines.append(f"    and {len(waiting) - SHOWN} more")
-        Display().display(f"waiting since {_duration(seconds)}:\n" + "\n".join(lines))
+        show(f"waiting since {duration(seconds)}:\n" + "\n".join(lines))
 
     def _once(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         answer: dict[str, Any] = self._execute_module(module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val)
@@ -122,8 +137,3 @@ def _by_their_names(given: Mapping[str, Any]) -> dict[str, Any]:
         if alias in arguments:
             arguments.setdefault("wait_timeout", arguments.pop(alias))
     return arguments
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

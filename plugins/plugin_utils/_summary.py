@@ -84,12 +84,12 @@ def next_lines(kubeconfig: str, caller: Caller) -> list[str]:
             )
         )
     commands = [
-        (f"export KUBECONFIG={shlex.quote(kubeconfig)}", ""),
-        ("oc get nodes", "or kubectl get nodes"),
-        (caller.sibling("scale"), f"after a change of the inventory's hosts{caller.same}"),
-        (caller.sibling("destroy"), f"deletes the cluster and ends the billing{caller.same}"),
+        f"export KUBECONFIG={shlex.quote(kubeconfig)}",
+        "oc get nodes  # or kubectl get nodes",
+        f"{caller.sibling('scale')}  # after a change of the inventory's hosts{caller.same}",
+        f"{caller.sibling('destroy')}  # deletes the cluster and ends the billing{caller.same}",
     ]
-    return rows(continued("Next", columns([(command, f"# {note}" if note else "") for command, note in commands])))
+    return rows(continued("Next", commands))
 
 
 def phase_lines(log: Sequence[Data], now: float) -> list[str]:

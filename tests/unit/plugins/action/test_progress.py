@@ -183,7 +183,7 @@ def test_what_is_no_number_is_told(name: str) -> None:
 def test_of_many_only_some_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     ProgressAction.show(Scripted({}, DONE), [f"worker-{number} is queued" for number in range(30)], 75.0)
     printed = capsys.readouterr().out
-    assert "1 min 15 s" in printed
+    assert "1m15s" in printed
     assert "worker-0 is queued" in printed
     assert "worker-20" not in printed
     assert "22 more" in printed

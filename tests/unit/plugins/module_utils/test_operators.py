@@ -211,6 +211,8 @@ def test_what_the_cluster_says_is_printed_on_one_line_and_cut() -> None:
     for line in lines:
         assert line.isprintable(), line
         assert len(line) < 2500
+
+
 def test_with_an_error_only_what_is_not_well_is_returned() -> None:
     operators = [operator(), operator("dns", Degraded="True"), operator("network", Progressing="True"), operator("etcd", Available="False")]
     result = {

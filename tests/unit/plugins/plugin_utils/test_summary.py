@@ -108,9 +108,9 @@ def test_the_commands_that_come_next_can_be_pasted() -> None:
     lines = next_lines("/home/me/my clusters/demo/kubeconfig", Caller({"args": ("install.yml",)}))
     assert lines == [
         "  Next:     export KUBECONFIG='/home/me/my clusters/demo/kubeconfig'",
-        "            oc get nodes                                              # or kubectl get nodes",
-        "            ansible-playbook scale.yml                                # after a change of the inventory's hosts",
-        "            ansible-playbook destroy.yml                              # deletes the cluster and ends the billing",
+        "            oc get nodes  # or kubectl get nodes",
+        "            ansible-playbook scale.yml  # after a change of the inventory's hosts",
+        "            ansible-playbook destroy.yml  # deletes the cluster and ends the billing",
     ]
 
 

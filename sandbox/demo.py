@@ -1,4 +1,4 @@
-"""``python -m sandbox demo``: a cluster's life in a few minutes, explained on the way.
+"""``python -m sandbox demo``: a cluster's life in a few minutes, explained on the way. The first time ever programs are built before it.
 
 Starts a sandbox, copies the example inventory, and then does what a user does: ``ansible-playbook install.yml``, one line of
 the inventory edited, ``scale.yml``, another edit, ``scale.yml`` again, ``destroy.yml``. In between a stranger asks to join. Ends
@@ -37,6 +37,8 @@ from sandbox.stranger import Stranger
 
 CLUSTER = "demo.metal.test"
 STRANGER = "intruder"
+PHASE = re.compile(r"^\[(?P<number>\d+)/(?P<count>\d+)\] (?P<title>.*?)(?: \(elapsed [^)]*\))?$")
+"""A phase of a playbook, as it is announced."""
 HEADING = re.compile(r"^(?P<kind>PLAY|TASK|RUNNING HANDLER) \[(?:(?:equinix_metal\.openshift\.)?(?P<role>[a-z_]+) : )?(?P<name>.*)\] \**$")
 
 
@@ -46,31 +48,29 @@ class DemoError(Exception):
 
 @dataclass
 class Phase:
-    """One role's part of a playbook: ``title`` says what it is there for."""
+    """A phase of a playbook; ``number`` is its number and that of all, such as 3/9."""
 
-    role: str
+    number: str
     title: str
     started: float = field(default_factory=time.monotonic)
     ended: float | None = None
     task: str = ""
     said: str = ""
-    changed: int = 0
 
     @property
     def seconds(self) -> float:
         return (self.ended or time.monotonic()) - self.started
 
     def __rich__(self) -> RenderableType:
-        """The line that moves: what is being done, for how long, and what was said last."""
-        title = Text.assemble((f"{self.role:<20}", "bold cyan"), (f"{duration(self.seconds):>7}  ", "cyan"), self.task)
+        """The lines that move: the phase, for how long, its task, and what was said last."""
+        title = Text.assemble((f"{self.number:>5} {self.title:<43}", "bold cyan"), (f"{duration(self.seconds):>12}  ", "cyan"))
         lines: list[RenderableType] = [Spinner("dots", title, style="cyan")]
-        if self.said:
-            lines.append(Text(f"  {'':<20}{'':>7}  {self.said}", style="dim", no_wrap=True, overflow="ellipsis"))
+        lines += [Text(f"        {text}", style="dim", no_wrap=True, overflow="ellipsis") for text in (self.task, self.said) if text]
         return Group(*lines)
 
     def closing(self) -> Text:
         mark = Text("✔ ", style="green")
-        return Text.assemble(mark, f"{self.role:<20}", (f"{duration(self.seconds):>7}  ", "cyan"), (self.title, "dim"))
+        return Text.assemble(mark, f"{self.number:>5} {self.title:<43}", (f"{duration(self.seconds):>12}", "cyan"))
 
 
 @dataclass
@@ -128,10 +128,13 @@ class Demo:
             "0 · A sandbox",
             "A pretend Equinix Metal, on this machine only and without root: its API, machines that boot, a DNS server, and the real etcd, "
             "kube-apiserver and kube-controller-manager. Time in its machines runs faster than yours.",
-            "make sandbox",
+            "make sandbox              (and in another terminal: source .sandbox/env.sh)",
         )
         step = Step("sandbox")
-        with self.timed(step), self.console.status("starting (the first time ever it builds Kubernetes' three programs, for some minutes)"):
+        with (
+            self.timed(step),
+            self.console.status("starting (the first time ever it builds programs of Kubernetes, for minutes)"),
+        ):
             self.sandbox.start()
         shutil.copytree(REPOSITORY / "inventory", self.inventory)
         self.console.print(f"  it answers at [bold]{self.sandbox.environment['METAL_API_URL']}[/]\n")
@@ -189,7 +192,7 @@ class Demo:
     def _destroy(self) -> None:
         self.explain(
             f"{len(self.steps)} · Destroy",
-            "Everything with this cluster's mark is given back: machines, DNS records, files. What belongs to others is not touched.",
+            "Everything with this cluster's ownership tag is deleted: devices, DNS records, files. What belongs to others is not touched.",
             "ansible-playbook destroy.yml        (it asks; the answer here is yes)",
         )
         with self.timed(Step("destroy", "ansible-playbook destroy.yml")) as step:
@@ -221,27 +224,25 @@ class Demo:
             text=True,
             start_new_session=True,  # so that Ctrl-C reaches it through us, in order
         )
-        title = ""
+        role = ""
         with Live(console=self.console, refresh_per_second=8, transient=True) as live, self.log.open("a", encoding="utf-8") as log:
             log.write(f"\n$ {' '.join(command)}\n")
             for line in self._lines():
                 log.write(line + "\n")
-                heading = HEADING.match(line)
                 if self.verbose:
                     live.console.print(Text(line))
-                if heading is None:
-                    self._note(step, line)
-                elif heading["role"] is None:
-                    title = heading["name"]  # a play, or the task that brings a role in
+                if phase := PHASE.match(line):
+                    self._close_phase(step, live)
+                    step.phases.append(Phase(f"{phase['number']}/{phase['count']}", phase["title"]))
+                    live.update(step.phases[-1])
+                elif heading := HEADING.match(line):
+                    if heading["role"] != role and role in pending:
+                        pending.pop(role)()
+                    role = heading["role"] or role
+                    if step.phases:
+                        step.phases[-1].task, step.phases[-1].said = heading["name"], ""
                 else:
-                    current = step.phases[-1] if step.phases else None
-                    if current is None or (current.role, current.title) != (heading["role"], title):
-                        self._close_phase(step, live)
-                        if current is not None and current.role in pending and current.role != heading["role"]:
-                            pending.pop(current.role)()
-                        step.phases.append(Phase(heading["role"], title))
-                        live.update(step.phases[-1])
-                    step.phases[-1].task, step.phases[-1].said = heading["name"], ""
+                    self._note(step, line)
             self._close_phase(step, live)
         code = self._child.wait()
         self._child = None
@@ -259,7 +260,6 @@ class Demo:
     def _note(self, step: Step, line: str) -> None:
         if step.phases and line.strip() and not line.startswith("PLAY RECAP"):
             step.phases[-1].said = line.strip()
-            step.phases[-1].changed += line.startswith("changed:")
 
     def _close_phase(self, step: Step, live: Live) -> None:
         if step.phases and step.phases[-1].ended is None:
@@ -333,7 +333,7 @@ class Demo:
         table.add_column("where the time went", no_wrap=True)
         for step in self.steps:
             longest = sorted(step.phases, key=lambda phase: phase.seconds, reverse=True)[:3]
-            phases = "\n".join(f"{phase.role} {duration(phase.seconds)}" for phase in longest)
+            phases = "\n".join(f"{phase.title} {duration(phase.seconds)}" for phase in longest)
             counts = [str(step.machines), str(step.calls["read"]), str(step.calls["write"])] if step.command else ["", "", ""]
             table.add_row(step.title, duration(step.seconds), *counts, phases)
         self.console.print(table)

@@ -16,6 +16,8 @@ import urllib.parse
 import httpx
 import pytest
 
+from tests.unit.test_publish import free_port
+
 from .storage import SECRET_KEY
 from .ways import BOOTSTRAP, Pointed, Way
 
@@ -157,6 +159,22 @@ def test_a_computer_that_has_not_published_it_can_remove_it(way: Way) -> None:
     (way.folder / "object-storage.json").unlink(missing_ok=True)
     assert changed(way.run("remove")) > 0
     nobody_has_it(way, url)
+
+
+def test_a_host_that_cannot_be_reached_is_a_failure_that_a_rescue_sees(way: Way) -> None:
+    if way.name != "host":
+        return
+    port = way.host["ansible_port"]
+    way.host["ansible_port"] = free_port()
+    try:
+        for verb in ("main", "remove"):
+            code, output = way.play(verb, boot_files_listen_timeout=2)
+            # 4 is a host that is unreachable: Ansible ends the play there, whatever else it was to do.
+            assert code == 2, output
+            assert "UNREACHABLE" not in output
+            assert "timed out waiting for ping module test" in output
+    finally:
+        way.host["ansible_port"] = port
 
 
 @pytest.mark.long

@@ -59,7 +59,7 @@ def test_the_rules_are_those_of_the_role_that_lets_machines_join() -> None:
     assert {"additional_addresses", "window", "recover_nodes", "deny_refused"} < set(judged("gather", "collect/certificate_requests"))
 
 
-@pytest.mark.parametrize("name", ["install", "scale"])
+@pytest.mark.parametrize("name", ["install", "scale", "approve"])
 def test_the_machines_are_those_that_the_play_lets_join(name: str) -> None:
     (block,) = (task for task in read(f"playbooks/{name}.yml")[0]["tasks"] if "rescue" in task)
     roles = [task for task in block["block"] if "ansible.builtin.include_role" in task]

@@ -1,0 +1,44 @@
+"""Every playbook announces the phases of its table, each once and in their order, and ends a failure with the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+PHASE = "equinix_metal.openshift.phase"
+PLAYS = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))[0] for path in sorted((ROOT / "playbooks").glob("*.yml"))}
+WRITING = ["approve", "destroy", "install", "scale"]
+
+
+def tasks(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for entry in entries:
+        yield entry
+        for section in ("block", "rescue", "always"):
+            yield from tasks(entry.get(section, []))
+
+
+def test_what_writes_has_phases() -> None:
+    assert [name for name, play in PLAYS.items() if "play_phases" in play.get("vars", {})] == WRITING
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_the_phases_are_those_of_the_table_in_its_order(name: str) -> None:
+    announced = [task["name"] for task in tasks(PLAYS[name]["tasks"]) if PHASE in task]
+    assert announced == PLAYS[name]["vars"]["play_phases"]
+    assert all(task.get("register") == "play_phase" for task in tasks(PLAYS[name]["tasks"]) if PHASE in task)
+    assert PLAYS[name]["module_defaults"][PHASE] == {"phases": "{{ play_phases }}", "log": "{{ play_phase.log | default([]) }}"}
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_failure_is_reported_by_the_last_task(name: str) -> None:
+    entries = PLAYS[name]["tasks"]
+    (block,) = (entry for entry in entries if "rescue" in entry)
+    assert block["rescue"][0]["ansible.builtin.import_tasks"] == "tasks/failure.yml"
+    # After an `always` too: nothing is printed behind the report.
+    assert entries[-1]["ansible.builtin.import_tasks"] == "tasks/fail.yml"
+    assert entries[-2] is block

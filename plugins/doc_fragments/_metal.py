@@ -55,6 +55,8 @@ options:
 notes:
   - An option by which something is found is refused where it is given and empty, as that of a variable which was cleared. Only C(tags),
     C(description) and C(details) may be empty, where another option says which one is meant.
+  - An option that takes the id of an object accepts a UUID, in upper or lower case and with blanks around it, and the words that its
+    description names. Anything else is refused before a call is made.
 requirements:
   - Python 3.11 or newer
   - packet-python >= 1.44.3

@@ -136,6 +136,7 @@ from jinja2.exceptions import UndefinedError
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import ARCHITECTURES, architecture_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import device_facts
 
 ROLES = {"bootstrap": "bootstrap", "control_plane": "control-plane", "workers": "worker", "load_balancer": "load-balancer"}
 """Role by the inventory group."""
@@ -172,6 +173,17 @@ FURTHER = (
 )
 
 
+PREFIXES = ("openshift_", "metal_")
+OF_DEVICES = frozenset((*device_facts({}), "public_ipv4", "private_ipv4", "public_ipv6", "elastic_ipv4", "short_id", "role", "cluster"))
+"""What the inventory plugin says of devices that exist."""
+
+
+def _is_of_a_device(variable: str) -> bool:
+    """Whether the inventory plugin has set it on a wanted host whose device exists."""
+    fact = variable.removeprefix("metal_")
+    return fact in OF_DEVICES or fact.startswith("existing_")
+
+
 def _usable(hint: Any, kind: type) -> bool:
     # Not by its type: Ansible has own kinds of texts and numbers. And a boolean is a number to Python.
     if kind is bool or isinstance(hint, bool):
@@ -191,6 +203,15 @@ class _Host:
 
     def tell(self, problem: str) -> None:
         self._problems.append(f"host {self.name}: {problem}")
+
+    def unknown(self) -> list[str]:
+        """The names of its variables that look like the collection's and are none of them. Nothing is evaluated."""
+        from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import (  # noqa: PLC0415 - only where everything is checked
+            known_variables,
+        )
+
+        names = {str(name) for name in self._variables if str(name).startswith(PREFIXES)}
+        return sorted(name for name in names - known_variables().keys() if not _is_of_a_device(name))
 
     def get(self, variable: str) -> Any:
         """A variable's value, None when there is none or it cannot be had."""
@@ -362,7 +383,12 @@ def machines(names: Any, hostvars: Any, strict: bool = True) -> list[dict[str, A
         host = _Host(str(name), hostvars[name], own)
         # Asked of each host, the groups of hundreds would be gone through hundreds of times.
         pools = host.pools() if pools is None else pools
-        found.append(_machine(host, pools) | ({} if strict else {"problems": own}))
+        machine = _machine(host, pools)
+        if not strict:
+            machine["problems"] = own
+            if unknown := host.unknown():
+                machine["unknown_variables"] = unknown
+        found.append(machine)
         problems += own
     for hostname in sorted({machine["hostname"] for machine in found}):
         hosts = [machine["inventory_hostname"] for machine in found if machine["hostname"] == hostname]

@@ -19,9 +19,15 @@ description:
   - Several devices of one name all become hosts. The oldest that is not about to go has the name, the others have their short id added to
     it, and a warning tells. The same is done with a name that is the name of a group, or means the controller, or that a device of another
     source has, which was read before.
-  - A host that another inventory source has named before keeps its own C(metal_plan), C(metal_metro), C(metal_tags),
-    C(metal_operating_system), C(metal_billing_cycle), C(metal_hardware_reservation_id) and C(metal_project_id), which say what is wanted.
-    What exists comes as C(metal_existing_plan) and so on.
+  - Names of hosts and C(ansible_host) are host names (RFC 1123; underscores are accepted) or IP addresses. A device chooses its host name
+    and its tags freely, so a value such as C(-oProxyCommand=...) is refused with a warning that names the device, and the next of
+    O(hostnames) or O(addresses) is taken.
+  - A host that another inventory source defines keeps its variables, wherever that source stands in the order of sources. A device of the
+    same name adds what is missing. What both say of the machine comes as C(metal_existing_plan) and so on, always for C(metal_plan),
+    C(metal_metro), C(metal_tags), C(metal_operating_system), C(metal_billing_cycle), C(metal_description),
+    C(metal_hardware_reservation_id), C(metal_ip_addresses), C(metal_locked), C(metal_project_id) and C(metal_termination_time), which say
+    what is wanted. C(ansible_host) is never set on such a host, with a warning, unless O(compose) does it.
+  - O(keyed_groups) add no host to a group of another inventory source. Names of groups have letters, digits and underscores only.
 extends_documentation_fragment:
   - ansible.builtin.constructed
   - ansible.builtin.inventory_cache
@@ -72,7 +78,7 @@ options:
     type: str
   project_id:
     description:
-      - The project's id. May be a template.
+      - The project's id (a UUID). May be a template.
       - Needed, here or in the environment variable E(METAL_PROJECT_ID), unless O(project_ids) are given.
     type: str
   project_ids:
@@ -127,15 +133,15 @@ options:
     type: str
   hostnames:
     description:
-      - Where the name of a host comes from, the first that gives one. V(hostname), V(short_hostname) (its first label), V(id), V(short_id),
-        V(public_ipv4), V(private_ipv4), V(public_ipv6), or V(tag:KEY) for the value of a tag C(KEY=value).
+      - Where the name of a host comes from, the first that gives a host name or an IP address. V(hostname), V(short_hostname) (its first
+        label), V(id), V(short_id), V(public_ipv4), V(private_ipv4), V(public_ipv6), or V(tag:KEY) for the value of a tag C(KEY=value).
     type: list
     elements: str
     default: [hostname, id]
   addresses:
     description:
-      - Where C(ansible_host) comes from, the first that gives one. V(public_ipv4), V(private_ipv4), V(public_ipv6), V(elastic_ipv4) (a
-        reserved address that is assigned), V(hostname), or V(tag:KEY).
+      - Where C(ansible_host) comes from, the first that gives a host name or an IP address. V(public_ipv4), V(private_ipv4),
+        V(public_ipv6), V(elastic_ipv4) (a reserved address that is assigned), V(hostname), or V(tag:KEY).
       - Without an address C(ansible_host) is not set.
     type: list
     elements: str
@@ -198,23 +204,32 @@ keyed_groups:
 import contextlib
 import gc
 import hashlib
+import ipaddress
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
 
-from ansible.errors import AnsibleParserError
+from ansible import context
+from ansible.errors import AnsibleError, AnsibleParserError
+from ansible.inventory.manager import IGNORED, InventoryManager
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
+from ansible.utils.path import unfrackpath
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import ENVIRONMENT, from_environment
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._identifiers import canonical_id
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import COLLECTION_VERSION, MetalClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import LEAVING, device_facts, tag_to_ask_for
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import without_marks
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
 
 try:
     import jmespath
@@ -234,7 +249,21 @@ except ImportError:
 Facts = dict[str, Any]
 Warn = Callable[[str], None]
 
-WANTED = frozenset({"plan", "metro", "tags", "operating_system", "billing_cycle", "hardware_reservation_id", "project_id"})
+WANTED = frozenset(
+    {
+        "plan",
+        "metro",
+        "tags",
+        "operating_system",
+        "billing_cycle",
+        "description",
+        "hardware_reservation_id",
+        "ip_addresses",
+        "locked",
+        "project_id",
+        "termination_time",
+    }
+)
 """Facts whose names with the usual prefix are also variables that say what is wanted of a machine."""
 
 LEFT_OUT = ("facility", "provisioning_events")
@@ -247,11 +276,44 @@ ADDRESSES = ("public_ipv4", "private_ipv4", "public_ipv6", "elastic_ipv4")
 NAMES = ("hostname", "short_hostname", "id", "short_id", *ADDRESSES)
 ONE_OF = ("metro", "plan", "state")
 # These mean the controller itself; a device that calls itself so must not become it.
-RESERVED_NAMES = frozenset({"localhost", "127.0.0.1", "::1", "all", "ungrouped"})
+RESERVED_NAMES = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::", "all", "ungrouped"})  # noqa: S104 - an address to refuse
+
+_LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_HOST_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*", re.ASCII)
+_NUMBER = re.compile("[0-9]+|0[xX][0-9A-Fa-f]*", re.ASCII)
+
+MADE: WeakSet[Any] = WeakSet()
+"""Hosts and groups that this plugin has made. All others are those of other inventory sources."""
+ADDED: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
+"""Variables that this plugin has set on hosts of other inventory sources."""
+
+
+def is_name(text: str) -> bool:
+    """Whether the text is a host name (RFC 1123, with underscores) or an IP address: nothing that a program would take for an option."""
+    if _HOST_NAME.fullmatch(text) and len(text) <= 253:
+        return True
+    try:
+        # An address with a scope has any text in it.
+        return "%" not in text and bool(ipaddress.ip_address(text))
+    except ValueError:
+        return False
+
+
+def is_reachable(text: str) -> bool:
+    """Whether a connection to this name or address may be made.
+
+    Programs read a name whose last label is a number as an address: ``127.1`` and ``2130706433`` are the controller's own.
+    """
+    if not is_name(text) or text.lower() in RESERVED_NAMES:
+        return False
+    try:
+        return bool(ipaddress.ip_address(text))
+    except ValueError:
+        return not _NUMBER.fullmatch(text.rpartition(".")[2])
 
 
 def unsafe(value: Any) -> Any:
-    """Somebody else's text, which must never be evaluated."""
+    """Somebody else's text, which must never be evaluated. Names of hosts need it not: no template is one."""
     if TRUST_IS_MARKED:
         return value
     from ansible.utils.unsafe_proxy import wrap_var  # noqa: PLC0415 - older ansible-core only; newer ones are about to drop it
@@ -285,8 +347,8 @@ def tag_value(tags: Iterable[str], key: str) -> str | None:
     return next((tag[len(key) + 1 :] for tag in tags if tag.startswith(key + "=")), None)
 
 
-def preferred(facts: Facts, choices: Iterable[str]) -> str | None:
-    """The first of these that the device has."""
+def candidates(facts: Facts, choices: Iterable[str]) -> Iterator[str]:
+    """What the device has of these, in their order."""
     for choice in choices:
         if choice.startswith("tag:"):
             value = tag_value(facts["tags"], choice.removeprefix("tag:"))
@@ -295,8 +357,28 @@ def preferred(facts: Facts, choices: Iterable[str]) -> str | None:
         else:
             value = facts[choice]
         if isinstance(value, str) and value.strip():
-            return value.strip()
+            yield value.strip()
+
+
+def preferred(
+    facts: Facts,
+    choices: Iterable[str],
+    warn: Warn = lambda _text: None,
+    *,
+    usable: Callable[[str], bool] = is_name,
+    what: str = "the name of a host",
+) -> str | None:
+    """The first of these that the device has and that is ``usable``. With each that is not, ``what`` it was for is told."""
+    for value in candidates(facts, choices):
+        if usable(value):
+            return value
+        warn(f"device {shown(facts['id'])}: {shown(value)} is no host name and no IP address that can be used as {what}")
     return None
+
+
+def shown(value: Any) -> str:
+    """Somebody else's text in a message."""
+    return f"'{printable(value, 100)}'" if isinstance(value, str) else printable(value, 100)
 
 
 def named(
@@ -324,17 +406,17 @@ def named(
         return "has a meaning of its own" if name.lower() in RESERVED_NAMES else None
 
     for facts in sorted(devices, key=rank):
-        name = preferred(facts, choices)
+        name = preferred(facts, choices, warn)
         if name is None:
-            warn(f"device {facts['id']!r} has none of {', '.join(choices)} and is left out")
+            warn(f"device {shown(facts['id'])} has none of {', '.join(choices)} and is left out")
             continue
         unique, why = name, trouble(name, facts["id"])
         if why is not None:
             unique = f"{name}-{facts['short_id']}"
-            if trouble(unique, facts["id"]) or not facts["short_id"]:
-                warn(f"device {facts['id']!r} is left out: {name!r} {why}")
+            if trouble(unique, facts["id"]) or not facts["short_id"] or not is_name(unique):
+                warn(f"device {shown(facts['id'])} is left out: {name!r} {why}")
                 continue
-            warn(f"{name!r} {why}: device {facts['id']} is the host {unique!r}")
+            warn(f"{name!r} {why}: device {shown(facts['id'])} is the host {unique!r}")
         taken.add(unique)
         yield unique, facts
 
@@ -395,8 +477,36 @@ def groups_of(facts: Facts, kinds: Iterable[str]) -> Iterator[str]:
                 yield group_name("metal", kind, value)
 
 
+def safe_group_name(name: str, *_more: Any, **_further: Any) -> str:
+    """A name of a group that is one, whatever it was made of. Ansible only warns, unless it is told to transform them."""
+    return re.sub("^[0-9]", "_", group_name(name))
+
+
+def _files(source: str) -> Iterator[str]:
+    """The files of an inventory source, in the order in which Ansible reads them."""
+    if "," in source or not Path(source).is_dir():
+        yield source
+        return
+    for name in sorted(os.listdir(source)):  # noqa: PTH208 - as Ansible does it
+        if not IGNORED.search(os.fsencode(name)):
+            yield from _files(os.path.join(source, name))  # noqa: PTH118 - as Ansible does it
+
+
+def _said_of(host: Any) -> set[str]:
+    """Names of the variables that sources give to a host, itself or by its groups."""
+    return {name for entity in (host, *host.get_groups()) for name in entity.vars}
+
+
+def _is_dynamic(path: Path) -> bool:
+    """Whether another program or service makes the hosts of this source: it is not asked twice."""
+    if not path.is_file() or os.access(path, os.X_OK):
+        return True
+    return bool(re.search(rb"(?m)^[\"']?plugin[\"']?\s*:|\A\s*\{\s*\"plugin\"", path.read_bytes()))
+
+
 class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: ignore[misc]  # ansible-core has no type information
     NAME = "equinix_metal.openshift.metal"
+    _sanitize_group_name = staticmethod(safe_group_name)
 
     def verify_file(self, path: str) -> bool:
         return bool(super().verify_file(path)) and path.endswith((".metal.yml", ".metal.yaml"))
@@ -410,6 +520,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         devices = [facts for facts in self._devices(path, cache, filters) if fits(facts, filters)]
         if self.get_option("where"):
             devices = list(self._chosen(devices, self._compiled(self.get_option("where"))))
+        before = {name for name, group in self.inventory.groups.items() if group not in MADE}
         self.inventory.add_group("metal")
         kinds = self.get_option("groups_by")
         for group in sorted({name for facts in devices for name in groups_of(facts, kinds)}):
@@ -418,9 +529,13 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         # Hosts that another file of this plugin has made, or found to exist: a wanted machine that no device was found for has no id.
         identities = {name: host.vars.get(self.get_option("variable_prefix") + "id") for name, host in self.inventory.hosts.items()}
         known = {name: identity for name, identity in identities.items() if identity}
-        add = self._adding(known)
-        for name, facts in named(devices, self.get_option("hostnames"), self._warn, self.inventory.groups, known):
+        hosts_behind, groups_behind = self._defined_behind(path)
+        add = self._adding(hosts_behind)
+        self._others_groups = before | groups_behind
+        groups = {*self.inventory.groups, *groups_behind}
+        for name, facts in named(devices, self.get_option("hostnames"), self._warn, groups, known):
             add(name, facts)
+        MADE.update(group for name, group in self.inventory.groups.items() if name not in self._others_groups)
         if self._told > TOLD_ONE_BY_ONE:
             self.display.warning(f"inventory {self.NAME}: {self._told - TOLD_ONE_BY_ONE} more devices like these are told of at -v")
 
@@ -444,7 +559,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         try:
             devices = self._read(url, token, projects, query_of(filters))
         except CollectionError as problem:
-            raise AnsibleParserError(f"{path}: {problem.message}") from problem
+            # The cause would be printed as it is, behind the message.
+            raise AnsibleParserError(f"{path}: {printable(problem.message, 4000)}") from None
         if kept:
             self.cache[key] = {"read_at": time.time(), "devices": devices}
         return devices
@@ -509,6 +625,10 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
             problems.append("no token is given: set metal_api_token or the environment variable METAL_AUTH_TOKEN")
         if not projects:
             problems.append("no project is given: set project_id, project_ids or the environment variable METAL_PROJECT_ID")
+        try:
+            projects = [canonical_id(each, ("all",)) for each in projects]
+        except ValueError as problem:
+            problems.append(f"{'project_ids' if self.get_option('project_ids') else 'project_id'} {problem}")
         if problems:
             raise AnsibleParserError(together("Cannot ask the Metal API", problems))
         return url, token, projects
@@ -567,24 +687,58 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
 
     # Hosts
 
-    def _adding(self, known: Collection[str]) -> Callable[[str, Facts], None]:
-        """What adds one host, with all options read: they are the same for thousands. ``known``: hosts that are devices already."""
+    def _defined_behind(self, path: str) -> tuple[dict[str, set[str]], set[str]]:
+        """The hosts, with the names of their variables, and the groups of the sources that Ansible reads after this one, if they are files.
+
+        Whether a host is one of another source must not depend on the order of the sources.
+        """
+        given = [source if "," in source else unfrackpath(source, follow=False) for source in context.CLIARGS.get("inventory") or ()]
+        files = [file for source in given for file in _files(source)]
+        behind = files[files.index(path) + 1 :] if path in files else []
+        plain = [file for file in behind if "," in file or not _is_dynamic(Path(file))]
+        if not plain:
+            return {}, set()
+        try:
+            others = InventoryManager(loader=self.loader, sources=plain)
+        except AnsibleError as problem:
+            raise AnsibleParserError(f"{path}: cannot read the sources behind it, whose hosts it must not change: {problem}") from problem
+        return {name: _said_of(host) for name, host in others.hosts.items()}, set(others.groups)
+
+    def _adding(self, behind: Mapping[str, Collection[str]]) -> Callable[[str, Facts], None]:
+        """What adds one host, with all options read: they are the same for thousands.
+
+        ``behind``: hosts of sources that are read later, each with the names of its variables.
+        """
         inventory, prefix, addresses = self.inventory, self.get_option("variable_prefix"), self.get_option("addresses")
         compose, strict = self.get_option("compose"), self.get_option("strict")
         kinds, groups, keyed_groups = (self.get_option(name) for name in ("groups_by", "groups", "keyed_groups"))
 
         def add(name: str, facts: Facts) -> None:
-            name = unsafe(name)
-            before = inventory.hosts.get(name) if prefix == "metal_" else None
-            # One that another file of this plugin has added is wanted if it was found to be so there.
-            wanted_before = before is not None and (name not in known or "metal_existing_plan" in before.vars)
+            address = preferred(facts, addresses, self._warn, usable=is_reachable, what="ansible_host")
+            if address is None and not is_reachable(name):
+                self._warn(f"device {shown(facts['id'])} has no address, and its name {name!r} would be read as one: it is left out")
+                return
+            there = inventory.hosts.get(name)
             inventory.add_host(name, group="metal")
+            host = inventory.hosts[name]
+            if there is None and name not in behind:
+                MADE.add(host)
+            own = ADDED.setdefault(host, set()) if host not in MADE else None
+            theirs = {*_said_of(host), *behind.get(name, ())} - own if own is not None else set()
             for key, value in facts.items():
-                wanted = wanted_before and key in WANTED
-                inventory.set_variable(name, f"{prefix}existing_{key}" if wanted else prefix + key, unsafe(value))
-            address = preferred(facts, addresses)
-            if address:
+                # What another source says of its host stays. What it says in files of group variables is not known yet.
+                taken = own is not None and (key in WANTED or prefix + key in theirs)
+                variable = f"{prefix}existing_{key}" if taken else prefix + key
+                inventory.set_variable(name, variable, unsafe(value))
+                if own is not None:
+                    own.add(variable)
+            if own is None and address:
                 inventory.set_variable(name, "ansible_host", unsafe(address))
+            elif address and address != host.vars.get("ansible_host") and "ansible_host" not in (compose or {}):
+                self._warn(
+                    f"device {shown(facts['id'])} has the name of the host {name!r} of another inventory source, which keeps its variables:"
+                    f" {address} does not become its ansible_host"
+                )
             for group in groups_of(facts, kinds):
                 inventory.add_host(name, group=group)
             if compose:
@@ -596,6 +750,15 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
                 self._add_host_to_keyed_groups(keyed_groups, {}, name, strict=strict)
 
         return add
+
+    def _add_host_to_keyed_groups(self, keys: Any, variables: Any, host: str, *more: Any, **further: Any) -> None:
+        """Add the host to groups that are named by what the API returns, but to none of another source: what is in those is wanted."""
+        this = self.inventory.get_host(host)
+        before = set(this.groups)
+        super()._add_host_to_keyed_groups(keys, variables, host, *more, **further)
+        for group in [each for each in this.groups if each not in before and each.name in self._others_groups and this in each.hosts]:
+            group.remove_host(this)
+            self._warn(f"host {host!r} is not added to the group {group.name!r} of another inventory source (keyed_groups)")
 
     def _warn(self, text: str) -> None:
         self._told += 1

@@ -13,6 +13,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._identifiers import canonical_id
+
+
+def identifier(*keywords: str, **option: Any) -> dict[str, Any]:
+    """Return an option whose value, or each of its values, is the id of an object of the API or one of these keywords.
+
+    See ``_identifiers``; the key ``identifier`` is for :meth:`Options.canonical` alone, ``AnsibleModule`` does not get it.
+    """
+    return {"type": "str", **option, "identifier": keywords}
+
+
+def identifiers(*keywords: str, **option: Any) -> dict[str, Any]:
+    """Return an option that is a list of ids: see :func:`identifier`."""
+    return identifier(*keywords, **option) | {"type": "list", "elements": "str"}
+
 
 @dataclass(frozen=True)
 class Options:
@@ -60,10 +75,14 @@ class Options:
             empty += [name for name in nothing if name not in ATTRIBUTES or nothing == given]
         return [f"{name} is given, but empty: a variable may have been cleared" for name in dict.fromkeys(empty)]
 
+    def canonical(self, params: dict[str, Any]) -> list[str]:
+        """Write the ids among the parameters as the API returns them; returns what is wrong with those that are none."""
+        return _canonical(self.argument_spec, params)
+
     def arguments(self) -> dict[str, Any]:
         """What ``AnsibleModule`` takes."""
         return {
-            "argument_spec": {name: dict(option) for name, option in self.argument_spec.items()},
+            "argument_spec": _without_own_keys(self.argument_spec),
             "mutually_exclusive": [list(names) for names in self.mutually_exclusive],
             "required_together": [list(names) for names in self.required_together],
             "required_one_of": [list(names) for names in self.required_one_of],
@@ -94,6 +113,33 @@ def from_environment(names: Sequence[str]) -> str | None:
 
 def _is_empty(value: Any) -> bool:
     return not any(str(each).strip() for each in (value if isinstance(value, list) else [value]))
+
+
+def _without_own_keys(spec: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {
+        name: {key: _without_own_keys(value) if key == "options" else value for key, value in option.items() if key != "identifier"}
+        for name, option in spec.items()
+    }
+
+
+def _canonical(spec: Mapping[str, Mapping[str, Any]], params: dict[str, Any], where: str = "") -> list[str]:
+    problems: list[str] = []
+    for name, option in spec.items():
+        value = params.get(name)
+        if value is None:
+            continue
+        if "options" in option:
+            for number, entry in enumerate(value if isinstance(value, list) else [value], 1):
+                place = f"{where}{name}, entry {number}: " if isinstance(value, list) else f"{where}{name}: "
+                problems += _canonical(option["options"], entry, place)
+        elif "identifier" in option:
+            try:
+                many = isinstance(value, list)
+                ids = [canonical_id(each, option["identifier"]) for each in (value if many else [value])]
+                params[name] = ids if many else ids[0]
+            except ValueError as problem:
+                problems.append(f"{where}{name} {problem}")
+    return problems
 
 
 WAIT_OPTIONS = Options(

@@ -14,9 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
-from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible.module_utils.basic import missing_required_lib
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import RESUME_OPTIONS, WAIT_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._base_module import BaseModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import KUBERNETES_IMPORT_ERROR, ClusterClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import ClusterRefusedError, CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._notice_file import append
@@ -54,7 +55,7 @@ class ClusterModule:
     """
 
     def __init__(self, options: Options, *, shorten: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> None:
-        self.module = AnsibleModule(**CLUSTER_OPTIONS.merge(WAIT_OPTIONS, RESUME_OPTIONS, options).arguments(), supports_check_mode=True)
+        self.module = BaseModule(CLUSTER_OPTIONS.merge(WAIT_OPTIONS, RESUME_OPTIONS, options))
         self.params: dict[str, Any] = self.module.params
         self.check_mode: bool = self.module.check_mode
         self.result: dict[str, Any] = {"changed": False}

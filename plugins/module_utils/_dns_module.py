@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible.module_utils.basic import missing_required_lib
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._base_module import BaseModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import shown
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._dns_client import DNSPYTHON_IMPORT_ERROR, DNSClient, normal
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
@@ -44,7 +45,7 @@ class DNSModule:
     """
 
     def __init__(self, options: Options) -> None:
-        self.module = AnsibleModule(**DNS_OPTIONS.merge(options).arguments(), supports_check_mode=True)
+        self.module = BaseModule(DNS_OPTIONS.merge(options))
         self.params: dict[str, Any] = self.module.params
         self.result: dict[str, Any] = {"changed": False, "records": []}
         if DNSPYTHON_IMPORT_ERROR:

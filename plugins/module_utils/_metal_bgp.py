@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import PRESENT_OPTIONS, STATE_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import PRESENT_OPTIONS, STATE_OPTIONS, Options, identifier
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
@@ -37,15 +37,15 @@ BGP_CONFIG_OPTIONS = Options(
 ).merge(PRESENT_OPTIONS)
 BGP_SESSION_OPTIONS = Options(
     {
-        "id": {"type": "str"},
-        "device_id": {"type": "str"},
+        "id": identifier(),
+        "device_id": identifier(),
         "address_family": {"type": "str", "choices": ["ipv4", "ipv6"]},
         "default_route": {"type": "bool"},
     },
     required_one_of=[["id", "device_id"]],
     required_together=[["device_id", "address_family"]],
 ).merge(STATE_OPTIONS)
-BGP_INFO_OPTIONS = Options({"device_id": {"type": "str"}})
+BGP_INFO_OPTIONS = Options({"device_id": identifier()})
 
 MD5 = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[a-zA-Z0-9]{10,20}")
 """What the service takes (vendor's OpenAPI text)."""

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
@@ -48,7 +48,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     UnreadableError,
     ValidationError,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._identifiers import UUID
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._outage import Outage
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._time_limit import TimeLimit, watch
 
 LIBRARY_ERROR: str | None = None
@@ -90,7 +92,8 @@ READS_BY_POST = frozenset({"capacity/metros"})
 READING = frozenset({"GET", "DELETE"})
 """Methods that may be repeated whatever became of the first try: a read changes nothing, and a thing deleted twice is as gone as once."""
 
-_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_SEGMENT = re.compile(r"(?!\.+\Z)[A-Za-z0-9._~-]+")
+"""One part of a path. Every id and every word of the API is one; whatever would lead elsewhere, or has to be quoted, is none."""
 
 _NAMES_A_REQUEST = re.compile(r"[(,] ?request \S")
 
@@ -268,13 +271,13 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         """POST a question that changes nothing (one of ``READS_BY_POST``); allowed in check mode, repeated like a read."""
         return _mapping(self._call("POST", path, body=body, doing=doing), "POST", path, doing)
 
-    def delete(self, path: str, *, doing: str, missing_ok: bool = True) -> bool:
+    def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Mapping[str, Any] | None = None) -> bool:
         """DELETE; False when it was not there (any more): also after a try whose answer was lost, which may have done it.
 
         Without ``missing_ok`` NotFoundError is raised then.
         """
         try:
-            self._call("DELETE", path, doing=doing)
+            self._call("DELETE", path, doing=doing, params=params)
         except NotFoundError:
             if not missing_ok:
                 raise
@@ -292,14 +295,14 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
     def call_api(self, method: str, type: str = "GET", params: Any = None) -> Any:
         """packet-python's one door: ``method`` is the path, ``type`` the verb. A list comes whole unless ``page`` is asked for."""
         verb = type.upper()
-        path = method.lstrip("/")
+        path, _mark, query = method.lstrip("/").partition("?")
         doing = f"{verb} /{path}"
         if verb == "GET":
-            data, self.meta = self._read_all(path, params or {}, doing, None)
+            data, self.meta = self._read_all(path, {**dict(parse_qsl(query)), **(params or {})}, doing, None)
             return data
         # The library's objects are sent by what they hold, as it does itself.
         body = json.loads(json.dumps(params, default=vars)) if params else None
-        return self._call(verb, path, body=body, doing=doing).data
+        return self._call(verb, path, params=dict(parse_qsl(query)), body=body, doing=doing).data
 
     # How it is done.
 
@@ -359,7 +362,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
 
     def _call(self, method: str, path: str, *, doing: str, params: Mapping[str, Any] | None = None, body: Any = None) -> Answer:
         """One call with all its repetitions. Raises MetalError."""
-        path = path.lstrip("/")
+        path = _checked_path(path.lstrip("/"), doing)
         question = method == "POST" and path in READS_BY_POST
         if self.read_only and method != "GET" and not question:
             raise ReadOnlyError(f"Check mode, so this was not sent: {method} /{path} (to {doing})", method=method, path=path)
@@ -516,6 +519,9 @@ def _checked_url(url: str) -> str:
         usable = parts.scheme in ("http", "https") and parts.hostname and not parts.query and not parts.fragment
     except ValueError:
         usable = False
+    if "@" in url:
+        # Not shown: it may be a password, which would be in every error.
+        raise CollectionError("metal_api_url is not the address of an API: it has a user or a password, which no Metal API takes")
     if not usable:
         raise CollectionError(f"metal_api_url is not the address of an API: {url!r}. Write it as https://host[:port]/path")
     return url.strip().rstrip("/")
@@ -540,6 +546,15 @@ def _checked_prefix(prefix: str | None) -> str:
     if not prefix.isascii() or (prefix and not prefix.isprintable()):
         raise CollectionError("metal_ua_prefix cannot be in the head of a call: it has more than one line, or characters beyond ASCII")
     return f"{prefix} " if prefix else ""
+
+
+def _checked_path(path: str, doing: str) -> str:
+    """The path as it is. Raises CollectionError for one that an id has led elsewhere (``..``, ``?``, ``#``, an empty part): options are
+    checked before, so this is about ids that come from elsewhere.
+    """
+    if not all(_SEGMENT.fullmatch(part) for part in path.split("/")):
+        raise CollectionError(f"Could not {printable(doing)}: '{printable(path)}' is not a path of the Metal API: an id in it is malformed")
+    return path
 
 
 def _query(params: Mapping[str, Any] | None) -> dict[str, str]:
@@ -573,7 +588,7 @@ def _identified(item: dict[str, Any], path: str = "") -> dict[str, Any]:
     """The object with its id: an odd answer may leave it out, and the object's ``href`` or the path it was read by tell it as well."""
     href = item.get("href")
     last = (href if isinstance(href, str) and "/" in href else path).rstrip("/").rpartition("/")[2]
-    return item if item.get("id") or not _UUID.fullmatch(last) else {**item, "id": last}
+    return item if item.get("id") or not UUID.fullmatch(last.lower()) else {**item, "id": last}
 
 
 def _meta(page: Mapping[str, Any]) -> dict[str, Any]:

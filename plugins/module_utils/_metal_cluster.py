@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options, identifiers
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import price_per_hour
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import device_facts, tag_to_ask_for
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CLUSTER_MARK = "openshift-cluster="
 ROLE_MARK = "openshift-role="
 
-CLUSTER_INFO_OPTIONS = Options({"names": {"type": "list", "elements": "str"}, "project_ids": {"type": "list", "elements": "str"}})
+CLUSTER_INFO_OPTIONS = Options({"names": {"type": "list", "elements": "str"}, "project_ids": identifiers("all")})
 
 KINDS = ("devices", "ip_reservations", "virtual_networks", "metal_gateways")
 """What a cluster can have, in the order in which it is given back the other way round."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options, identifier, identifiers
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import digest
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
@@ -47,7 +47,7 @@ IP_ADDRESS_OPTIONS: dict[str, Any] = {
     "address_family": {"type": "int", "choices": [4, 6], "required": True},
     "public": {"type": "bool", "required": True},
     "cidr": {"type": "int"},
-    "ip_reservations": {"type": "list", "elements": "str"},
+    "ip_reservations": identifiers(),
 }
 
 SSH_KEY_OPTIONS: dict[str, Any] = {
@@ -69,8 +69,8 @@ DEVICE_OPTIONS = Options(
         "billing_cycle": {"type": "str", "choices": ["hourly", "daily", "monthly", "yearly"]},
         "locked": {"type": "bool", "aliases": ["lock"]},
         "network_frozen": {"type": "bool"},
-        "project_ssh_keys": {"type": "list", "elements": "str", "no_log": False},
-        "user_ssh_keys": {"type": "list", "elements": "str", "no_log": False},
+        "project_ssh_keys": identifiers(no_log=False),
+        "user_ssh_keys": identifiers(no_log=False),
         "ssh_keys": {"type": "list", "elements": "dict", "no_log": False, "options": SSH_KEY_OPTIONS},
         "no_ssh_keys": {"type": "bool", "no_log": False},
         "features": {"type": "raw"},
@@ -79,7 +79,7 @@ DEVICE_OPTIONS = Options(
         "spot_price_max": {"type": "float"},
         "public_ipv4_subnet_size": {"type": "int"},
         "private_ipv4_subnet_size": {"type": "int"},
-        "hardware_reservation_id": {"type": "str"},
+        "hardware_reservation_id": identifier("next-available", ""),
         "ip_addresses": {"type": "list", "elements": "dict", "options": IP_ADDRESS_OPTIONS},
         "termination_time": {"type": "str"},
         "power_state": {"type": "str", "choices": ["on", "off"]},
@@ -857,8 +857,8 @@ def delete_device(client: MetalClient, found: Found, *, force: bool = False) -> 
     """
     name = f"{found.get('hostname')} ({found.get('id')})"
     try:
-        path = f"devices/{found['id']}" + ("?force_delete=true" if force else "")
-        delete_once(client, path, doing=f"delete device {name}", leaving=_is_leaving)
+        params = {"force_delete": True} if force else None
+        delete_once(client, f"devices/{found['id']}", doing=f"delete device {name}", leaving=_is_leaving, params=params)
     except (NotFoundError, StillThereError) as error:
         return [error.message]
     except ValidationError as error:
@@ -909,7 +909,7 @@ DEVICE_INFO_OPTIONS = Options(
     {
         "tags": {"type": "list", "elements": "str"},
         "hostnames": {"type": "list", "elements": "str", "aliases": ["hostname"]},
-        "ids": {"type": "list", "elements": "str", "aliases": ["device_ids"]},
+        "ids": identifiers(aliases=["device_ids"]),
         "states": {"type": "list", "elements": "str"},
     }
 )

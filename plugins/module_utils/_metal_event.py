@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options, identifier
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import normal_time, reference
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import oldest_first
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DEVICE_EVENT_OPTIONS = Options(
     {
-        "device_id": {"type": "str"},
+        "device_id": identifier(),
         "hostname": {"type": "str"},
         "types": {"type": "list", "elements": "str"},
         "since": {"type": "str"},

@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import RESUME_OPTIONS, STATE_OPTIONS, WAIT_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import (
+    RESUME_OPTIONS,
+    STATE_OPTIONS,
+    WAIT_OPTIONS,
+    Options,
+    identifier,
+    identifiers,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, MetalError, NotFoundError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import reference
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once, is_gone
@@ -25,18 +32,16 @@ PRIVATE_SIZES = (8, 16, 32, 64, 128)
 
 GATEWAY_OPTIONS = Options(
     {
-        "id": {"type": "str"},
-        "virtual_network_id": {"type": "str"},
-        "ip_reservation_id": {"type": "str"},
+        "id": identifier(),
+        "virtual_network_id": identifier(),
+        "ip_reservation_id": identifier(),
         "private_ipv4_subnet_size": {"type": "int", "choices": list(PRIVATE_SIZES)},
     },
     required_one_of=[["id", "virtual_network_id", "ip_reservation_id"]],
     mutually_exclusive=[["ip_reservation_id", "private_ipv4_subnet_size"]],
 ).merge(STATE_OPTIONS, WAIT_OPTIONS.also_known_as(wait_timeout=["timeout"]), RESUME_OPTIONS)
 
-GATEWAY_INFO_OPTIONS = Options(
-    {"ids": {"type": "list", "elements": "str"}, "virtual_network_id": {"type": "str"}, "ip_reservation_id": {"type": "str"}}
-)
+GATEWAY_INFO_OPTIONS = Options({"ids": identifiers(), "virtual_network_id": identifier(), "ip_reservation_id": identifier()})
 
 INCLUDED = {"include": "ip_reservation,virtual_network,vrf"}
 

@@ -16,6 +16,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec i
     RESUME_OPTIONS,
     WAIT_OPTIONS,
     Options,
+    identifier,
+    identifiers,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import (
@@ -30,11 +32,11 @@ if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import Found
 
-HARDWARE_RESERVATION_OPTIONS = Options({"id": {"type": "str", "required": True}}).merge(PRESENT_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
+HARDWARE_RESERVATION_OPTIONS = Options({"id": identifier(required=True)}).merge(PRESENT_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
 
 HARDWARE_RESERVATION_INFO_OPTIONS = Options(
     {
-        "ids": {"type": "list", "elements": "str"},
+        "ids": identifiers(),
         "plan": {"type": "str"},
         "metro": {"type": "str"},
         "provisionable": {"type": "bool"},

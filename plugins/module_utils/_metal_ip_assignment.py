@@ -14,7 +14,13 @@ import random
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import RESUME_OPTIONS, STATE_OPTIONS, WAIT_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import (
+    RESUME_OPTIONS,
+    STATE_OPTIONS,
+    WAIT_OPTIONS,
+    Options,
+    identifier,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
     MetalError,
@@ -39,13 +45,13 @@ BY_BLOCK = ("ip_reservation_id", "ip_reservation_tags", "ip_reservation_details"
 
 IP_ASSIGNMENT_OPTIONS = Options(
     {
-        "id": {"type": "str"},
+        "id": identifier(),
         "address": {"type": "str"},
-        "ip_reservation_id": {"type": "str"},
+        "ip_reservation_id": identifier(),
         "ip_reservation_tags": {"type": "list", "elements": "str"},
         "ip_reservation_details": {"type": "str"},
         "cidr": {"type": "int"},
-        "device_id": {"type": "str"},
+        "device_id": identifier(),
         "customdata": {"type": "dict"},
         "manageable": {"type": "bool"},
         "move": {"type": "bool", "default": False},

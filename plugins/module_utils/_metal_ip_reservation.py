@@ -12,7 +12,13 @@ import ipaddress
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import RESUME_OPTIONS, STATE_OPTIONS, WAIT_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import (
+    RESUME_OPTIONS,
+    STATE_OPTIONS,
+    WAIT_OPTIONS,
+    Options,
+    identifier,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
@@ -35,10 +41,10 @@ if TYPE_CHECKING:
 
 IP_RESERVATION_OPTIONS = Options(
     {
-        "id": {"type": "str"},
+        "id": identifier(),
         "type": {"type": "str", "choices": ["public_ipv4", "global_ipv4", "vrf"], "default": "public_ipv4"},
         "quantity": {"type": "int"},
-        "vrf_id": {"type": "str"},
+        "vrf_id": identifier(),
         "network": {"type": "str"},
         "cidr": {"type": "int"},
         "netmask": {"type": "str"},

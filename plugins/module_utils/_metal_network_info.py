@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options, identifier, identifiers
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_ip_reservation import ip_reservation_facts
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_vlan import vlan_facts
@@ -22,11 +22,17 @@ if TYPE_CHECKING:
 _TEXTS: Mapping[str, Any] = {"type": "list", "elements": "str"}
 
 VLAN_INFO_OPTIONS = Options(
-    {"ids": _TEXTS, "metro": {"type": "str"}, "vxlans": {"type": "list", "elements": "int"}, "tags": _TEXTS, "description": {"type": "str"}}
+    {
+        "ids": identifiers(),
+        "metro": {"type": "str"},
+        "vxlans": {"type": "list", "elements": "int"},
+        "tags": _TEXTS,
+        "description": {"type": "str"},
+    }
 )
 IP_RESERVATION_INFO_OPTIONS = Options(
     {
-        "ids": _TEXTS,
+        "ids": identifiers(),
         "types": {**_TEXTS, "aliases": ["type"], "choices": ["public_ipv4", "global_ipv4", "private_ipv4", "public_ipv6", "vrf"]},
         "metro": {"type": "str"},
         "tags": _TEXTS,
@@ -35,7 +41,7 @@ IP_RESERVATION_INFO_OPTIONS = Options(
     }
 )
 AVAILABLE_ADDRESSES_INFO_OPTIONS = Options(
-    {"ip_reservation_id": {"type": "str", "aliases": ["reserved_ip_block_id"]}, "cidr": {"type": "int", "default": 32}}
+    {"ip_reservation_id": identifier(aliases=["reserved_ip_block_id"]), "cidr": {"type": "int", "default": 32}}
 )
 
 

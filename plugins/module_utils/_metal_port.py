@@ -24,6 +24,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec i
     RESUME_OPTIONS,
     WAIT_OPTIONS,
     Options,
+    identifier,
+    identifiers,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
@@ -31,6 +33,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     NotFoundError,
     together,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._identifiers import VLAN_NUMBER
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import reference
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting, Waiter, WaitTimeout, clock
 
@@ -40,13 +43,13 @@ if TYPE_CHECKING:
 
 PORT_OPTIONS = Options(
     {
-        "id": {"type": "str", "aliases": ["port_id"]},
-        "device_id": {"type": "str"},
+        "id": identifier(aliases=["port_id"]),
+        "device_id": identifier(),
         "name": {"type": "str"},
         "bonded": {"type": "bool"},
         "layer2": {"type": "bool"},
-        "vlan_ids": {"type": "list", "elements": "str"},
-        "native_vlan_id": {"type": "str"},
+        "vlan_ids": identifiers(VLAN_NUMBER),
+        "native_vlan_id": identifier(VLAN_NUMBER, ""),
         "request_ips": {
             "type": "list",
             "elements": "dict",
@@ -61,7 +64,7 @@ PORT_OPTIONS = Options(
     required_together=[["device_id", "name"]],
 ).merge(PRESENT_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
 
-PORT_INFO_OPTIONS = Options({"ids": {"type": "list", "elements": "str"}, "device_id": {"type": "str"}})
+PORT_INFO_OPTIONS = Options({"ids": identifiers(), "device_id": identifier()})
 
 INCLUDED = "virtual_networks,native_virtual_network"
 INCLUDED_OF_DEVICES = {"include": ",".join(f"network_ports.{each}" for each in INCLUDED.split(","))}

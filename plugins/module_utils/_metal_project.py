@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import STATE_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import STATE_OPTIONS, Options, identifier, identifiers
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import normal_data, normal_tags, reference
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 PROJECT_OPTIONS = Options(
     {
-        "id": {"type": "str"},
+        "id": identifier(),
         "name": {"type": "str"},
-        "organization_id": {"type": "str", "aliases": ["org_id"]},
-        "payment_method_id": {"type": "str"},
+        "organization_id": identifier(aliases=["org_id"]),
+        "payment_method_id": identifier(),
         "backend_transfer_enabled": {"type": "bool"},
         "customdata": {"type": "dict", "aliases": ["custom_data"]},
         "tags": {"type": "list", "elements": "str"},
@@ -36,13 +36,11 @@ PROJECT_OPTIONS = Options(
 PROJECT_INFO_OPTIONS = Options(
     {
         "names": {"type": "list", "elements": "str", "aliases": ["name"]},
-        "organization_id": {"type": "str", "aliases": ["org_id"]},
+        "organization_id": identifier(aliases=["org_id"]),
         "all_projects": {"type": "bool", "default": False},
     }
 )
-ORGANIZATION_OPTIONS = Options(
-    {"ids": {"type": "list", "elements": "str"}, "names": {"type": "list", "elements": "str", "aliases": ["name"]}}
-)
+ORGANIZATION_OPTIONS = Options({"ids": identifiers(), "names": {"type": "list", "elements": "str", "aliases": ["name"]}})
 
 LONGEST_NAME = 80
 """Characters (vendor's OpenAPI text), each of at most three bytes of UTF-8."""

@@ -15,7 +15,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import RESUME_OPTIONS, STATE_OPTIONS, WAIT_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import (
+    RESUME_OPTIONS,
+    STATE_OPTIONS,
+    WAIT_OPTIONS,
+    Options,
+    identifier,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, MetalError, NotFoundError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import (
     DEVICE_OPTIONS,
@@ -50,7 +56,7 @@ OF_A_DEVICE = (
 
 SPOT_MARKET_REQUEST_OPTIONS = Options(
     {
-        "id": {"type": "str"},
+        "id": identifier(),
         "devices_min": {"type": "int"},
         "devices_max": {"type": "int"},
         "max_bid_price": {"type": "float"},
@@ -256,8 +262,8 @@ class SpotMarketRequest:
         return None
 
     def delete(self, found: Found) -> list[str]:
-        flag = "?force_termination=true" if self._params["force_termination"] else ""
-        delete_once(self._client, f"spot-market-requests/{found['id']}{flag}", doing=f"delete {self.title}")
+        params = {"force_termination": True} if self._params["force_termination"] else None
+        delete_once(self._client, f"spot-market-requests/{found['id']}", doing=f"delete {self.title}", params=params)
         return []
 
     def remaining(self, found: Found) -> list[str]:

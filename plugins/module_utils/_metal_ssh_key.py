@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import STATE_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import STATE_OPTIONS, Options, identifier, identifiers
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import normal_tags
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once
@@ -24,7 +24,7 @@ OWNER_OPTIONS = Options({"owner": {"type": "str", "choices": ["project", "user"]
 
 SSH_KEY_OPTIONS = Options(
     {
-        "id": {"type": "str"},
+        "id": identifier(),
         "label": {"type": "str", "aliases": ["name"]},
         "key": {"type": "str", "no_log": False},
         "tags": {"type": "list", "elements": "str"},
@@ -35,7 +35,7 @@ SSH_KEY_OPTIONS = Options(
 SSH_KEY_INFO_OPTIONS = Options(
     {
         "labels": {"type": "list", "elements": "str", "aliases": ["label", "names"]},
-        "ids": {"type": "list", "elements": "str"},
+        "ids": identifiers(),
         "fingerprints": {"type": "list", "elements": "str"},
         "tags": {"type": "list", "elements": "str"},
     }

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import STATE_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import STATE_OPTIONS, Options, identifier
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 VLAN_OPTIONS = Options(
     {
-        "id": {"type": "str"},
+        "id": identifier(),
         "vxlan": {"type": "int"},
         "metro": {"type": "str"},
         "description": {"type": "str"},

@@ -12,7 +12,7 @@ import ipaddress
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import STATE_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import STATE_OPTIONS, Options, identifier, identifiers
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
     NotFoundError,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 VRF_OPTIONS = Options(
     {
-        "id": {"type": "str"},
+        "id": identifier(),
         "name": {"type": "str"},
         "metro": {"type": "str"},
         "local_asn": {"type": "int"},
@@ -41,7 +41,7 @@ VRF_OPTIONS = Options(
 
 VRF_INFO_OPTIONS = Options(
     {
-        "ids": {"type": "list", "elements": "str", "aliases": ["vrf_id"]},
+        "ids": identifiers(aliases=["vrf_id"]),
         "names": {"type": "list", "elements": "str"},
         "metro": {"type": "str"},
         "tags": {"type": "list", "elements": "str"},

@@ -20,8 +20,9 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible.module_utils.common.parameters import AnsibleFallbackNotFound
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import ENVIRONMENT, Options, from_environment
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences, digest, shown
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import ENVIRONMENT, Options, from_environment, identifier
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._base_module import BaseModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences, shown
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotYetError, StillThereError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import Device
@@ -62,28 +63,10 @@ METAL_OPTIONS = Options(
         "metal_api_ca_path": {"type": "path", "fallback": (_environment, ENVIRONMENT["metal_api_ca_path"])},
         "metal_api_proxy": {"type": "str", "no_log": True, "fallback": (_environment, ENVIRONMENT["metal_api_proxy"])},
         "metal_ua_prefix": {"type": "str", "fallback": (_environment, ENVIRONMENT["metal_ua_prefix"])},
-        "project_id": {"type": "str", "fallback": (_environment, ENVIRONMENT["project_id"])},
+        "project_id": identifier("", fallback=(_environment, ENVIRONMENT["project_id"])),
     }
 )
 """Documented in the fragments ``_metal`` and ``_metal.project``."""
-
-SHOWN_AS_DIGEST = ("userdata", "customdata")
-"""Options that are never shown, also not by -vvv, which prints what a module was called with."""
-
-
-class _QuietModule(AnsibleModule):  # type: ignore[misc]  # ansible-core has no type information
-    """AnsibleModule that does not write its options to the system's log.
-
-    The log is made of ``str()`` of nested options, in which a userdata of several lines is no longer the text that ``no_log`` looks for.
-    """
-
-    def _load_params(self) -> None:
-        super()._load_params()
-        # Before the environment and defaults fill in what is not.
-        self.given = frozenset(name for name, value in self.params.items() if value is not None)
-
-    def log(self, msg: str, log_args: Mapping[str, Any] | None = None) -> None:
-        super().log("Invoked" if log_args else msg)
 
 
 def metal_client(module: AnsibleModule, *, read_only: bool, needs_project: bool = True) -> MetalClient:
@@ -140,7 +123,7 @@ class MetalModule:
         unless: Sequence[str] = ("id",),
         shorten: Callable[[dict[str, Any]], dict[str, Any]] = dict,
     ) -> None:
-        self._ansible = _QuietModule(supports_check_mode=True, **METAL_OPTIONS.merge(options).arguments())
+        self._ansible = BaseModule(METAL_OPTIONS.merge(options))
         self.params: dict[str, Any] = dict(self._ansible.params)
         self.check_mode = bool(self._ansible.check_mode)
         self.result: dict[str, Any] = {"changed": False}
@@ -156,15 +139,16 @@ class MetalModule:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> Literal[False]:
-        result = {**self.result, "invocation": {"module_args": _without_secrets(self.params)}}
         if error is None:
-            self._ansible.exit_json(**result)
+            self._ansible.exit_json(**self.result)
         if isinstance(error, StillWaiting):
-            self._ansible.exit_json(waiting=error.waiting, **result)
+            self._ansible.exit_json(waiting=error.waiting, **self.result)
         if isinstance(error, CollectionError):
             if self._client is not None:
                 self._client.name_origin(error)
-            self._ansible.fail_json(msg=error.message, failure={"type": type(error).__name__, **error.details}, **self._shorten(result))
+            self._ansible.fail_json(
+                msg=error.message, failure={"type": type(error).__name__, **error.details}, **self._shorten(self.result)
+            )
         return False
 
     @property
@@ -175,7 +159,7 @@ class MetalModule:
         """
         if self._client is None:
             if cleared := self._options.cleared(self.params, self._unless):
-                raise CollectionError(together("Cannot tell what is meant", cleared))
+                raise CollectionError(together("Cannot use the options", cleared))
             needs_project = self._in_project and not any(self.params.get(name) for name in self._unless)
             self._client = metal_client(self._ansible, read_only=self.check_mode or self._reading, needs_project=needs_project)
         return self._client
@@ -484,17 +468,3 @@ class MetalModule:
         self.result.update(devices.results())
         self.result["diff"] = shown(before, after, "devices")
         self.result["changed"] = any(member.acted for member in devices.members)
-
-
-def _without_secrets(value: Any, name: str = "") -> Any:
-    """The options as they may be shown; ``no_log`` takes care of the token."""
-    if name in SHOWN_AS_DIGEST and value is not None:
-        return digest(value if isinstance(value, str) else repr(value))
-    if isinstance(value, str) and "PRIVATE KEY" in value:
-        # Given where a public key is wanted: the mistake is told, the key is not.
-        return digest(value)
-    if isinstance(value, Mapping):
-        return {key: _without_secrets(item, key) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_without_secrets(item) for item in value]
-    return value

@@ -132,13 +132,20 @@ def update_once(resource: Resource, found: Found, changes: Mapping[str, Any]) ->
 class Deleting(Protocol):
     """What of a client it takes to delete something."""
 
-    def delete(self, path: str, *, doing: str, missing_ok: bool = True) -> bool: ...
+    def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Mapping[str, Any] | None = None) -> bool: ...
 
     def read(self, path: str, *, doing: str) -> Found: ...
 
 
-def delete_once(client: Deleting, path: str, *, doing: str, leaving: Callable[[Found], bool] = lambda _found: False) -> None:
-    """Delete what was found a moment ago, and see that it is gone or ``leaving``.
+def delete_once(
+    client: Deleting,
+    path: str,
+    *,
+    doing: str,
+    leaving: Callable[[Found], bool] = lambda _found: False,
+    params: Mapping[str, Any] | None = None,
+) -> None:
+    """Delete what was found a moment ago, and see that it is gone or ``leaving``. ``params``: query parameters of the DELETE.
 
     An answer that says yes may have been somebody else's, such as a gateway's: what is there all the same is asked for a second time.
     ``not found`` is believed when a look finds nothing either: it went meanwhile.
@@ -148,14 +155,14 @@ def delete_once(client: Deleting, path: str, *, doing: str, leaving: Callable[[F
     """
 
     def stays() -> bool:
-        return still_there(client, path.partition("?")[0], doing=f"see whether it is gone (to {doing})", leaving=leaving)
+        return still_there(client, path, doing=f"see whether it is gone (to {doing})", leaving=leaving)
 
     problem: CollectionError
     try:
-        client.delete(path, doing=doing, missing_ok=False)
+        client.delete(path, doing=doing, missing_ok=False, params=params)
         if not stays():
             return
-        client.delete(path, doing=doing, missing_ok=False)
+        client.delete(path, doing=doing, missing_ok=False, params=params)
         problem = StillThereError(f"Could not {doing}: the service accepted it 2 times, and it is still there")
     except NotFoundError as error:
         error.message += ", and it is still there. May the token delete it?"

@@ -498,6 +498,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec i
     STATE_OPTIONS,
     WAIT_OPTIONS,
     Options,
+    identifier,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import DEVICE_OPTIONS, Device
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import OPERATION_OPTIONS
@@ -514,7 +515,7 @@ OF_ONE = Options({**DEVICE_OPTIONS.argument_spec, "metro": {"type": "list", "ele
 OPTIONS = Options(
     {
         "hostname": {"type": "str", "aliases": ["name"]},
-        "id": {"type": "str", "aliases": ["device_id"]},
+        "id": identifier(aliases=["device_id"]),
         "ownership_tags": {"type": "list", "elements": "str"},
         "on_drift": {"type": "str", "choices": ["fail", "ignore", "replace"], "default": "fail"},
         "force_delete": {"type": "bool", "default": False},

@@ -16,9 +16,10 @@ import urllib.parse
 import httpx
 import pytest
 
+from tests.secrets.keeping import keeping
 from tests.unit.test_publish import free_port
 
-from .storage import SECRET_KEY
+from .storage import ACCESS_KEY, SECRET_KEY
 from .ways import BOOTSTRAP, Pointed, Way
 
 RECAP = re.compile(r"changed=(\d+)")
@@ -41,7 +42,8 @@ def live_url(way: Way) -> str:
 
 
 def test_a_machine_boots_and_gets_bootstrap_ign_by_its_pointer(way: Way) -> None:
-    output = way.run("main", "-vvv")
+    with keeping(way.folder.parent / "kept-publish") as keeper:
+        output = way.run("main", "-vvv", environment=dict(keeper.environment))
     assert script(way).startswith("#!ipxe\n")
     # Firmware and the live system know no authority of ours.
     assert urllib.parse.urlsplit(way.script_url).scheme == urllib.parse.urlsplit(live_url(way)).scheme == "http"
@@ -51,8 +53,15 @@ def test_a_machine_boots_and_gets_bootstrap_ign_by_its_pointer(way: Way) -> None
     answer = machine.get()
     assert (answer.status_code, answer.text) == (200, BOOTSTRAP)
     assert machine.digest == "sha512-" + hashlib.sha512(answer.content).hexdigest()
-    secrets = [SECRET_KEY, urllib.parse.urlsplit(machine.url).query, *machine.headers.values(), "planted-9d41", "PRIVATE KEY"]
-    assert not [secret for secret in secrets if secret and secret in output]
+    secrets = {
+        "the access key": ACCESS_KEY,
+        "the secret key": SECRET_KEY,
+        "the signature": urllib.parse.urlsplit(machine.url).query,
+        **machine.headers,
+        "bootstrap.ign": "planted-9d41",
+        "a private key": "PRIVATE KEY",
+    }
+    assert keeper.revealed({name: secret for name, secret in secrets.items() if secret}, output) == []
 
 
 def test_nobody_else_gets_it(way: Way) -> None:
@@ -121,7 +130,11 @@ def test_withdrawn_bootstrap_ign_is_gone_and_the_rest_is_not(way: Way) -> None:
     # Written when the bootstrap is complete, which it is then.
     (way.folder / "kubeconfig").write_text("{}", encoding="utf-8")
     try:
-        assert changed(way.run("withdraw")) > 0
+        with keeping(way.folder.parent / "kept-withdraw") as keeper:
+            output = way.run("withdraw", "-vvv", environment=dict(keeper.environment))
+        assert changed(output) > 0
+        secrets = {"the access key": ACCESS_KEY, "the secret key": SECRET_KEY, **machine.headers, "a signature": "Signature="}
+        assert keeper.revealed(secrets, output) == []
         assert machine.get().status_code == 404
         assert script(way).startswith("#!ipxe\n")
         assert changed(way.run("withdraw")) == 0
@@ -143,7 +156,10 @@ def nobody_has_it(way: Way, url: str) -> None:
 
 def test_removed_nothing_is_left(way: Way) -> None:
     url = way.script_url
-    assert changed(way.run("remove")) > 0
+    with keeping(way.folder.parent / "kept-remove") as keeper:
+        output = way.run("remove", "-vvv", environment=dict(keeper.environment))
+    assert changed(output) > 0
+    assert keeper.revealed({"the access key": ACCESS_KEY, "the secret key": SECRET_KEY, "a signature": "Signature="}, output) == []
     assert not (way.folder / "publish").exists()
     nobody_has_it(way, url)
     assert changed(way.run("remove")) == 0
@@ -201,3 +217,18 @@ def test_what_is_published_ends_by_itself(way: Way) -> None:
         pytest.fail("it still answers")
     assert time.monotonic() - began > 45
     way.run("remove")
+
+
+def test_why_object_storage_refused_is_shown_without_its_keys(way: Way) -> None:
+    if way.name != "object_storage":
+        return
+    refusals = {
+        "no-such-bucket": {"openshift_publish_bucket": "no-such-bucket"},
+        "looking up bucket": {"openshift_publish_endpoint": "http://127.0.0.1:9"},
+    }
+    for number, (reason, wrong) in enumerate(refusals.items()):
+        with keeping(way.folder.parent / f"kept-refused-{number}") as keeper:
+            output = way.run("main", "-vvv", environment=dict(keeper.environment), ends_well=False, **wrong)
+        assert reason in " ".join(output.split())
+        assert "without keys and signatures" in output
+        assert keeper.revealed({"the access key": ACCESS_KEY, "the secret key": SECRET_KEY}, output) == []

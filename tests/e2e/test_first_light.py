@@ -20,12 +20,21 @@ import pytest
 
 from sandbox.running import REPOSITORY
 from tests.e2e.harness import NAME, Moment, Run, TamperedMirror, User
+from tests.secrets.keeping import Keeper, keeping
 
 pytestmark = pytest.mark.e2e
 
 # A pull secret whose text is found again wherever it leaks.
 PLANTED = "planted-pull-secret-3f9a1c"
 PULL_SECRET = json.dumps({"auths": {"registry.example": {"auth": "cGxhbnRlZDpwbGFudGVkLXB1bGwtc2VjcmV0LTNmOWExYw==", "email": PLANTED}}})
+# A manifest of the user's own that is a Secret.
+PLANTED_MANIFEST = "planted-manifest-7d20b4"
+MANIFEST = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "metadata": {"name": "ours", "namespace": "openshift-config"},
+    "stringData": {"key": PLANTED_MANIFEST},
+}
 
 KILLS = (Moment("ignition", 2.0), Moment("provision", 6.0), Moment("csr_approval", 4.0))
 
@@ -141,9 +150,10 @@ def test_a_wrong_checksum_is_told_and_nothing_is_bought(user: User) -> None:
 
 @dataclass
 class Installed:
-    """A finished install, and what led there."""
+    """A finished install, what led there, and all that callbacks and logs have kept of it."""
 
     runs: list[Run]
+    keeper: Keeper
 
     @property
     def output(self) -> str:
@@ -159,10 +169,15 @@ def installed(user: User) -> Installed:
         known = f"worker-0.{NAME}"
         user.stranger.file("foreign-address", known, serving=True, dns_names=(known,), addresses=("127.99.1.1",))
 
-    runs = [user.play("install.yml", "-vvv", kill=moment, after={"bootstrap_teardown": strangers}) for moment in KILLS]
-    assert [run.code for run in runs] == [-9] * len(KILLS), [run.tail for run in runs if run.code != -9]
-    runs.append(user.play("install.yml", "-vvv").ended_well())
-    return Installed(runs)
+    manifest = user.folder / "99-ours.json"
+    manifest.write_text(json.dumps(MANIFEST), encoding="utf-8")
+    arguments = ("install.yml", "-vvv", "--diff", "-e", json.dumps({"openshift_manifests": [str(manifest)]}))
+    with keeping(user.folder / "kept") as keeper:
+        watched = dict(keeper.environment)
+        runs = [user.play(*arguments, kill=moment, after={"bootstrap_teardown": strangers}, variables=watched) for moment in KILLS]
+        assert [run.code for run in runs] == [-9] * len(KILLS), [run.tail for run in runs if run.code != -9]
+        runs.append(user.play(*arguments, variables=watched).ended_well())
+    return Installed(runs, keeper)
 
 
 def test_killed_and_started_again_it_is_the_same_cluster(user: User, installed: Installed) -> None:
@@ -261,6 +276,7 @@ def secrets_of(user: User) -> dict[str, str]:
         "kubeadmin password": password,
         "admin key": key[1][:80],
         "bootstrap.ign": ignition[200:280],
+        "own manifest": PLANTED_MANIFEST,
         "a private key": "PRIVATE KEY",
     }
 
@@ -273,6 +289,8 @@ def test_no_secret_is_told(user: User, installed: Installed) -> None:
         for where, text in (("output of -vvv", installed.output), ("journal", journal), ("host list", inventory), ("sandbox's log", log)):
             found = text.find(secret)
             assert found < 0, f"{name} stands in the {where}: ...{text[max(0, found - 300) : found + 20]}"
+    # Callbacks that write files, the system's log, and one that reads every event: as json, junit and AWX do.
+    assert installed.keeper.revealed(secrets_of(user)) == []
 
 
 def test_files_with_secrets_are_the_user_s_alone(user: User, installed: Installed) -> None:

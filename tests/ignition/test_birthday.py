@@ -42,6 +42,13 @@ def test_files_that_can_be_used_are_used(role: Role) -> None:
     assert content(role.folder) == before
 
 
+@pytest.mark.parametrize("name", ["../..", "a/b", "-rf", "a b", "$(id)", "Demo"])
+def test_a_name_that_leads_elsewhere_is_refused_before_a_folder_is_touched(role: Role, name: str) -> None:
+    for tasks_from in ("main", "project"):
+        told = role.refused(tasks_from=tasks_from, openshift_cluster_name=name)
+        assert f"'{name}.metal.test' is not the name of a cluster" in told
+
+
 def test_they_are_kept_for_the_project_they_were_made_for(role: Role) -> None:
     """In another project no machine is found, and the only keys to a cluster would be made anew."""
     role.set_birthday(datetime.now(UTC) - 25 * HOUR)

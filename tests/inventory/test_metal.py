@@ -70,9 +70,15 @@ def listed(sandbox: RunningSandbox, tmp_path: Path) -> Listed:
     """Run ansible-inventory on a source with these options; returns its output, what it said as `told`, and the number of calls."""
 
     def run(
-        *arguments: str, beside: str = "", without: tuple[str, ...] = (), around: Mapping[str, str] | None = None, **options: Any
+        *arguments: str,
+        beside: str = "",
+        behind: str = "",
+        without: tuple[str, ...] = (),
+        around: Mapping[str, str] | None = None,
+        **options: Any,
     ) -> dict[str, Any]:
         source = tmp_path / "02.metal.yml"
+        (tmp_path / "09-behind.yml").write_text(behind or "all: {}\n", encoding="utf-8")
         source.write_text(json.dumps({"plugin": "equinix_metal.openshift.metal", **options}), encoding="utf-8")
         (tmp_path / "01-cluster.yml").write_text(beside or "all: {}\n", encoding="utf-8")
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")} | sandbox.environment
@@ -419,3 +425,113 @@ def test_a_passing_fault_does_not_end_it(listed: Listed, sandbox: RunningSandbox
         assert len(hosts(listed())) == 205
     finally:
         sandbox.call("DELETE", "faults")
+
+
+HOSTILE = "-oProxyCommand=touch ${HOME}/ran #"
+HOSTILE_ADDRESS = {"address": HOSTILE, "address_family": 4, "public": True, "management": True}
+HOSTILE_DEVICES: list[dict[str, Any]] = [
+    {"id": "0d000000-0000-4000-8000-00000000000a", "hostname": HOSTILE, "tags": [f"reach={HOSTILE}"]},
+    {"id": "0d000000-0000-4000-8000-00000000000b", "hostname": "{{ lookup('pipe', 'touch ran') }}", "tags": ["reach=2130706433"]},
+    {"id": "0d000000-0000-4000-8000-00000000000c", "hostname": "good\nPLAY RECAP", "tags": ["reach=root@host"]},
+    {"id": "0d000000-0000-4000-8000-00000000000d", "hostname": "good", "ip_addresses": [HOSTILE_ADDRESS]},
+]
+
+
+@pytest.fixture
+def hostile(sandbox: RunningSandbox) -> Iterator[None]:
+    """The service returns devices whose names, tags and addresses somebody has chosen with care."""
+    page = {"devices": HOSTILE_DEVICES, "meta": {"total": len(HOSTILE_DEVICES), "next": None}}
+    sandbox.call("POST", "faults", json={"method": "GET", "path": "/projects/.*/devices", "status": 200, "body": page})
+    yield
+    sandbox.call("DELETE", "faults")
+
+
+@pytest.mark.usefixtures("hostile")
+def test_an_address_that_is_an_option_of_ssh_is_not_used(listed: Listed, sandbox: RunningSandbox, tmp_path: Path) -> None:
+    answer = listed(
+        addresses=["tag:reach", "public_ipv4", "hostname"], keyed_groups=[{"key": "metal_hostname", "prefix": ""}], groups_by=["tag"]
+    )
+    names = [device["id"] for device in HOSTILE_DEVICES[:3]]
+    assert sorted(hosts(answer)) == sorted([*names, "good"])
+    assert {plain(variables.get("ansible_host")) for variables in hosts(answer).values()} == {None, "good"}
+    for name in names:
+        assert name in answer["told"]
+    assert "is no host name and no IP address that can be used as ansible_host" in answer["told"]
+    # Facts are data: what the service says stays to be read, and runs nowhere.
+    assert plain(hosts(answer)[names[0]]["metal_hostname"]) == HOSTILE
+    assert all(group.replace("_", "").isalnum() for group in answer if group not in {"told", "calls", "asked", "code", "_meta"})
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "ansible"), "-i", str(tmp_path / "02.metal.yml"), "all", "-m", "ansible.builtin.ping"],
+        env={**os.environ, **sandbox.environment, "HOME": str(tmp_path), "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")},
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert "UNREACHABLE" in done.stdout
+    assert not (tmp_path / "ran").exists()
+
+
+NAMED = "worker-1.demo.metal.test"
+WORKER = {"filters": {"hostname": "worker-1.demo"}}
+BY_HAND = {
+    "host": f"publisher:\n  hosts:\n    {NAMED}: {{ansible_host: 192.0.2.99, metal_state: mine, metal_description: mine}}\n",
+    "group": f"publisher:\n  hosts:\n    {NAMED}:\n  vars: {{ansible_host: 192.0.2.99, metal_description: mine, metal_locked: mine}}\n",
+    "name alone": f"publisher:\n  hosts:\n    {NAMED}:\n",
+}
+
+
+@pytest.mark.parametrize("place", ["beside", "behind"])
+@pytest.mark.parametrize("how", BY_HAND)
+@pytest.mark.parametrize("cached", [False, True], ids=["read", "from the cache"])
+def test_a_host_of_another_source_keeps_its_variables(listed: Listed, tmp_path: Path, place: str, how: str, cached: bool) -> None:
+    source = BY_HAND[how]
+    cache = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": str(tmp_path / "cache")} if cached else {}
+    for _time in range(1 + cached):
+        answer = listed(**{place: source}, **WORKER, **cache)
+    variables = {name: plain(value) for name, value in hosts(answer)[NAMED].items()}
+    assert variables.get("ansible_host") == (None if how == "name alone" else "192.0.2.99")
+    assert variables.get("metal_description") == (None if how == "name alone" else "mine")
+    assert variables["metal_state"] == ("mine" if how == "host" else "active")
+    assert variables["metal_existing_plan"] == "c3.small.x86"
+    assert variables["metal_id"] and variables["metal_public_ipv4"]
+    assert f"has the name of the host '{NAMED}' of another inventory source, which keeps its variables" in answer["told"]
+    assert NAMED in answer["metal_state_active"]["hosts"]
+    # Others are not concerned.
+    assert all(variables.get("ansible_host") for name, variables in hosts(answer).items() if name != NAMED)
+
+
+def test_a_second_file_of_the_plugin_changes_such_a_host_no_more_than_the_first(listed: Listed, tmp_path: Path) -> None:
+    beside(tmp_path, **WORKER)
+    answer = listed(behind=BY_HAND["host"], **WORKER)
+    variables = {name: plain(value) for name, value in hosts(answer)[NAMED].items()}
+    assert (variables["ansible_host"], variables["metal_state"], variables["metal_existing_state"]) == ("192.0.2.99", "mine", "active")
+
+
+@pytest.mark.parametrize("place", ["beside", "behind"])
+def test_a_device_joins_no_group_of_another_source_by_its_tags(listed: Listed, place: str) -> None:
+    keyed = [{"key": "metal_tags", "prefix": "", "separator": ""}]
+    answer = listed(**{place: "rack_7:\n  hosts:\n    worker-0:\n"}, filters={"tag": ["rack=7"]}, keyed_groups=keyed)
+    assert answer["rack_7"]["hosts"] == ["worker-0"]
+    assert "host 'twin.metal.test' is not added to the group 'rack_7' of another inventory source" in answer["told"]
+    assert "twin.metal.test" in listed(filters={"tag": ["rack=7"]}, keyed_groups=keyed)["rack_7"]["hosts"]
+
+
+@pytest.mark.parametrize("place", ["beside", "behind"])
+def test_a_device_with_the_name_of_a_group_of_another_source_is_a_host_of_another_name(listed: Listed, place: str) -> None:
+    answer = listed(**{place: "big-1.metal.test:\n  hosts:\n    worker-0:\n"}, filters={"hostname": "big-1"})
+    (name,) = set(hosts(answer)) - {"worker-0"}
+    assert name == f"big-1.metal.test-{plain(hosts(answer)[name]['metal_short_id'])}"
+
+
+@pytest.mark.parametrize("option", ["project_id", "project_ids"])
+@pytest.mark.parametrize("id_", ["../projects/x", "..", "x?y", "a b", "%2e%2e", "-o", "{[ x ]}"])
+def test_a_project_that_is_no_id_is_refused_before_a_call(listed: Listed, option: str, id_: str) -> None:
+    answer = listed(**{option: [id_] if option == "project_ids" else id_})
+    assert f"{option} has to be an id (a UUID like " in answer["told"]
+    assert answer["calls"] == 0
+
+
+def test_the_id_of_a_project_may_be_in_upper_case(listed: Listed, sandbox: RunningSandbox) -> None:
+    assert len(hosts(listed(project_id=f" {sandbox.environment['METAL_PROJECT_ID'].upper()} "))) == 205

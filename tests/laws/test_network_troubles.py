@@ -191,7 +191,7 @@ def test_a_variable_that_was_cleared_means_nothing(module: str, sandbox: Running
         for state in ("present", "absent"):
             for options in ({"id": ""}, {"metro": "sg", "tags": []}, {"id": " ", "tags": ["precious"]}, {text: "", "tags": []}):
                 refused = run(module, {**options, "state": state}, sandbox_environment)
-                assert "Cannot tell what is meant" in refused["msg"]
+                assert "Cannot use the options" in refused["msg"]
                 assert not refused["changed"]
         assert sandbox.journal() == []
         # What is named by its id may lose its tags.
@@ -215,7 +215,7 @@ DELETERS = {
 @pytest.mark.parametrize(("module", "name"), [(module, name) for module, names in DELETERS.items() for name in names])
 def test_nothing_is_deleted_that_is_not_named(module: str, name: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     refused = run(module, {name: "", "state": "absent"}, sandbox_environment)
-    assert f"Cannot tell what is meant: {name} is given, but empty" in refused["msg"]
+    assert f"Cannot use the options: {name} is given, but empty" in refused["msg"]
     assert sandbox.journal() == []
 
 

@@ -22,9 +22,21 @@ ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "equinix_metal.openshift"
 PACKAGE = "ansible_collections.equinix_metal.openshift.plugins."
 
-PLAIN = {"_errors", "_diff", "_wait", "_argspec", "_addresses", "_time_limit", "_printable", "_outage"}
+PLAIN = {
+    "_errors",
+    "_diff",
+    "_wait",
+    "_argspec",
+    "_addresses",
+    "_identifiers",
+    "_outage",
+    "_printable",
+    "_redaction",
+    "_secret_options",
+    "_time_limit",
+}
 EDGES = {"_metal_client": "packet", "_cluster_client": "kubernetes", "_dns_client": "dns"}
-LIFECYCLE = {"_module", "_cluster_module", "_dns_module"}
+LIFECYCLE = {"_base_module", "_module", "_cluster_module", "_dns_module"}
 
 MODULE_UTILS = sorted((ROOT / "plugins" / "module_utils").rglob("[_a-z]*.py"))
 MODULES = sorted((ROOT / "plugins" / "modules").glob("[a-z]*.py"))

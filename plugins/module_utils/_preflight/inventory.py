@@ -40,13 +40,41 @@ def variables(situation: Situation) -> Finding:
     known: Mapping[str, Any] = situation.wanted.get("known_variables") or {}
     given: Sequence[str] = situation.wanted.get("given_variables") or []
     problems = list(situation.wanted.get("variable_errors") or [])
-    unknown = [name for name in given if name not in known]
+    # Each variable once, however many hosts have it.
+    unknown = {name: "" for name in given if name not in known} | {
+        name: f" ({where})" for name, where in _unknown_of_hosts(situation) if name not in given
+    }
     meant = {name: difflib.get_close_matches(name, known, n=1, cutoff=0.9) for name in unknown}
-    problems += [f"{name} is not known: {close[0]} is" for name, close in meant.items() if close]
+    problems += [f"{name}{unknown[name]} is not known: {close[0]} is" for name, close in meant.items() if close]
     if problems:
         return failed("; ".join(problems))
-    told = f"{len(given) - len(unknown)} given"
-    return passed(told + (f"; nobody here reads {listed(unknown)}" if unknown else ""))
+    told = f"{sum(name in known for name in given)} given"
+    return passed(told + (f"; nobody here reads {listed(name + where for name, where in unknown.items())}" if unknown else ""))
+
+
+def _unknown_of_hosts(situation: Situation) -> list[tuple[str, str]]:
+    """Variables of hosts that are not known, each with the groups or hosts that have it: a play of localhost does not see them."""
+    having: dict[str, list[str]] = {}
+    for machine in situation.machines:
+        for name in machine.get("unknown_variables") or []:
+            having.setdefault(name, []).append(str(machine.get("inventory_hostname")))
+    groups = {name: [str(each.get("inventory_hostname")) for each in machines] for name, machines in situation.groups.items()}
+    for machine in situation.groups["workers"]:
+        if machine.get("pool"):
+            groups.setdefault(str(machine["pool"]), []).append(str(machine.get("inventory_hostname")))
+    # The largest first; of a pool and of all workers, where they are the same, the pool.
+    ordered = sorted(groups, key=lambda name: (-len(groups[name]), name == "workers"))
+    return [(name, _whose(set(hosts), {group: groups[group] for group in ordered})) for name, hosts in sorted(having.items())]
+
+
+def _whose(hosts: set[str], groups: Mapping[str, Sequence[str]]) -> str:
+    """``group workers, host master-0``: where a variable may be set that these hosts have."""
+    left, whose = set(hosts), []
+    for group, members in groups.items():
+        if len(members) > 1 and left.issuperset(members):
+            whose.append(f"group {group}")
+            left -= set(members)
+    return listed([*whose, *(f"host {host}" for host in sorted(left))], 4)
 
 
 def host_variables(situation: Situation) -> Finding:

@@ -22,6 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight
     not_checkable,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def _line(each: Check, situation: Situation) -> Line:
         finding = each.find(situation)
     except UnreadableError as problem:
         finding = failed(str(problem)) if problem.failed else not_checkable(str(problem))
-    found = " ".join(finding.found.split())
+    found = printable(" ".join(finding.found.split()), 4000)
     advice = "" if finding.verdict == "passed" else finding.advice or (each.advice if finding.verdict == "failed" else "")
     return Line(each.name, finding.verdict, found, each.expected, advice)
 

@@ -206,3 +206,20 @@ def test_disks_and_architectures_that_cannot_be_used(variables: dict[str, Any], 
     with pytest.raises(AnsibleFilterError, match="host worker-0") as caught:
         machines(["worker-0"], hostvars(**{"worker-0": variables}))
     assert told in str(caught.value)
+
+
+def test_variables_that_are_not_the_collection_s_are_told_of_the_host_that_has_them() -> None:
+    wrong = {"metal_plann": "x", "openshift_colour": AnsibleError, "other_colour": "x"}
+    existing = {
+        "metal_id": "x",
+        "metal_state": "active",
+        "metal_public_ipv4": "192.0.2.1",
+        "metal_existing_plan": "x",
+        "metal_short_id": "x",
+    }
+    names = ["worker-0", "worker-1"]
+    found = machines(names, hostvars(**{"worker-1": {**wrong, **existing}}), strict=False)
+    # By name alone: nothing of it is evaluated, and what the inventory plugin says of a device is no mistake.
+    assert [machine.get("unknown_variables") for machine in found] == [None, ["metal_plann", "openshift_colour"]]
+    assert not any(machine["problems"] for machine in found)
+    assert all("unknown_variables" not in machine for machine in machines(names, hostvars(**{"worker-1": wrong})))

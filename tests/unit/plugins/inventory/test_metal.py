@@ -6,15 +6,20 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.equinix_metal.openshift.plugins.filter.machines import FURTHER, TEXTS
 from ansible_collections.equinix_metal.openshift.plugins.inventory.metal import (
+    WANTED,
     InventoryModule,
     facts_of,
     fits,
     group_name,
     groups_of,
+    is_name,
+    is_reachable,
     named,
     preferred,
     query_of,
+    safe_group_name,
 )
 
 SECRETS = {"userdata": "planted-1", "customdata": {"a": "planted-2"}, "root_password": "planted-3", "ssh_keys": [{"key": "planted-4"}]}
@@ -149,3 +154,103 @@ def test_files(tmp_path: Any) -> None:
     for name, taken in (("02.metal.yml", True), ("x.metal.yaml", True), ("metal.yml", False), ("x.metal.json", False)):
         (tmp_path / name).write_text("plugin: x\n", encoding="utf-8")
         assert plugin.verify_file(str(tmp_path / name)) is taken
+
+
+NAMES = [
+    "worker-0",
+    "worker-0.demo.metal.test",
+    "Worker_0",
+    "_dmarc.example.com",
+    "a",
+    "192.0.2.1",
+    "2001:db8::1",
+    "x" * 63,
+    "xn--bcher-kva.example",
+]
+NO_NAMES = [
+    "-oProxyCommand=touch x",
+    "-worker",
+    "worker-",
+    "a..b",
+    ".a",
+    "a.",
+    "a b",
+    "a\nb",
+    "a\x00",
+    "a\x1b[31m",
+    "a/b",
+    "../a",
+    "root@a",
+    "a:22",
+    "a,b",
+    "a;b",
+    "$(a)",
+    "`a`",
+    "{{ a }}",
+    "{% a %}",
+    "a'b",
+    'a"b',
+    "a\\b",
+    "a%b",
+    "fe80::1%-oProxyCommand=x",
+    "192.0.2.1/32",
+    "[2001:db8::1]",
+    "b\u00fccher.example",
+    "worker\u202e",
+    "\uff0d",
+    "\u0661.1.1.1",
+    "x" * 64,
+    ".".join(["x" * 60] * 5),
+    "*",
+    "!a",
+    "&a",
+    "~a",
+    "a[0]",
+    "",
+    " ",
+]
+
+
+def test_names_and_addresses_are_told_from_everything_else() -> None:
+    assert [name for name in NAMES if not is_name(name) or not is_reachable(name)] == []
+    assert [name for name in NO_NAMES if is_name(name) or is_reachable(name)] == []
+
+
+CONTROLLER = ["localhost", "LOCALHOST", "127.0.0.1", "::1", "0.0.0.0", "::", "2130706433", "127.1", "0x7f000001", "a.0x7f"]  # noqa: S104
+
+
+@pytest.mark.parametrize("name", CONTROLLER)
+def test_no_connection_is_made_to_what_stands_for_the_controller(name: str) -> None:
+    assert is_name(name)
+    assert not is_reachable(name)
+
+
+@pytest.mark.parametrize("value", NO_NAMES[:-2])
+def test_what_is_neither_a_name_nor_an_address_is_not_used_and_told(value: str) -> None:
+    told: list[str] = []
+    odd = facts_of(device(1, hostname=value, tags=[f"reach={value}"], ip_addresses=[{**device()["ip_addresses"][1], "address": value}]))
+    ((name, _facts),) = named([odd], ["hostname", "tag:reach", "id"], told.append)
+    assert name == device(1)["id"]
+    assert preferred(odd, ["public_ipv4", "tag:reach", "hostname"], told.append, usable=is_reachable, what="ansible_host") is None
+    assert len(told) == 5
+    assert all(device(1)["id"] in text and text.isprintable() and len(text) < 300 for text in told)
+
+
+def test_a_name_made_of_an_odd_id_is_none() -> None:
+    told: list[str] = []
+    both = [facts_of(device(1, id="-oProxyCommand=x")), facts_of(device(2))]
+    assert {name for name, _facts in named(both, ["short_id", "hostname"], told.append)} == {"00000002", "worker-0.demo.metal.test"}
+    twins = [facts_of(device(2)), facts_of(device(3, id="; reboot #"))]
+    assert [name for name, _facts in named(twins, ["hostname"], told.append)] == ["worker-0.demo.metal.test"]
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"), [("metal_tag_rack_7", "metal_tag_rack_7"), ("7 racks", "__racks"), ("{{ x }}", "___x___"), ("a\nb-c", "a_b_c")]
+)
+def test_a_group_made_of_a_tag_has_a_valid_name(name: str, safe: str) -> None:
+    assert safe_group_name(name) == InventoryModule._sanitize_group_name(name, replacer="_") == safe
+
+
+def test_what_a_machine_of_the_inventory_may_say_is_not_hidden_by_what_exists() -> None:
+    # The filter `machines` reads these of wanted hosts.
+    assert {name for name in (*TEXTS, *FURTHER, "tags") if name in facts_of(device())} <= WANTED

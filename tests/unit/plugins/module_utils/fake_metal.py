@@ -20,6 +20,11 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait impo
 PROJECT = "project-1"
 
 
+def query_of(params: Mapping[str, Any] | None) -> str:
+    """Return the query as the client writes it."""
+    return f"?{'&'.join(f'{name}={str(value).lower()}' for name, value in params.items())}" if params else ""
+
+
 class FakeMetal:
     """Devices in memory; each look at them moves their states on. The methods are those of ``MetalClient``."""
 
@@ -181,9 +186,9 @@ class FakeMetal:
             device.update(body)
         return device
 
-    def delete(self, path: str, *, doing: str, missing_ok: bool = True) -> bool:
+    def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Mapping[str, Any] | None = None) -> bool:
         assert not self.read_only
-        self.calls.append(f"DELETE {path}")
+        self.calls.append(f"DELETE {path}{query_of(params)}")
         try:
             device = self._device(path, doing)
         except MetalError:

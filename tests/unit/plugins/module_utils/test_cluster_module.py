@@ -56,7 +56,7 @@ def module(tmp_path: Any, resume: Any = None, **params: Any) -> ClusterModule:
         **params,
     }
     found.check_mode = False
-    found.module = SimpleNamespace()
+    found.module = SimpleNamespace()  # type: ignore[assignment]  # the little of it that is called
     found.result = {}
     found.resume = {}
     found.read_resume()
@@ -150,6 +150,6 @@ def test_notices_are_left_in_their_file_but_not_in_check_mode(tmp_path: Any) -> 
     assert take_unshown(str(path)) == notices
     warned: list[str] = []
     elsewhere = module(tmp_path, notices_file=str(tmp_path / "none" / "notices"))
-    elsewhere.module = SimpleNamespace(warn=warned.append)
+    elsewhere.module = SimpleNamespace(warn=warned.append)  # type: ignore[assignment]  # the little of it that is called
     elsewhere.leave_notices(notices)
     assert "Cannot write to notices_file" in warned[0]

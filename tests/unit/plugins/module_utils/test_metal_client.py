@@ -7,6 +7,7 @@ import re
 import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -536,4 +537,47 @@ def test_a_proxy_and_certificates_of_ones_own(tmp_path: Path, monkeypatch: pytes
         MetalClient(url="https://metal.invalid", token=TOKEN, ca_path=str(tmp_path / "none.pem"))
     with pytest.raises(CollectionError, match="metal_api_proxy is not the address of a proxy") as caught:
         MetalClient(url="https://metal.invalid", token=TOKEN, proxy="user:planted@proxy")
+    assert "planted" not in caught.value.message
+
+
+ELSEWHERE = ["../projects/x", "..", ".", "", "x/", "/x", "x//y", "x#y", "%2e%2e", "x y", "x\n", "x\x00", "\u0430", "{{ x }}"]
+ACTS: dict[str, Callable[[MetalClient, str], Any]] = {
+    "read": lambda client, path: client.read(path, doing="read it"),
+    "read_list": lambda client, path: client.read_list(path, "devices", doing="list it"),
+    "write": lambda client, path: client.write("PUT", path, {}, doing="write it"),
+    "delete": lambda client, path: client.delete(path, doing="delete it"),
+    "call_api": lambda client, path: client.call_api(path, type="DELETE"),
+}
+
+
+@pytest.mark.parametrize(
+    ("act", "identity"),
+    # packet-python writes queries into its paths.
+    [(act, identity) for act in ACTS for identity in (*ELSEWHERE, *(["x?force_delete=true"] if act != "call_api" else []))],
+)
+def test_an_id_that_leads_elsewhere_is_not_asked_for(act: str, identity: str) -> None:
+    with serving(Reply(200, {"id": "d"})) as service:
+        with pytest.raises(CollectionError, match="is not a path of the Metal API: an id in it is malformed") as caught:
+            ACTS[act](client_of(service), f"devices/{identity}/events")
+        assert not service.seen
+        assert caught.value.message.isprintable()
+
+
+def test_parameters_of_a_delete_and_those_in_a_path_of_packet_python_are_sent_as_such() -> None:
+    with serving(Reply(200, {"id": "d"})) as service:
+        client = client_of(service)
+        client.delete("devices/d", doing="delete it", params={"force_delete": True})
+        client.call_api("projects/p/storage?include=facility")
+        client.call_api("devices/d?force_delete=true", type="DELETE")
+        assert [(each.path, each.query) for each in service.seen] == [
+            ("/metal/v1/devices/d", {"force_delete": "true"}),
+            ("/metal/v1/projects/p/storage", {"include": "facility"}),
+            ("/metal/v1/devices/d", {"force_delete": "true"}),
+        ]
+
+
+@pytest.mark.parametrize("url", ["https://user:planted@metal.example/v1", "https://planted@metal.example/v1", "http://planted@["])
+def test_an_address_with_a_password_is_refused_and_not_told(url: str) -> None:
+    with pytest.raises(CollectionError, match="metal_api_url is not the address of an API") as caught:
+        MetalClient(url=url, token=TOKEN)
     assert "planted" not in caught.value.message

@@ -666,9 +666,9 @@ def test_the_next_is_replaced_when_the_one_before_is_there() -> None:
     active_at_delete = []
     delete = metal.delete
 
-    def watched(path: str, *, doing: str, missing_ok: bool = True) -> bool:
+    def watched(path: str, **more: Any) -> bool:
         active_at_delete.append(sum(d["state"] == "active" for d in metal.devices.values() if d["hostname"].startswith("worker-")))
-        return delete(path, doing=doing, missing_ok=missing_ok)
+        return delete(path, **more)
 
     metal.delete = watched  # type: ignore[method-assign]
     converge(metal, **{**POOL, "operating_system": "debian_12"}, on_drift="replace", count=2)

@@ -20,6 +20,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_spo
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once
 
+from .fake_metal import query_of
+
 
 class Answers:
     """A client with one list and one object."""
@@ -84,14 +86,14 @@ class Api:
         self.objects[path.removesuffix("/move")]["project"] = {"id": body["project_id"]}
         return {"id": "r"}
 
-    def delete(self, path: str, *, doing: str, missing_ok: bool = True) -> bool:
-        self.calls.append(f"DELETE {path}")
+    def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Mapping[str, Any] | None = None) -> bool:
+        self.calls.append(f"DELETE {path}{query_of(params)}")
         if not self.deletes and not missing_ok:
             raise NotFoundError(f"Could not {doing}: 404", status=404)
         if self.ignored:
             self.ignored -= 1
         else:
-            self.objects.pop(path.partition("?")[0], None)
+            self.objects.pop(path, None)
         return self.deletes
 
 

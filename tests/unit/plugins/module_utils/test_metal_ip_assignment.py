@@ -83,7 +83,7 @@ class Addresses:
             raise LostAnswerError("lost")
         return made
 
-    def delete(self, path: str, *, doing: str, missing_ok: bool = True) -> bool:
+    def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Mapping[str, Any] | None = None) -> bool:
         if self.stays:
             self.stays -= 1
             return True

@@ -64,7 +64,7 @@ class Answers:
         self.write(method, path, body, doing=doing)
         return SimpleNamespace(status=204, request_id="r-1")
 
-    def delete(self, path: str, *, doing: str, missing_ok: bool = True) -> bool:
+    def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Mapping[str, Any] | None = None) -> bool:
         raise ValidationError(f"Could not {doing}: no", status=422, errors=["no"])
 
 

@@ -1,0 +1,121 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: orphaned_clusters
+short_description: Clusters that have no folder on this computer
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Tells which clusters of the Metal API have no folder on the controller, and by which command each is destroyed.
+  - A cluster is known by its tag, into which whoever may write to the project can write anything. A command is made only of a name that is
+    the name of a cluster; of others the ids of what has the tag are returned.
+positional: _input, directory
+options:
+  _input:
+    description:
+      - The clusters that M(equinix_metal.openshift.metal_cluster_info) returned.
+    type: list
+    elements: dict
+    required: true
+  directory:
+    description:
+      - The folder on the controller with the folders of its clusters.
+    type: path
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Print how to destroy clusters that are unknown here
+  ansible.builtin.debug:
+    msg: "{{ (everywhere.clusters | equinix_metal.openshift.orphaned_clusters('clusters')).commands }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The clusters without a folder.
+  type: dict
+  contains:
+    names:
+      description: Their names, safe to print.
+      type: list
+      elements: str
+      sample: [demo.metal.test]
+    commands:
+      description: A command for each that has the name of a cluster, with every word quoted for a shell.
+      type: list
+      elements: str
+      sample: [ansible-playbook destroy.yml -e openshift_cluster_name=demo -e openshift_base_domain=metal.test]
+    malformed:
+      description: For each of the others a line with its name, safe to print, and the ids of what has its tag.
+      type: list
+      elements: str
+      sample: ["'$(reboot).metal.test': device 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11"]
+    lines:
+      description: All of it as lines to print.
+      type: list
+      elements: str
+      sample: ["1 of 1 clusters have no folder in clusters"]
+"""
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+
+_LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+CLUSTER_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})+")
+KINDS = {"devices": "device", "ip_reservations": "IP reservation", "virtual_networks": "VLAN", "metal_gateways": "gateway"}
+
+
+def is_cluster_name(name: str) -> bool:
+    """Whether this is the full name of a cluster, ``<name>.<domain>``: nothing that a shell or a path would take for something else."""
+    return bool(CLUSTER_NAME.fullmatch(name)) and len(name) <= 253
+
+
+def destroy_command(name: str) -> str:
+    """The command that destroys the cluster of this name, of which nothing is known here."""
+    cluster, _dot, domain = name.partition(".")
+    variables = {"openshift_cluster_name": cluster, "openshift_base_domain": domain, "openshift_destroy_without_state": "true"}
+    words = ["ansible-playbook", "destroy.yml", *(word for item in variables.items() for word in ("-e", "=".join(item)))]
+    return shlex.join(words)
+
+
+def orphaned_clusters(clusters: Iterable[Mapping[str, Any]], directory: str) -> dict[str, list[str]]:
+    """Return ``names``, ``commands``, ``malformed`` and ``lines`` of the clusters that have no folder in ``directory``."""
+    names: list[str] = []
+    commands: list[str] = []
+    malformed: list[str] = []
+    known = 0
+    for cluster in clusters:
+        name = str(cluster["name"])
+        if is_cluster_name(name) and (Path(directory).expanduser() / name).is_dir():
+            known += 1
+            continue
+        names.append(printable(name, 100))
+        if is_cluster_name(name):
+            commands.append(destroy_command(name))
+        else:
+            things = [f"{title} {printable(thing.get('id'), 64)}" for kind, title in KINDS.items() for thing in cluster.get(kind) or []]
+            malformed.append(f"'{names[-1]}': {', '.join(things)}")
+    lines = [
+        f"{len(names)} of {len(names) + known} clusters have no folder in {directory}:",
+        "they are managed from elsewhere, or by nobody.",
+    ]
+    lines += ["Nothing was changed. To destroy one:", *commands] if commands else []
+    lines += ["A tag that is not the name of a cluster. Check what has it, and delete it by its id:", *malformed] if malformed else []
+    return {"names": names, "commands": commands, "malformed": malformed, "lines": lines}
+
+
+class FilterModule:
+    """Filters of this collection."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"orphaned_clusters": orphaned_clusters}

@@ -1,0 +1,76 @@
+"""Where a variable that nobody knows is set is told by the groups and hosts that have it."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import known_variables
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.inventory import variables
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
+
+HOSTS = {
+    "bootstrap": ["bootstrap-0"],
+    "control_plane": ["master-0", "master-1", "master-2"],
+    "workers": ["worker-0", "worker-1", "infra-0", "infra-1"],
+    "load_balancer": [],
+}
+
+
+def found(having: dict[str, list[str]], hosts: dict[str, list[str]] = HOSTS, given: tuple[str, ...] = ()) -> tuple[str, str]:
+    """Verdict and text, when these variables are those of these hosts."""
+
+    def machine(group: str, host: str) -> dict[str, Any]:
+        unknown = sorted(name for name, names in having.items() if host in names)
+        pool = host.rpartition("-")[0] if group == "workers" else None
+        return {"inventory_hostname": host, "hostname": host, "pool": pool, "unknown_variables": unknown}
+
+    machines = {group: [machine(group, host) for host in names] for group, names in hosts.items()}
+    finding = variables(Situation({"machines": machines, "known_variables": known_variables(), "given_variables": list(given)}, {}))
+    return finding.verdict, finding.found
+
+
+@pytest.mark.parametrize(
+    ("hosts", "where"),
+    [
+        (["worker-1"], "host worker-1"),
+        (["worker-0", "worker-1"], "group worker"),
+        (HOSTS["workers"], "group workers"),
+        ([*HOSTS["control_plane"], "infra-0", "infra-1"], "group control_plane, group infra"),
+        ([*HOSTS["control_plane"], "infra-0"], "group control_plane, host infra-0"),
+        (["bootstrap-0"], "host bootstrap-0"),
+        ([host for hosts in HOSTS.values() for host in hosts], "group workers, group control_plane, host bootstrap-0"),
+    ],
+)
+def test_groups_are_named_where_all_of_their_hosts_have_it(hosts: list[str], where: str) -> None:
+    assert found({"metal_plann": hosts}) == ("failed", f"metal_plann ({where}) is not known: metal_plan is")
+
+
+def test_one_pool_of_all_workers_is_named_rather_than_the_workers() -> None:
+    hosts = {**HOSTS, "workers": ["worker-0", "worker-1"]}
+    assert found({"metal_plann": hosts["workers"]}, hosts) == ("failed", "metal_plann (group worker) is not known: metal_plan is")
+
+
+def test_what_is_set_for_all_is_told_once() -> None:
+    every = [host for hosts in HOSTS.values() for host in hosts]
+    assert found({"metal_plann": every}, given=("metal_plann",)) == ("failed", "metal_plann is not known: metal_plan is")
+
+
+def test_a_variable_of_the_user_s_own_is_told_and_is_no_mistake() -> None:
+    assert found({"openshift_colour": ["worker-0"]}) == ("passed", "0 given; nobody here reads openshift_colour (host worker-0)")
+
+
+def test_the_nearest_name_is_looked_for_once_however_many_hosts_have_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_for: list[str] = []
+    search = difflib.get_close_matches
+
+    def counted(word: str, *arguments: Any, **more: Any) -> list[str]:
+        looked_for.append(word)
+        return search(word, *arguments, **more)
+
+    monkeypatch.setattr(difflib, "get_close_matches", counted)
+    hosts = {**HOSTS, "workers": [f"worker-{index}" for index in range(500)]}
+    assert found({"metal_plann": hosts["workers"], "openshift_colour": hosts["workers"]}, hosts)[0] == "failed"
+    assert sorted(looked_for) == ["metal_plann", "openshift_colour"]

@@ -19,6 +19,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     ValidationError,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import price_per_hour
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_placement import no_capacity
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -66,11 +67,7 @@ def ask_capacity(client: MetalClient, servers: Sequence[Mapping[str, Any]], *, o
 
 def lacking(servers: Sequence[Mapping[str, Any]]) -> list[str]:
     """One text for each of ``servers`` that cannot be had."""
-    return [
-        f"metro {server['metro']} has not {server['quantity']} servers of plan {server['plan']} to give"
-        for server in servers
-        if server["available"] is False
-    ]
+    return [no_capacity(server["metro"], server["plan"], server["quantity"]) for server in servers if server["available"] is False]
 
 
 def out_of_stock(error: CollectionError) -> bool:

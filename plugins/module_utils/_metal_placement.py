@@ -141,14 +141,20 @@ def _spread(pool: Pool, left: Room) -> list[Place] | None:
 
 
 def _lack(pool: Pool, rooms: Room) -> str:
-    """What was asked for this pool and what was answered."""
+    """Return how many servers are wanted for this pool and how many each place has, which takes questions for ``every`` number."""
     size = len(pool.names)
     if pool.spread:
-        told = [f"{place.plan} in metro {place.metro}: {rooms.get(place, math.inf):g}" for place in pool.alternatives]
-        return f"{size} servers are needed, and there are of plan {', '.join(told)}"
-    lacking = [
-        f"metro {place.metro} has not {size} servers of plan {place.plan} to give"
-        + (" beside what others of the set take" if rooms.get(place, math.inf) >= size else "")
-        for place in pool.alternatives
-    ]
-    return ", and ".join(lacking)
+        told = [f"{rooms.get(place, math.inf):g} of plan {place.plan} in metro {place.metro}" for place in pool.alternatives]
+        return f"{size} servers are wanted, available are {', '.join(told)}"
+    told = []
+    for place in pool.alternatives:
+        available = rooms.get(place, math.inf)
+        shared = ", which other machines of the set take a part of" if available >= size else ""
+        told.append(no_capacity(place.metro, place.plan, size, available) + shared)
+    return ", and ".join(told)
+
+
+def no_capacity(metro: str, plan: str, wanted: int, available: float | None = None) -> str:
+    """Return that a metro has too few servers: how many are wanted, and how many there are where that is known."""
+    known = "" if available is None or math.isinf(available) else f": {available:g} available"
+    return f"metro {metro} has no capacity for {wanted} server{'' if wanted == 1 else 's'} of plan {plan}{known}"

@@ -103,11 +103,13 @@ def price(situation: Situation) -> Finding:
 
 
 def cost(situation: Situation) -> dict[str, Any]:
-    """Prices of what is to be ordered; None where the service does not tell."""
+    """Prices of all that is to be ordered; None where the service does not tell. What has no room is counted where it is wanted first."""
     try:
-        places, _problems = situation.chosen()
+        chosen, _problems = situation.chosen()
+        ordered = {machine["hostname"]: machine for machine in situation.missing if not machine.get("hardware_reservation_id")}
+        places = {name: chosen.get(name) or situation.places(machine)[0] for name, machine in ordered.items()}
         prices = {name: situation.plans[place.plan].get("price_per_hour") for name, place in places.items()}
-    except (UnreadableError, KeyError):
+    except (UnreadableError, KeyError, IndexError):
         return {
             "price_per_hour": 0.0 if not situation.missing and situation.devices else None,
             "price_of_the_run": None,

@@ -79,7 +79,15 @@ def test_what_was_asked_for_is_told_when_there_is_no_room() -> None:
     chosen, problems = deal([pool(5, DA, AM)], {DA: 4, AM: 0})
     assert not chosen
     assert problems == [
-        "metro da has not 5 servers of plan c3.small.x86 to give, and metro am has not 5 servers of plan c3.small.x86 to give"
+        "metro da has no capacity for 5 servers of plan c3.small.x86: 4 available, "
+        "and metro am has no capacity for 5 servers of plan c3.small.x86: 0 available"
+    ]
+
+
+def test_what_others_of_the_set_take_is_not_available_either() -> None:
+    _chosen, problems = deal([pool(3, DA), pool(3, DA, prefix="infra")], {DA: 4})
+    assert problems == [
+        "metro da has no capacity for 3 servers of plan c3.small.x86: 4 available, which other machines of the set take a part of"
     ]
 
 
@@ -110,7 +118,7 @@ def test_in_a_metro_of_a_spread_the_first_plan_with_room_is_taken() -> None:
 def test_a_spread_that_has_not_room_for_all_chooses_nothing_and_says_what_there_is() -> None:
     chosen, problems = deal([pool(4, DA, AM, spread=True)], {DA: 1, AM: 2})
     assert not chosen
-    assert problems == ["4 servers are needed, and there are of plan c3.small.x86 in metro da: 1, c3.small.x86 in metro am: 2"]
+    assert problems == ["4 servers are wanted, available are 1 of plan c3.small.x86 in metro da, 2 of plan c3.small.x86 in metro am"]
 
 
 def test_what_is_still_missing_fills_places_in_their_order() -> None:

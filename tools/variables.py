@@ -48,6 +48,7 @@ GROUPS = {
     "Joining": ("csr_approval",),
     "Bootstrap, day 2 and giving back": ("bootstrap_teardown", "cluster", "leave", "gather"),
     "Before anything is ordered": ("validate",),
+    "Runs at the same time": ("cluster_lock",),
 }
 """Title, and the roles whose variables these are: a variable of several roles is of the first that stands here."""
 PREFIXES = {"metal_": MACHINES, "openshift_publish_": BOOTING, "openshift_cluster_name": CLUSTER, "openshift_directory": CLUSTER}

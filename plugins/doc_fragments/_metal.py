@@ -52,7 +52,17 @@ options:
       - A text in front of the C(User-Agent) that the service is told, by which it can tell your calls from others.
       - It can also be in the environment variable E(METAL_UA_PREFIX).
     type: str
+  cluster_lock:
+    description:
+      - The run that this task belongs to, as M(equinix_metal.openshift.metal_cluster_lock) returns it, on the same computer. The task then
+        takes that run's cluster lock before its first write, reads everything again, and writes only while it holds the lock. It fails when
+        another run holds the lock.
+      - V(none) lets the task write without any lock.
+      - Without it, M(equinix_metal.openshift.metal_device_set) takes the lock of its ownership tags for the time of the task, and waits
+        for other runs as long as its C(wait_timeout) allows. Other modules take no lock.
+    type: str
 notes:
+  - The module ends with an error, and sends no further request, when its playbook does not run any more.
   - An option by which something is found is refused where it is given and empty, as that of a variable which was cleared. Only C(tags),
     C(description) and C(details) may be empty, where another option says which one is meant.
   - An option that takes the id of an object accepts a UUID, in upper or lower case and with blanks around it, and the words that its

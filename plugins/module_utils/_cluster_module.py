@@ -19,9 +19,11 @@ from ansible.module_utils.basic import missing_required_lib
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import RESUME_OPTIONS, WAIT_OPTIONS, Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._base_module import BaseModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import KUBERNETES_IMPORT_ERROR, ClusterClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import ClusterRefusedError, CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_lock import Gate
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import ClusterRefusedError, CollectionError, PlayEndedError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._notice_file import append
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._pkcs10 import CRYPTOGRAPHY_IMPORT_ERROR
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._play import find_play
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting, Waiter
 
 CLUSTER_OPTIONS = Options(
@@ -59,6 +61,8 @@ class ClusterModule:
         self.params: dict[str, Any] = self.module.params
         self.check_mode: bool = self.module.check_mode
         self.result: dict[str, Any] = {"changed": False}
+        self.gate = Gate(find_play())
+        """A wait ends with the playbook; a module with the options of the Metal API may also have it keep the cluster lock."""
         self._shorten = shorten
         self.resume: dict[str, Any] = {}
         """What a further call of the same wait gets back as the option ``resume``."""
@@ -114,7 +118,7 @@ class ClusterModule:
             look(patient=False)
             return
         timeout, progress_interval = self.params["wait_timeout"], self.params["progress_interval"]
-        waiter = Waiter(timeout, self.params["wait_interval"], progress_interval, sleep=sleep)
+        waiter = Waiter(timeout, self.params["wait_interval"], progress_interval, sleep=sleep, tick=self.gate.tick)
         end = time.monotonic() + timeout
 
         def once() -> list[str]:
@@ -152,6 +156,8 @@ class ClusterModule:
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
         if isinstance(problem, StillWaiting):
             self.module.exit_json(**{**self.result, "waiting": problem.waiting, "resume": self.state_to_resume()})
+        if isinstance(problem, PlayEndedError):
+            self.module.fail_json(msg=str(problem), failure={"type": type(problem).__name__}, **self.result)
         if isinstance(problem, CollectionError):
             failure = {"type": type(problem).__name__, **problem.details}
             self.module.fail_json(msg=problem.message, failure=failure, **self._shorten(self.result))

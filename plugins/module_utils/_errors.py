@@ -111,6 +111,38 @@ class ReadOnlyError(MetalError):
     """A write in check mode. It was not sent: this is a mistake in the collection, never in what the user asked for."""
 
 
+class LockedError(CollectionError):
+    """Another run holds the cluster lock. ``details`` has that lock as ``lock``."""
+
+
+class PausedError(Exception):
+    """A create was not carried out, and the pause before its next try is over: whether it is still needed has to be read again.
+
+    ``error``: what to raise when there is no next try. ``retries``: how many there may be. ``counts``: whether this was a failed try.
+    """
+
+    def __init__(self, error: CollectionError, *, retries: int, counts: bool = True) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.retries = retries
+        self.counts = counts
+
+
+class LockNeededError(Exception):
+    """A write was to be sent without the cluster lock having been held since before the module read anything: acquire it, and begin anew.
+
+    ``lost``: why the lock is not held any more; empty when it never was.
+    """
+
+    def __init__(self, lost: str = "") -> None:
+        super().__init__(lost or "the cluster lock is not held")
+        self.lost = lost
+
+
+class PlayEndedError(Exception):
+    """The playbook that this module belongs to does not run any more: nothing more is sent, and nobody reads the result."""
+
+
 class DeviceFailedError(CollectionError):
     """A device will never be as wanted: its provisioning has failed. ``gone``: the service has taken it back already."""
 

@@ -119,7 +119,7 @@ class BgpConfig:
             raise CollectionError(together(f"Cannot create {self.title}", problems))
 
     def create(self) -> Found:
-        return self._ask({})
+        return self._ask({}, again=False)
 
     def _body(self, found: Found) -> dict[str, Any]:
         """All of it: what is asked for takes the place of what was there."""
@@ -127,10 +127,10 @@ class BgpConfig:
         body = {name: found.get(name) if self._params[name] is None else self._params[name] for name in names}
         return {name: value for name, value in body.items() if value not in (None, "")}
 
-    def _ask(self, found: Found) -> Found:
+    def _ask(self, found: Found, *, again: bool = True) -> Found:
         path = f"projects/{self._params['project_id']}/bgp-configs"
         doing = f"ask for {self.title}"
-        answer = self._client.send("POST", path, self._body(found), doing=doing)
+        answer = self._client.send("POST", path, self._body(found), doing=doing, again=again)
         current = self.find()
         # The answer has no body (204), so only a look tells whether it was done.
         if current is None or differences(self.view(current), self.wanted()):
@@ -231,7 +231,8 @@ class BgpSession:
 
     def create(self) -> Found:
         body = {name: self._params[name] for name in ("address_family", "default_route") if self._params[name] is not None}
-        return self._client.write_one("POST", f"devices/{self._params['device_id']}/bgp/sessions", body, doing=f"create {self.title}")
+        path = f"devices/{self._params['device_id']}/bgp/sessions"
+        return self._client.write_one("POST", path, body, doing=f"create {self.title}", again=False)
 
     def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []

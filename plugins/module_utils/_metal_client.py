@@ -14,6 +14,8 @@ Rules, each in one place here:
 - 5xx, a lost connection and an unreadable answer are repeated for reads and deletes. Of any other write the effect is unknown then:
   :class:`LostAnswerError`, and the caller looks at the world before it tries again.
 - In check mode a write does not leave the process.
+- Every request passes the gate of its module, if that has one: it is sent only while the playbook runs, and a write only with the lock.
+- A create is not repeated here, since its pause may have been long: :class:`PausedError` has the caller look again before the next try.
 - The token is in no error and no log.
 
 Note that this module util is private to the collection: it may change without notice.
@@ -32,7 +34,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
@@ -41,6 +43,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     LostAnswerError,
     MetalError,
     NotFoundError,
+    PausedError,
     RateLimitedError,
     ReadOnlyError,
     ServerError,
@@ -50,6 +53,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._identifiers import UUID
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._outage import Outage
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._play import boot_time
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._time_limit import TimeLimit, watch
 
@@ -98,8 +102,20 @@ _SEGMENT = re.compile(r"(?!\.+\Z)[A-Za-z0-9._~-]+")
 _NAMES_A_REQUEST = re.compile(r"[(,] ?request \S")
 
 MAX_PAUSE = 60.0
+SHORT_PAUSE = 5.0
+"""Seconds that may go by between the look that found nothing and the create."""
 MAX_CONNECT_ATTEMPTS = 5
 """An address where nothing listens is given up on earlier than a service that has trouble: about eight seconds, time for a restart."""
+
+
+class Gate(Protocol):
+    """What the requests of a module pass before they are sent; each method may raise an error instead."""
+
+    def before_request(self) -> None:
+        """Before every request, and every try of it."""
+
+    def before_write(self, *, paused: bool) -> None:
+        """Before every try of a request that may change something; ``paused``: the client has slept since it was asked for it."""
 
 
 @dataclass(frozen=True)
@@ -135,10 +151,7 @@ class Pace:
             return
         if ends > 1e9:
             # By the service's own clock, which need not be ours.
-            try:
-                ends -= email.utils.parsedate_to_datetime(headers["Date"]).timestamp()
-            except (KeyError, ValueError):
-                ends -= time.time()
+            ends -= _date(headers) or time.time()
         with self._lock:
             self._limit, self._left = limit, left
             self._ends = self._now() + min(MAX_PAUSE, max(0.0, ends))
@@ -193,6 +206,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         proxy: str | None = None,
         user_agent_prefix: str | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        gate: Gate | None = None,
         outage: Outage | None = None,
     ) -> None:
         token = token.strip()
@@ -204,6 +218,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         self._timeout = timeout
         self._retries = max(0, retries)
         self._sleep = sleep
+        self._gate = gate
         self._outage = outage or Outage("The Metal API")
         # Given with each request: as a session's own, requests would let REQUESTS_CA_BUNDLE and HTTPS_PROXY go before them.
         self._trust: dict[str, Any] = {"verify": _checked_bundle(ca_path)} if ca_path else {}
@@ -215,6 +230,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         self._last_answer = ""
         self.time_told: tuple[str | None, float] | None = None
         """The service's time in its last answer (the header Date), if it tells, and ours when it came."""
+        self._service_time: tuple[float, float, float] | None = None
         self.meta: dict[str, Any] | None = None
 
     # What modules use.
@@ -245,17 +261,20 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             raise UnreadableError(f"Could not {doing}: the answer has no list {key!r} ({self._last_answer})", method="GET", path=path)
         return [_identified(item) for item in items if isinstance(item, dict)]
 
-    def write(self, method: str, path: str, body: Any, *, doing: str) -> Any:
-        """POST, PUT or PATCH; returns the JSON answer, nothing when it is empty. Raises LostAnswerError when the effect is unknown."""
-        return self._call(method, path, body=body, doing=doing).data
+    def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
+        """POST, PUT or PATCH; returns the JSON answer, nothing when it is empty. Raises LostAnswerError when the effect is unknown.
 
-    def send(self, method: str, path: str, body: Any, *, doing: str) -> Answer:
+        Without ``again`` a try that had no effect is not repeated here: PausedError is raised when the pause after it is over.
+        """
+        return self._call(method, path, body=body, doing=doing, again=again).data
+
+    def send(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Answer:
         """Like :meth:`write`, with the whole answer: for what is answered with nothing (204), and has to be looked after."""
-        return self._call(method, path, body=body, doing=doing)
+        return self._call(method, path, body=body, doing=doing, again=again)
 
-    def write_one(self, method: str, path: str, body: Any, *, doing: str) -> dict[str, Any]:
+    def write_one(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> dict[str, Any]:
         """Like :meth:`write`, for what is answered with the object itself. An answer that is no such object is as good as lost."""
-        answer = self._call(method, path, body=body, doing=doing)
+        answer = self._call(method, path, body=body, doing=doing, again=again)
         if isinstance(answer.data, dict) and _identified(answer.data).get("id"):
             return _identified(answer.data)
         origin = _origin(method, path, answer.request_id)
@@ -289,6 +308,17 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         # What became of calls is told with their own request; what is told of several things names it with each.
         if self._last_answer and not isinstance(error, MetalError) and not _NAMES_A_REQUEST.search(error.message):
             error.message += f" (last answer: {self._last_answer})"
+
+    def service_time(self, *, latest: bool = False) -> float | None:
+        """Return what time it is by the service's clock, in seconds since 1970: the earliest it can be, or the ``latest``.
+
+        None as long as no answer has told it (header Date, in whole seconds).
+        """
+        if self._service_time is None:
+            return None
+        told, sent, came = self._service_time
+        now = boot_time()
+        return told + 1 + now - sent if latest else told + now - came
 
     # What packet-python's own methods use.
 
@@ -360,16 +390,22 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         merged[name] = _without_repeats(item for page in pages for item in page.get(name) or [])
         return merged, {**_meta(pages[-1]), "next": None}
 
-    def _call(self, method: str, path: str, *, doing: str, params: Mapping[str, Any] | None = None, body: Any = None) -> Answer:
+    def _call(  # noqa: PLR0913 - all of it is one call; passed by keyword
+        self, method: str, path: str, *, doing: str, params: Mapping[str, Any] | None = None, body: Any = None, again: bool = True
+    ) -> Answer:
         """One call with all its repetitions. Raises MetalError."""
         path = _checked_path(path.lstrip("/"), doing)
         question = method == "POST" and path in READS_BY_POST
-        if self.read_only and method != "GET" and not question:
+        writes = method != "GET" and not question
+        if self.read_only and writes:
             raise ReadOnlyError(f"Check mode, so this was not sent: {method} /{path} (to {doing})", method=method, path=path)
         repeatable = method in READING or question
         failures = 0
         while True:
             try:
+                paused = self._keep_pace(again=again) or failures > 0
+                if writes and self._gate is not None:
+                    self._gate.before_write(paused=paused)
                 with self._outage.watched(RateLimitedError, ServerError, UnreachableError, _NotConnectedError):
                     return self._once(method, path, params, body, doing)
             except RateLimitedError as error:
@@ -378,12 +414,18 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
                     raise
                 pause = getattr(error, "pause", None)
                 self._sleep(_backoff(failures) if pause is None else pause)
+                if not again:
+                    raise PausedError(error, retries=self._retries) from error
             except _NotConnectedError as error:
                 failures += 1
-                if failures > min(self._retries, MAX_CONNECT_ATTEMPTS - 1):
-                    text = f"{error} (tried {failures} times). Is metal_api_url right, and does the service run?"
-                    raise UnreachableError(text, method=method, path=path) from error.__cause__
+                tries = min(self._retries, MAX_CONNECT_ATTEMPTS - 1)
+                text = f"{error} (tried {failures if again else tries + 1} times). Is metal_api_url right, and does the service run?"
+                unreachable = UnreachableError(text, method=method, path=path)
+                if failures > tries:
+                    raise unreachable from error.__cause__
                 self._sleep(_backoff(failures))
+                if not again:
+                    raise PausedError(unreachable, retries=tries) from error.__cause__
             except (ServerError, UnreachableError, UnreadableError) as error:
                 if not repeatable:
                     _raise_lost(error)
@@ -392,16 +434,34 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
                     raise
                 self._sleep(_backoff(failures))
 
+    def _keep_pace(self, *, again: bool) -> bool:
+        """Pause as the service's limit demands; returns whether that took long. Of a create the caller looks again then, once."""
+        if not again and getattr(self._threads, "paced", False):
+            self._threads.paced = False
+            return True
+        pause = self._pace.pause()
+        if not pause:
+            return False
+        self._sleep(pause)
+        if pause < SHORT_PAUSE:
+            return False
+        if not again:
+            self._threads.paced = True
+            problem = CollectionError("the service's limit of requests does not let a create pass")
+            raise PausedError(problem, retries=self._retries, counts=False)
+        return True
+
     def _once(self, method: str, path: str, params: Mapping[str, Any] | None, body: Any, doing: str) -> Answer:
         """One request. Raises MetalError for everything but 2xx with JSON or nothing."""
         headers = {"X-Auth-Token": self.auth_token, "User-Agent": self.user_agent, "Accept": "application/json"}
         content = None
-        if pause := self._pace.pause():
-            self._sleep(pause)
+        if self._gate is not None:
+            self._gate.before_request()
         if body is not None:
             headers["Content-Type"] = "application/json"
             content = json.dumps(body).encode()
         limit = TimeLimit(self._timeout)
+        sent = boot_time()
         heard: list[Any] = []  # its head comes before its body, and may be all that comes
         try:
             with limit:
@@ -434,6 +494,8 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
                 text = f"Could not {doing}: the connection was lost during {call}: {_reason(error)}"
             raise UnreachableError(self._text(text), method=method, path=path, request_id=request_id) from error
         self.time_told = (response.headers.get("Date"), time.time())
+        if (told := _date(response.headers)) is not None:
+            self._service_time = (told, sent, boot_time())
         return self._answer(response, method, path, doing)
 
     def _answer(self, response: Any, method: str, path: str, doing: str) -> Answer:
@@ -644,6 +706,14 @@ def _sentences(data: Any) -> list[str]:
     if not isinstance(errors, list):
         errors = [errors]
     return [error if isinstance(error, str) else json.dumps(error) for error in errors]
+
+
+def _date(headers: Mapping[str, str]) -> float | None:
+    """The service's time in an answer, in seconds since 1970; nothing when it is not told or not readable."""
+    try:
+        return email.utils.parsedate_to_datetime(headers["Date"]).timestamp()
+    except (KeyError, ValueError, TypeError, OverflowError):
+        return None
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

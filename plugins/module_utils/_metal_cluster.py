@@ -13,30 +13,30 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options, identifiers
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_lock import lock_of_network
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._lock_record import is_lock
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import price_per_hour
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import device_facts, tag_to_ask_for
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_gateway import gateway_facts, list_gateways
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_ip_reservation import ip_reservation_facts
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_vlan import vlan_facts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._tags import CLUSTER_TAG, INFRA_TAG, ROLE_TAG, tag_values
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
-
-CLUSTER_MARK = "openshift-cluster="
-ROLE_MARK = "openshift-role="
 
 CLUSTER_INFO_OPTIONS = Options({"names": {"type": "list", "elements": "str"}, "project_ids": identifiers("all")})
 
 KINDS = ("devices", "ip_reservations", "virtual_networks", "metal_gateways")
 """What a cluster can have, in the order in which it is given back the other way round."""
 
+LOCKS = "locks"
+"""Networks that are the lock of a run which writes to the cluster now: they are gone with that run and are nothing the cluster has."""
+
+LOCK_FACTS = ("id", "who", "operation", "job", "since", "renewed", "expires", "project_id")
+
 Facts = dict[str, Any]
-
-
-def marks(facts: Mapping[str, Any], mark: str) -> list[str]:
-    """What stands behind the mark in the tags. The service keeps the case of tags, and so do we: only the exact text is a mark."""
-    return [tag.removeprefix(mark) for tag in facts["tags"] if isinstance(tag, str) and tag.startswith(mark) and tag != mark]
 
 
 def find_clusters(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,10 +45,10 @@ def find_clusters(client: MetalClient, params: Mapping[str, Any]) -> dict[str, A
     Calls: three lists for each project, one more where one of its VLANs is a cluster's, and one for the prices of all.
     """
     wanted = params["names"]
-    found: dict[str, dict[str, list[Facts]]] = defaultdict(lambda: {kind: [] for kind in KINDS})
+    found: dict[str, dict[str, list[Facts]]] = defaultdict(lambda: {kind: [] for kind in (*KINDS, LOCKS)})
     for project in _projects(client, params):
         for kind, facts in _belongings(client, project, wanted):
-            for name in marks(facts, CLUSTER_MARK):
+            for name in tag_values(facts["tags"], CLUSTER_TAG):
                 if wanted is None or name in wanted:
                     found[name][kind].append({**facts, "project_id": project})
     for belongings in found.values():
@@ -73,14 +73,18 @@ def _belongings(client: MetalClient, project: str, wanted: Sequence[str] | None)
     """Everything of a project that can carry tags and may be a wanted cluster's, as what kind it is, and its facts."""
     doing = f"of project {project}"
     # The service narrows devices by one tag, and nothing else.
-    tag = {"tag": tag_to_ask_for([f"{CLUSTER_MARK}{wanted[0]}"]) if wanted and len(wanted) == 1 else None}
+    tag = {"tag": tag_to_ask_for([f"{CLUSTER_TAG}{wanted[0]}"]) if wanted and len(wanted) == 1 else None}
     for device in client.read_list(f"projects/{project}/devices", "devices", params=tag, doing=f"list the devices {doing}"):
         yield "devices", device_facts(device)
     types = {"types": "public_ipv4,global_ipv4,vrf"}
     for block in client.read_list(f"projects/{project}/ips", "ip_addresses", params=types, doing=f"list the IP reservations {doing}"):
         yield "ip_reservations", ip_reservation_facts(block)
     for network in client.read_list(f"projects/{project}/virtual-networks", "virtual_networks", doing=f"list the VLANs {doing}"):
-        yield "virtual_networks", vlan_facts(network)
+        facts = vlan_facts(network)
+        if is_lock(facts["tags"]):
+            yield LOCKS, {**facts, **lock_of_network(network).facts()}
+        else:
+            yield "virtual_networks", facts
 
 
 def _gateways(client: MetalClient, project: str, networks: Iterable[Mapping[str, Any]]) -> list[Facts]:
@@ -107,7 +111,8 @@ def _cluster(name: str, belongings: Mapping[str, list[Facts]], prices: Mapping[A
         "name": name,
         **{kind: sorted(belongings[kind], key=lambda facts: (str(facts["created_at"]), str(facts["id"]))) for kind in KINDS[1:]},
         "devices": sorted(devices, key=lambda device: (str(device["hostname"]), str(device["id"]))),
-        "project_ids": sorted({facts["project_id"] for kind in KINDS for facts in belongings[kind]}),
+        LOCKS: [{name: facts[name] for name in LOCK_FACTS} for facts in belongings[LOCKS]],
+        "project_ids": sorted({facts["project_id"] for kind in (*KINDS, LOCKS) for facts in belongings[kind]}),
         "count": sum(len(belongings[kind]) for kind in KINDS),
         "price_per_hour": round(sum(known), 4) if len(known) == len(billed) else None,
     }
@@ -117,6 +122,7 @@ def _device(facts: Facts, prices: Mapping[Any, float | None]) -> Facts:
     told = ("id", "hostname", "plan", "metro", "state", "locked", "created_at", "termination_time", "hardware_reservation_id", "project_id")
     return {
         **{name: facts[name] for name in told},
-        "role": next(iter(marks(facts, ROLE_MARK)), None),
+        "role": next(iter(tag_values(facts["tags"], ROLE_TAG)), None),
+        "infra_id": next(iter(tag_values(facts["tags"], INFRA_TAG)), None),
         "price_per_hour": prices.get(facts["plan"]),
     }

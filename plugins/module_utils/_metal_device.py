@@ -458,6 +458,13 @@ class Device:
         self._begun = False
         self._over = False
         self.ownership_tags: list[str] = list(params.get("ownership_tags") or [])
+        # What the call before this one ordered, and what of that is to be deleted again.
+        known = params.get("resume")
+        known = known if isinstance(known, Mapping) else {}
+        self._ordered: str | None = known.get("ordered")
+        self._duplicate: Found | None = None
+        self.duplicates: list[dict[str, Any]] = list(known.get("duplicates") or [])
+        """Devices that this call ordered and deleted again, since another run had ordered the same one first: ``id`` and ``kept``."""
         # A call that goes on waiting comes seconds later: what is missing then is not just too fresh to be seen.
         self._absences = ABSENCES_FORGIVEN if params.get("resume") else 0
 
@@ -468,16 +475,7 @@ class Device:
     # find
 
     def find(self) -> Found | None:
-        if self.params.get("id"):
-            found = self._find_by_id()
-        else:
-            devices = self._client.read_list(
-                f"projects/{self._project}/devices",
-                "devices",
-                params={"hostname": self.params["hostname"]},
-                doing=f"look for {self.title}",
-            )
-            found = self.among(devices)
+        found = self._find_by_id() if self.params.get("id") else self.among(self._same_name())
         return None if found is None else self.whole(found)
 
     def _find_by_id(self) -> Found | None:
@@ -638,7 +636,8 @@ class Device:
 
     def _order(self) -> Found:
         body = device_body(self.params, self.ownership_tags)
-        return self.whole(self._client.write_one("POST", f"projects/{self._project}/devices", body, doing=f"create {self.title}"))
+        path, doing = f"projects/{self._project}/devices", f"create {self.title}"
+        return self.whole(self._client.write_one("POST", path, body, doing=doing, again=False))
 
     def _reserved_hardware(self) -> tuple[bool, list[str]]:
         """Of the reserved hardware that this device may get: whether some is free, and what is being freed, one text for all of it: its
@@ -720,6 +719,65 @@ class Device:
         current = _texts(found["tags"])
         return [*device_tags(self.params, self.ownership_tags), *marks(current)] if "tags" in changes else current
 
+    # Two runs that order the same device at the same moment: what the cluster lock prevents, and a second line where none is taken.
+
+    def older_duplicate(self, own: Found, devices: Iterable[Found]) -> Found | None:
+        """Return the device that another run ordered before ``own`` by the same hostname and tags, None when there is none.
+
+        Of two the younger one goes, deleted by who ordered it: so whoever sees just his own, and says so, is right.
+        """
+        hostname = str(own.get("hostname") or "").lower()
+        same = [
+            device
+            for device in devices
+            if device.get("id") not in (None, own.get("id"))
+            and str(device.get("hostname") or "").lower() == hostname
+            and self._owned(device)
+            and device.get("state") != "failed"
+            and not self.leaving(device)
+            and _is_older(device, own)
+        ]
+        return min(same, key=lambda device: (str(device.get("created_at") or ""), str(device["id"])), default=None)
+
+    def note_order(self, found: Found) -> Found:
+        """Note that this call ordered ``found``, and return the device to go on with: an older one that another run has ordered too."""
+        self._ordered = str(found["id"])
+        return self._first_ordered(found)
+
+    def _first_ordered(self, found: Found) -> Found:
+        """Return the device to go on with, by what is listed now: what this call ordered, or else an older one of this name.
+
+        What this call ordered is deleted in the latter case, as soon as the service lets it: not while it is provisioned.
+        """
+        devices = self._same_name()
+        own = next((device for device in devices if device.get("id") == self._ordered), found if found.get("id") == self._ordered else None)
+        older = None if own is None or self.leaving(own) else self.older_duplicate(own, devices)
+        if own is None or older is None:
+            self._duplicate = None
+            return found if own is None else own
+        self._duplicate = own
+        self.warn(f"Another run ordered {self.title} as well: {older['id']} is used, {own['id']} is deleted")
+        if not self.delete(own):
+            self.duplicates.append({"id": own["id"], "kept": older["id"]})
+            self._ordered = self._duplicate = None
+        return older
+
+    def warn_of_duplicate(self) -> None:
+        """Say what is left to do where nobody waits until the service lets the second device be deleted."""
+        if self._duplicate is not None:
+            self.warn(
+                f"{self._duplicate['id']}, a second {self.title}, could not be deleted yet, and is billed: delete it when it is provisioned"
+                " (metal_device with id, state=absent)"
+            )
+
+    def _same_name(self) -> list[dict[str, Any]]:
+        path, params = f"projects/{self._project}/devices", {"hostname": self.params["hostname"]}
+        return list(self._client.read_list(path, "devices", params=params, doing=f"look for {self.title}"))
+
+    def memory(self) -> dict[str, Any]:
+        """What the next call has to know of what was ordered; no secret."""
+        return {"ordered": self._ordered, "duplicates": self.duplicates}
+
     # operations
 
     def _is_done(self, found: Found) -> bool:
@@ -754,7 +812,7 @@ class Device:
 
         def ask() -> Found:
             try:
-                self._client.write("POST", f"devices/{found['id']}/actions", body, doing=f"{operation.kind} {self.title}")
+                self._client.write("POST", f"devices/{found['id']}/actions", body, doing=f"{operation.kind} {self.title}", again=False)
             except ValidationError:
                 # Refused because it is under way: the answer to the first try was lost, and what came of it is told only now.
                 if look() is None:
@@ -788,6 +846,11 @@ class Device:
         return []
 
     def refresh(self, found: Found) -> Found:
+        if self._ordered is not None:
+            current = self._first_ordered(found)
+            if current is not found:
+                self._absences = 0
+                return self.whole(current)
         try:
             current = self._client.read(f"devices/{found['id']}", doing=f"look at {self.title}")
         except MetalError as error:
@@ -805,7 +868,8 @@ class Device:
         wanted = self.params.get("power_state")
         ready = SETTLED if wanted is None else {"active"} if wanted == "on" else {"inactive"}
         self._begun = self._begun or (self._newest_before is not None and state_of(found) == "reinstalling")
-        return self._operating(found) if state_of(found) in ready else [state_text(found)]
+        going = [] if self._duplicate is None else [f"{self._duplicate['id']}, a second {self.title}, is to be deleted"]
+        return [*going, *(self._operating(found) if state_of(found) in ready else [state_text(found)])]
 
     def _fail_if_failed(self, found: Found) -> None:
         if found.get("state") == "failed":
@@ -872,6 +936,14 @@ def delete_device(client: MetalClient, found: Found, *, force: bool = False) -> 
         if not is_gone(error) or still_there(client, f"devices/{found['id']}", doing=doing, leaving=_is_leaving):
             raise
     return []
+
+
+def _is_older(device: Found, other: Found) -> bool:
+    """Return whether a device was created before another one; of the same moment, as the service tells it, by their ids."""
+    moments = (device.get("created_at"), other.get("created_at"))
+    if not all(isinstance(moment, str) for moment in moments):
+        moments = ("", "")
+    return (moments[0], str(device["id"])) < (moments[1], str(other["id"]))
 
 
 def _is_leaving(device: Found) -> bool:

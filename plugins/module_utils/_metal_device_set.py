@@ -27,6 +27,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_dev
     creation_problems,
     device_facts,
     metro_code,
+    metros_of,
     tag_to_ask_for,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_set_member import Member, side_by_side
@@ -138,6 +139,16 @@ class DeviceSet:
         self._enough_since: float | None = None
         self.members: list[Member] = []
         self.happened: list[str] = []
+
+    @property
+    def ownership_tags(self) -> list[str]:
+        return list(self._tags)
+
+    @property
+    def first_metro(self) -> str:
+        """The first metro that a machine of the set is to be in; empty when none is said."""
+        places = [place for each in (*self._given.values(), self._params) for place in (each, *(each.get("placement") or []))]
+        return next((metro for place in places for metro in metros_of(place) if metro != "any"), "")
 
     @property
     def _wanted(self) -> list[Member]:
@@ -328,6 +339,10 @@ class DeviceSet:
         asked = questions(pools, every=quorum is not None)
         rooms = room(answers := ask_capacity(self._client, asked, optional=True))
         chosen, problems = deal(pools, rooms)
+        if problems and quorum is None:
+            # Each number of them, so that it can be said how many there are.
+            rooms = room(answers := ask_capacity(self._client, questions(pools, every=True), optional=True))
+            chosen, problems = deal(pools, rooms)
         if problems and quorum is not None:
             chosen = fill(pools, rooms)
             short = [member for pool in pools for member in ordering if member.key in pool.names and member.key not in chosen]
@@ -337,7 +352,7 @@ class DeviceSet:
                     member.settled = True
                 problems = []
         if problems:
-            heading = "Nothing was ordered, since not all of it can be had"
+            heading = "Nothing was ordered"
             raise CollectionError(together(heading, problems), {"servers": answers})
         self._put(ordering, chosen, "has no room for all that are to be ordered")
 
@@ -406,13 +421,25 @@ class DeviceSet:
             side_by_side(todo, lambda member: member.step(by_id))
             stopped = [member for member in todo if member.error is not None]
             todo = [*self._elsewhere(stopped), *self._renew(), *self._take_turns()]
+        for member in self._wanted:
+            self._tell_duplicates(member)
         self._stop_waiting()
         if all(member.settled for member in self._wanted):
             self._shrink(by_id)
         return self._texts()
 
+    def is_unlisted(self) -> bool:
+        """Return whether something was ordered, and no list was read since, which may show that another run has ordered it as well."""
+        return any(member.unlisted for member in self.members)
+
     def _texts(self) -> list[str]:
         return [text for member in self.members if not member.settled for text in member.texts]
+
+    def _tell_duplicates(self, member: Member) -> None:
+        for each in member.duplicates:
+            text = f"{member.key}: another run had ordered it as well: {each['kept']} is used, {each['id']} was deleted"
+            if text not in self.happened:
+                self.happened.append(text)
 
     def _renew(self) -> list[Member]:
         """Have other devices ordered for those that have failed, as often as was chosen for the whole set."""
@@ -481,7 +508,7 @@ class DeviceSet:
         for member in self.members:
             if member.settled or (member.surplus and not member.acted and not pending_only):
                 continue
-            if member.pending or member.found is None or member.held or not pending_only:
+            if member.pending or member.found is None or member.held or member.second is not None or not pending_only:
                 texts = member.texts or [f"{member.key} is not as wanted"]
                 member.error = CollectionError(f"{'; '.join(texts)}: {reason}", {"waiting": texts})
                 member.settled = True

@@ -83,6 +83,16 @@ class Member:
     texts: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     """Ids of devices that went for another to be ordered in their place."""
+    planned: bool = False
+    """Whether it is known from the list that was read just now that there is no device yet."""
+    second: Found | None = None
+    """What this run has ordered and is to be deleted, since another run had ordered one before."""
+    ordered: str | None = None
+    """Id of the device that this run has ordered, as long as it may turn out that another run has ordered one as well."""
+    unlisted: bool = False
+    """Whether no list was read since it was ordered."""
+    duplicates: list[dict[str, Any]] = field(default_factory=list)
+    """Devices that this run ordered and deleted again, since another run had ordered the same one first: ``id`` and ``kept``."""
     replacements: list[dict[str, Any]] = field(default_factory=list)
     """Failed devices that another was ordered for: ``id`` and ``reason``."""
 
@@ -120,10 +130,15 @@ class Member:
         if self.found is None:
             self.device.check_creation()
             self.action = "created"
+            self.planned = True
             self.expect()
             return [f"{self.key} is not ordered"]
-        self._recognise(self.found)
-        self.found = self.device.whole(self.found)
+        return self._compare(self.found, on_drift)
+
+    def _compare(self, found: Found, on_drift: str) -> list[str]:
+        """Decide what is to be done with a device that is there."""
+        self._recognise(found)
+        self.found = self.device.whole(found)
         self.wanted = self.device.wanted()
         view = self.device.view(self.found)
         self.before = self.after = limited(view, self.wanted)
@@ -204,7 +219,30 @@ class Member:
             return self._order()
         if listing is None:
             return self._advance(self.found)
-        return self._advance(listing.get(str(self.found["id"])) or self.device.refresh(self.found))
+        self.unlisted = False
+        found = listing.get(str(self.found["id"])) or self.device.refresh(self.found)
+        if self.ordered is not None:
+            found = self._first_ordered(found, listing)
+        return self._advance(found)
+
+    def _first_ordered(self, found: Found, listing: Mapping[str, Found]) -> Found:
+        """Return the device to go on with: what this run ordered, or an older one that another run has ordered by the same name.
+
+        What this run ordered is deleted in the latter case, as soon as the service lets it: not while it is provisioned.
+        """
+        own = listing.get(str(self.ordered)) or (found if found.get("id") == self.ordered else None)
+        older = None if own is None or self.device.leaving(own) else self.device.older_duplicate(own, listing.values())
+        if own is None or older is None:
+            self.second = None
+            return found if own is None else own
+        self.second = own
+        if not self.device.delete(own):
+            self.duplicates.append({"id": own["id"], "kept": older["id"]})
+            self.ordered = self.second = None
+            self.action = "none"
+            # It may be other than this run would have it.
+            self._compare(older, "fail")
+        return older
 
     def _order(self) -> list[str]:
         """Let the old one go, if there is one, and order it. Its end is not waited for."""
@@ -219,11 +257,18 @@ class Member:
             found = self.device.find()
             return None if found is not None and str(found.get("id")) in self.gone else found
 
+        look_first, self.planned = not self.planned, False
         try:
-            self.found = create_once(self.device.create, find)
+            created = create_once(self.device.create, find, look_first=look_first)
         except NotYetError as error:
             return error.waiting
-        self.acted = True
+        self.found = created.found
+        if not created.ordered:
+            # Another run has ordered it since this one looked.
+            self.action = "replaced" if self.gone else "none"
+            return self._compare(created.found, "fail")
+        self.acted = self.unlisted = True
+        self.ordered = str(self.found["id"])
         left = differences(self.device.view(self.found), self.wanted)
         self.pending = {name: value for name, value in left.items() if name in self.device.after_creation}
         return self._advance(self.found)
@@ -239,6 +284,10 @@ class Member:
             self.acted = True
             self.pending = {}
         missing = self.device.missing(self.found)
+        if self.unlisted:
+            missing = [*missing, f"{self.key} is ordered and was not listed since"]
+        if self.second is not None:
+            missing = [*missing, f"{self.second['id']}, a second {self.key}, is to be deleted"]
         if not missing:
             # What really is, not what was meant.
             self.found = self.device.whole(self.found)
@@ -309,6 +358,7 @@ class Member:
             "metro": metro_code(found) if found else (self.place.metro if self.place else None),
             "plan": plan_name(found) if found else (self.place.plan if self.place else None),
             "replacements": list(self.replacements),
+            "duplicates": list(self.duplicates),
             "error": self.error.message if self.error else None,
         }
 
@@ -318,6 +368,7 @@ class Member:
             "place": list(self.place) if self.place else None,
             "found": _identity(self.found),
             "old": _identity(self.old),
+            "second": _identity(self.second),
             "error": None if self.error is None else [isinstance(self.error, DeviceFailedError), self.error.message, self.error.details],
             "pending": sorted(self.pending),
             **{name: getattr(self, name) for name in _REMEMBERED},
@@ -331,6 +382,7 @@ class Member:
             setattr(self, name, known[name])
         self.found = by_id.get(known["found"]["id"], known["found"]) if known["found"] else None
         self.old = by_id.get(known["old"]["id"], known["old"]) if known["old"] else None
+        self.second = by_id.get(known["second"]["id"], known["second"]) if known["second"] else None
         self.wanted = {} if absent or self.surplus else self.device.wanted()
         self.pending = {name: self.wanted.get(name, "absent") for name in known["pending"]}
         if known["error"] is not None:
@@ -338,7 +390,22 @@ class Member:
             self.error = (DeviceFailedError if failed else CollectionError)(message, details)
 
 
-_REMEMBERED = ("surplus", "held", "drifted", "moved", "action", "acted", "settled", "before", "after", "gone", "replacements")
+_REMEMBERED = (
+    "surplus",
+    "held",
+    "drifted",
+    "moved",
+    "action",
+    "acted",
+    "settled",
+    "before",
+    "after",
+    "gone",
+    "ordered",
+    "unlisted",
+    "duplicates",
+    "replacements",
+)
 
 
 def _identity(found: Found | None) -> dict[str, Any] | None:

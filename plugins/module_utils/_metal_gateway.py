@@ -157,7 +157,7 @@ class Gateway:
 
     def create(self) -> Found:
         path = f"projects/{self._params['project_id']}/metal-gateways"
-        made = self._client.write_one("POST", path, self.wanted(), doing=f"create {self.title}")
+        made = self._client.write_one("POST", path, self.wanted(), doing=f"create {self.title}", again=False)
         return self.refresh(made)
 
     def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:

@@ -332,7 +332,8 @@ class IpAssignment:
         body = {"address": address, **({"customdata": customdata} if customdata else {})}
         if self._params["manageable"] is not None:
             body["manageable"] = self._params["manageable"]
-        return self._client.write_one("POST", path, body, doing=f"assign {address} to device {self._params['device_id']}")
+        doing = f"assign {address} to device {self._params['device_id']}"
+        return self._client.write_one("POST", path, body, doing=doing, again=False)
 
     def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []
@@ -350,7 +351,7 @@ class IpAssignment:
         self.delete(found)
         self._off = reference(found.get("assigned_to"))
         try:
-            return create_once(lambda: self._assign(str(self._address), self._params["customdata"]), self._here)
+            return create_once(lambda: self._assign(str(self._address), self._params["customdata"]), self._here).found
         except CollectionError as error:
             error.acted = True
             error.message += f". It is off device {self._off}, where it was. Run it again when that is mended, to put it on the other"

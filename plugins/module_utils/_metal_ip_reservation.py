@@ -237,7 +237,7 @@ class IpReservation:
         own = _OF_A_VRF if self._params["type"] == "vrf" else ("quantity", "metro", "comments", "fail_on_approval_required")
         body = {name: self._params[name] for name in (*common, *own) if self._params[name] is not None}
         path = f"projects/{self._params['project_id']}/ips"
-        return self._client.write_one("POST", path, body, doing=f"create {self.title}")
+        return self._client.write_one("POST", path, body, doing=f"create {self.title}", again=False)
 
     def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []

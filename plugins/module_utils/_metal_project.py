@@ -139,7 +139,7 @@ class Project:
     def create(self) -> Found:
         names = ("name", "organization_id", "payment_method_id", "backend_transfer_enabled", "customdata", "tags")
         body = self._body([name for name in names if self._params[name] is not None])
-        return self._client.write_one("POST", "projects", body, doing=f"create {self.title}")
+        return self._client.write_one("POST", "projects", body, doing=f"create {self.title}", again=False)
 
     def _body(self, names: Iterable[str]) -> dict[str, Any]:
         return {name: normal_tags(self._params[name]) if name == "tags" else self._params[name] for name in names}

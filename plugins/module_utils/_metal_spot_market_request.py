@@ -228,7 +228,7 @@ class SpotMarketRequest:
             parameters["termination_time"] = normal_time(parameters["termination_time"])
         body["instance_parameters"] = parameters
         path = f"projects/{params['project_id']}/spot-market-requests"
-        made = self._client.write_one("POST", path, body, doing=f"make {self.title}")
+        made = self._client.write_one("POST", path, body, doing=f"make {self.title}", again=False)
         return self._read(str(made["id"]), f"look at {self.title}")
 
     def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:

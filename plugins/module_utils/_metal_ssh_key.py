@@ -149,7 +149,7 @@ class SshKey:
 
     def create(self) -> Found:
         body = self._body([name for name in ("label", "key", "tags") if self._params[name] is not None])
-        return self._client.write_one("POST", keys_path(self._params), body, doing=f"create {self.title}")
+        return self._client.write_one("POST", keys_path(self._params), body, doing=f"create {self.title}", again=False)
 
     def _body(self, names: Iterable[str]) -> dict[str, Any]:
         return {name: normal_tags(self._params[name]) if name == "tags" else self._params[name] for name in names}

@@ -185,7 +185,7 @@ class Vlan:
     def create(self) -> Found:
         body = {name: self._params[name] for name in ("vxlan", "metro", "description", "tags") if self._params[name] is not None}
         path = f"projects/{self._params['project_id']}/virtual-networks"
-        return self._client.write_one("POST", path, body, doing=f"create {self.title}")
+        return self._client.write_one("POST", path, body, doing=f"create {self.title}", again=False)
 
     def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []

@@ -138,7 +138,7 @@ class Vrf:
 
     def create(self) -> Found:
         path = f"projects/{self._params['project_id']}/vrfs"
-        return self._client.write_one("POST", path, self.wanted(), doing=f"create {self.title}")
+        return self._client.write_one("POST", path, self.wanted(), doing=f"create {self.title}", again=False)
 
     def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []

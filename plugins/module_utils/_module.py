@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Literal
 
@@ -22,14 +23,33 @@ from ansible.module_utils.common.parameters import AnsibleFallbackNotFound
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import ENVIRONMENT, Options, from_environment, identifier
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._base_module import BaseModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_lock import (
+    LIFETIME,
+    ClusterLock,
+    Gate,
+    LockStore,
+    lifetime_for,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences, shown
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotYetError, StillThereError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    CollectionError,
+    LockedError,
+    LockNeededError,
+    NotYetError,
+    PlayEndedError,
+    StillThereError,
+    together,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._lock_record import Holder, scope_of, scope_tags
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._lock_run import Locked, Run
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import Device
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_set import DeviceSet
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._notice_file import append
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._outage import FILE_VARIABLE, Outage
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._play import find_play
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import (
+    Created,
     Found,
     Resource,
     create_once,
@@ -64,12 +84,63 @@ METAL_OPTIONS = Options(
         "metal_api_proxy": {"type": "str", "no_log": True, "fallback": (_environment, ENVIRONMENT["metal_api_proxy"])},
         "metal_ua_prefix": {"type": "str", "fallback": (_environment, ENVIRONMENT["metal_ua_prefix"])},
         "project_id": identifier("", fallback=(_environment, ENVIRONMENT["project_id"])),
+        "cluster_lock": {"type": "str"},
     }
 )
 """Documented in the fragments ``_metal`` and ``_metal.project``."""
 
+NO_LOCK = "none"
+"""As ``cluster_lock``: write without a lock."""
+LOCK_TIMEOUT = 300.0
+"""Seconds for which a module without the options of the fragment ``_wait`` tries to take the lock: others may have just ended."""
 
-def metal_client(module: AnsibleModule, *, read_only: bool, needs_project: bool = True) -> MetalClient:
+
+def gate_of(run: Run | None = None) -> Gate:
+    """Return what the requests of this module pass: they end with its playbook, that of its parents and that of its run."""
+    play = find_play()
+    return Gate(play if run is None else replace(play, processes=(*play.processes, run.holder.process)))
+
+
+def gate_with_lock(module: AnsibleModule) -> Gate:
+    """Return the gate of a module that may write, with the lock of the run that ``cluster_lock`` names, if there is one."""
+    run = run_of(module.params)
+    gate = gate_of(run)
+    if run is not None and not module.check_mode:
+        gate.lock = lock_with_client(module, run, gate=gate_of(run))
+    return gate
+
+
+def run_of(params: Mapping[str, Any]) -> Run | None:
+    """Return the run that ``cluster_lock`` names, with this module as one of its modules; None without one."""
+    given = params.get("cluster_lock")
+    if given in (None, "", NO_LOCK):
+        return None
+    run = Run.load(given)
+    run.attach()
+    return run
+
+
+def lock_with_client(module: AnsibleModule, run: Run, *, gate: Gate, patient: bool = False, read_only: bool = False) -> ClusterLock:
+    """Return the lock, with a client of its own: what keeps the lock does not pass the gate of what it guards."""
+    client = metal_client(module, read_only=read_only, needs_project=False, gate=gate)
+    store = LockStore(client, run.locked.project, run.locked.scope)
+    return ClusterLock(store, run, timeout=module.params["metal_api_timeout"], patient=patient)
+
+
+class _LockWanted:
+    """Stands for a lock that does not exist before the first write needs it."""
+
+    def __init__(self, make: Callable[[], ClusterLock]) -> None:
+        self.make = make
+
+    def before_write(self, *, paused: bool) -> None:
+        raise LockNeededError
+
+    def tick(self) -> None:
+        """There is nothing to renew."""
+
+
+def metal_client(module: AnsibleModule, *, read_only: bool, needs_project: bool = True, gate: Gate | None = None) -> MetalClient:
     """The API by the options of METAL_OPTIONS. Raises CollectionError telling all of them that are missing."""
     if _metal_client.LIBRARY_ERROR is not None:
         module.fail_json(msg=missing_required_lib("packet-python"), exception=_metal_client.LIBRARY_ERROR)
@@ -84,6 +155,7 @@ def metal_client(module: AnsibleModule, *, read_only: bool, needs_project: bool 
         problems.append(f"no project is given{empty}: set project_id or the environment variable METAL_PROJECT_ID")
     if problems:
         raise CollectionError(together("Cannot ask the Metal API", problems))
+    gate = gate or gate_of()
     return MetalClient(
         url=params["metal_api_url"],
         token=params["metal_api_token"],
@@ -93,6 +165,8 @@ def metal_client(module: AnsibleModule, *, read_only: bool, needs_project: bool 
         ca_path=params["metal_api_ca_path"],
         proxy=params["metal_api_proxy"],
         user_agent_prefix=params["metal_ua_prefix"],
+        sleep=gate.sleep,
+        gate=gate,
         outage=_outage_of(module),
     )
 
@@ -134,21 +208,29 @@ class MetalModule:
         self._shorten = shorten
         self._client: MetalClient | None = None
         self._waiter: Waiter | None = None
+        self._own_gate: Gate | None = None
+        self._lock_of_this_call: ClusterLock | None = None
+        self._wrote = False
+        self._warned: set[str] = set()
 
     def __enter__(self) -> MetalModule:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> Literal[False]:
+        if self._lock_of_this_call is not None and not isinstance(error, (StillWaiting, PlayEndedError)):
+            self._release(self._lock_of_this_call)
+        self.result["changed"] = bool(self.result["changed"]) or self._wrote
         if error is None:
             self._ansible.exit_json(**self.result)
         if isinstance(error, StillWaiting):
             self._ansible.exit_json(waiting=error.waiting, **self.result)
         if isinstance(error, CollectionError):
-            if self._client is not None:
+            if self._client is not None and not isinstance(error, LockedError):
                 self._client.name_origin(error)
-            self._ansible.fail_json(
-                msg=error.message, failure={"type": type(error).__name__, **error.details}, **self._shorten(self.result)
-            )
+            failure = {"type": type(error).__name__, **error.details}
+            self._ansible.fail_json(msg=error.message, failure=failure, **self._shorten(self.result))
+        if isinstance(error, PlayEndedError):
+            self._ansible.fail_json(msg=str(error), failure={"type": type(error).__name__}, **self._shorten(self.result))
         return False
 
     @property
@@ -161,14 +243,23 @@ class MetalModule:
             if cleared := self._options.cleared(self.params, self._unless):
                 raise CollectionError(together("Cannot use the options", cleared))
             needs_project = self._in_project and not any(self.params.get(name) for name in self._unless)
-            self._client = metal_client(self._ansible, read_only=self.check_mode or self._reading, needs_project=needs_project)
+            read_only = self.check_mode or self._reading
+            self._client = metal_client(self._ansible, read_only=read_only, needs_project=needs_project, gate=self._gate)
         return self._client
+
+    @property
+    def _gate(self) -> Gate:
+        """What all requests of this module pass. Made before the first of them: what was read before the lock was taken may be old."""
+        if self._own_gate is None:
+            self._own_gate = gate_of() if self._reading else gate_with_lock(self._ansible)
+        return self._own_gate
 
     @property
     def waiter(self) -> Waiter:
         """The time this call may wait, by the options of the fragment ``_wait``."""
         if self._waiter is None:
-            self._waiter = Waiter(self.params["wait_timeout"], self.params["wait_interval"], self.params["progress_interval"])
+            times = (self.params[name] for name in ("wait_timeout", "wait_interval", "progress_interval"))
+            self._waiter = Waiter(*times, sleep=self._gate.sleep, tick=self._gate.tick)
         return self._waiter
 
     def is_given(self, option: str) -> bool:
@@ -176,20 +267,78 @@ class MetalModule:
         return option in self._ansible.given
 
     def warn(self, text: str) -> None:
-        """Show a warning to whoever runs the playbook."""
-        self._ansible.warn(text)
+        """Show a warning to whoever runs the playbook, once."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self._ansible.warn(text)
 
     def report(self, facts: Mapping[str, Any]) -> None:
         """Return these facts: all that a module which only reads has to say."""
         self.result.update(facts)
 
-    def converge(self, resource: Resource) -> None:
-        """Bring the resource to the state that is wanted."""
+    def converge(self, make: Callable[[], Resource]) -> None:
+        """Bring the resource to the state that is wanted; ``make`` is called again when the cluster lock had to be taken first."""
+        self._with_lock(lambda: self._converge(make()))
+
+    def _converge(self, resource: Resource) -> None:
         # Not every resource can be absent: a port comes and goes with its device.
         if self.params.get("state") == "absent":
             self._remove(resource)
         else:
             self._provide(resource)
+
+    # The cluster lock.
+
+    def _with_lock(self, act: Callable[[], None]) -> None:
+        """Do it, and once more from its beginning when a write needs the cluster lock: what was read without the lock may be old."""
+        while True:
+            try:
+                act()
+            except LockNeededError as needed:
+                # Lost in the middle: what was done until then stays done.
+                self._wrote = self._wrote or bool(self.result["changed"])
+                self.result = {"changed": False}
+                self._take_lock(needed)
+            else:
+                return
+
+    def _lock_for_this_call(self, tags: Sequence[str], metro: str) -> None:
+        """Where no run is given, let the first write take the lock of these ownership tags for the time of this call."""
+        if self.params["cluster_lock"] or self.check_mode or self._gate.lock is not None:
+            return
+        if taken := (self.params["resume"] or {}).get("run"):
+            self._gate.lock = self._own_lock(Run.load(taken))
+            return
+        scope, timeout = scope_of(tags), self.params["metal_api_timeout"]
+        holder = Holder.here(find_play().task, scope, operation="metal_device_set")
+
+        def make() -> ClusterLock:
+            lifetime = lifetime_for(LIFETIME, timeout)
+            return self._own_lock(Run.begin(holder, Locked(scope, scope_tags(tags), self.params["project_id"], metro, lifetime)))
+
+        # A slice of the wait for the lock may have begun it.
+        self._gate.lock = make() if Run.is_begun(holder) else _LockWanted(make)
+
+    def _own_lock(self, run: Run) -> ClusterLock:
+        self._lock_of_this_call = lock_with_client(self._ansible, run, gate=gate_of(), patient=self.params["wait"])
+        return self._lock_of_this_call
+
+    def _take_lock(self, needed: LockNeededError) -> None:
+        if isinstance(self._gate.lock, _LockWanted):
+            self._gate.lock = self._gate.lock.make()
+        lock = self._gate.lock
+        if not isinstance(lock, ClusterLock):
+            raise CollectionError(f"Could not write: {needed}")
+        waiter = self.waiter if "wait_timeout" in self.params else Waiter(LOCK_TIMEOUT, 1, sleep=self._gate.sleep, tick=self._gate.tick)
+        waiter.until_nothing_missing(lock.attempt, "Taking the cluster lock", interval=1)
+
+    def _release(self, lock: ClusterLock) -> None:
+        """Give up the lock that was taken for this call alone."""
+        try:
+            lock.release()
+            lock.run.remove()
+        except (CollectionError, PlayEndedError) as problem:
+            self.warn(f"The cluster lock of {lock.run.locked.scope} could not be deleted and expires by itself: {problem}")
 
     # state=present
 
@@ -224,10 +373,12 @@ class MetalModule:
             if self.params.get("wait", False):
                 found = self._look(resource, found, resource.missing, f"What was asked for of {resource.title}")
         except StillWaiting:
-            self._remember(found, before=before, pending=sorted(changes))
+            self._remember(found, before=before, pending=sorted(changes), more=resource.memory() if isinstance(resource, Device) else {})
             raise
         # What really is, not what was meant.
         self._report(resource, found, before, limited(resource.view(found), wanted))
+        if isinstance(resource, Device):
+            self._report_duplicates(resource)
 
     def _begin(self, resource: Resource, wanted: Mapping[str, Any]) -> tuple[Found, dict[str, Any], frozenset[str] | None] | None:
         """Find it or create it: the object, how it was before, and the only attributes that may be changed now (None: all).
@@ -236,27 +387,39 @@ class MetalModule:
         """
         found = resource.find()
         if found is not None:
-            before = limited(resource.view(found), wanted)
-            resource.missing(found)  # says at once when it can never be as wanted
-            self._report(resource, found, before, before)
-            return found, before, None
+            return self._begin_with(resource, found, wanted)
         resource.check_creation()
         if self.check_mode:
             self._report(resource, resource.predict(None, wanted), {}, wanted)
             return None
-        found = self._create(resource)
-        self._report(resource, found, {}, wanted)
-        return found, {}, resource.after_creation
+        created = self._create(resource)
+        if not created.ordered:
+            return self._begin_with(resource, created.found, wanted)
+        self._report(resource, created.found, {}, wanted)
+        if isinstance(resource, Device):
+            chosen = resource.note_order(created.found)
+            if chosen["id"] != created.found["id"]:
+                return self._begin_with(resource, resource.whole(chosen), wanted)
+        return created.found, {}, resource.after_creation
 
-    def _create(self, resource: Resource) -> Found:
+    def _begin_with(self, resource: Resource, found: Found, wanted: Mapping[str, Any]) -> tuple[Found, dict[str, Any], None]:
+        before = limited(resource.view(found), wanted)
+        resource.missing(found)  # says at once when it can never be as wanted
+        self._report(resource, found, before, before)
+        return found, before, None
+
+    def _create(self, resource: Resource) -> Created:
         """Order it, by choice as soon as it can be had. A slice of that wait leaves nothing to resume: nothing is ordered by then."""
         if not self.params.get("wait", False):
             return create_once(resource.create, resource.find)
-        created: list[Found] = []
+        created: list[Created] = []
+        waited = False
 
         def order() -> list[str]:
+            nonlocal waited
+            look_first, waited = waited, True
             try:
-                created.append(create_once(resource.create, resource.find))
+                created.append(create_once(resource.create, resource.find, look_first=look_first))
             except NotYetError as error:
                 return error.waiting
             return []
@@ -296,7 +459,7 @@ class MetalModule:
         """
         self._end(resource, found, "replace")
         self.result.update(changed=True, diff=shown(before, {}, resource.title))
-        created = self._create(resource)
+        created = self._create(resource).found
         self._report(resource, created, before, wanted)
         return created
 
@@ -350,6 +513,11 @@ class MetalModule:
         self.result["changed"] = self.result["changed"] or dict(before) != dict(after)
         self.result[resource.name] = resource.facts(found)
 
+    def _report_duplicates(self, device: Device) -> None:
+        if device.duplicates:
+            self.result["duplicates"] = device.duplicates
+        device.warn_of_duplicate()
+
     # state=absent
 
     def _remove(self, resource: Resource) -> None:
@@ -400,9 +568,10 @@ class MetalModule:
 
     # A call that goes on waiting (option progress_interval).
 
-    def _remember(self, found: Found, *, before: Mapping[str, Any], pending: list[str]) -> None:
+    def _remember(self, found: Found, *, before: Mapping[str, Any], pending: list[str], more: Mapping[str, Any] | None = None) -> None:
         identity = {name: found.get(name) for name in ("id", "hostname", "state", "locked", "devices") if name in found}
         self.result["resume"] = {
+            **(more or {}),
             "found": identity,
             "before": dict(before),
             "pending": pending,
@@ -421,9 +590,16 @@ class MetalModule:
 
     # Several as one.
 
-    def converge_set(self, devices: DeviceSet) -> None:
-        """Bring all devices of the set to the state that is wanted: each as far as it gets, whatever becomes of the others."""
+    def converge_set(self, make: Callable[[], DeviceSet]) -> None:
+        """Bring all devices of the set to the state that is wanted: each as far as it gets, whatever becomes of the others.
+
+        ``make`` is called again when the cluster lock had to be taken first.
+        """
+        self._with_lock(lambda: self._converge_set(make()))
+
+    def _converge_set(self, devices: DeviceSet) -> None:
         devices.check()
+        self._lock_for_this_call(devices.ownership_tags, devices.first_metro)
         listing: list[Found] | None = None
         if self.params.get("resume"):
             listing = devices.look_at_ours()
@@ -436,7 +612,8 @@ class MetalModule:
             try:
                 self._act(devices, listing)
             except StillWaiting:
-                self.result["resume"] = devices.memory()
+                run = self._lock_of_this_call.run.path if self._lock_of_this_call is not None else ""
+                self.result["resume"] = {**devices.memory(), "run": str(run)}
                 raise
         failure = devices.failure()
         self._report_set(devices)
@@ -461,6 +638,8 @@ class MetalModule:
                 devices.give_up("this did not happen within wait_timeout")
         else:
             look()
+            if devices.is_unlisted():
+                look()
             devices.give_up("this has to pass before it can be ordered, changed or deleted; use wait=true", pending_only=True)
 
     def _report_set(self, devices: DeviceSet) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
@@ -19,6 +19,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     LostAnswerError,
     MetalError,
     NotFoundError,
+    PausedError,
     StillThereError,
     together,
 )
@@ -93,30 +94,53 @@ class Resource(Protocol):
         """What is still there of it."""
 
 
+class Created(NamedTuple):
+    """What a create came to. ``ordered``: by this call; not, when another run had created it by the time of a second look."""
+
+    found: Found
+    ordered: bool = True
+
+
 def create_once(
-    create: Callable[[], Found], find: Callable[[], Found | None], *, sleep: Callable[[float], None] = time.sleep, attempts: int = 3
-) -> Found:
-    """Create, and when the answer was lost look whether it was done before trying again, so that nothing is ever ordered twice.
+    create: Callable[[], Found],
+    find: Callable[[], Found | None],
+    *,
+    look_first: bool = False,
+    sleep: Callable[[float], None] = time.sleep,
+    attempts: int = 3,
+) -> Created:
+    """Create, and look whether it is there before every further try, so that nothing is ever ordered twice.
 
     ``find`` looks by our own mark (hostname with ownership tags, or what else the options name the object by). It found nothing just before
-    the first try, so what it finds now is what was ordered. The mark is what makes the object ours at every later run too: a mark made for
-    one create only would have to be written into something the user sees and owns (tags, customdata), and would say no more.
+    the first try (``look_first``: or some time ago, so that it has to look again). After a try whose answer was lost, what it finds is what
+    was ordered; after a pause it may be what another run has ordered meanwhile. The mark is what makes the object ours at every later run
+    too: a mark made for one create only would have to be written into something the user sees and owns (tags, customdata), and would say
+    no more.
 
     An order that may still be carried out (there was no answer in time) is looked for and never repeated: the look may come too early.
     """
-    for attempt in range(1, attempts + 1):
+    lost = paused = 0
+    while True:
+        if look_first and (found := find()) is not None:
+            return Created(found, ordered=False)
         try:
-            return create()
+            return Created(create())
+        except PausedError as pause:
+            paused += pause.counts
+            if paused > pause.retries:
+                raise pause.error from pause
+            look_first = True
         except LostAnswerError as error:
+            lost += 1
             for _elapsed in clock(*LOOKS_AFTER_LOST_CREATE, sleep=sleep):
                 found = find()
                 if found is not None:
-                    return found
+                    return Created(found)
             if error.late:
                 error.message += ", and it may still be done, so it is not ordered again. Run again to go on with what has come of it"
-            if error.late or attempt == attempts:
+            if error.late or lost == attempts:
                 raise
-    raise AssertionError("attempts is 1 or more")
+            look_first = False
 
 
 def update_once(resource: Resource, found: Found, changes: Mapping[str, Any]) -> Found:

@@ -56,11 +56,12 @@ def clock(
 class Waiter:
     """How long one call of a module may wait, from the options of the fragment ``_wait``.
 
-    ``look`` is called until it answers with nothing missing. When ``progress_interval`` is over, :class:`StillWaiting` is raised, when
-    ``wait_timeout`` is, :class:`WaitTimeout`. The clock starts with the first wait and is shared by all waits of a call.
+    ``look`` is called until it answers with nothing missing, and ``tick`` before each of these calls. When ``progress_interval`` is over,
+    :class:`StillWaiting` is raised, when ``wait_timeout`` is, :class:`WaitTimeout`. The clock starts with the first wait and is shared by
+    all waits of a call.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the options of the fragment _wait, and what tests replace by keyword
         self,
         timeout: float,
         interval: float,
@@ -68,19 +69,24 @@ class Waiter:
         *,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.monotonic,
+        tick: Callable[[], None] = lambda: None,
     ) -> None:
         self._timeout = timeout
         self._interval = interval
         self._progress_interval = progress_interval
         self._sleep = sleep
         self._now = now
+        self._tick = tick
         self._started: float | None = None
 
-    def until_nothing_missing(self, look: Callable[[], Sequence[str]], what: str, *, whole: bool = False) -> None:
+    def until_nothing_missing(
+        self, look: Callable[[], Sequence[str]], what: str, *, whole: bool = False, interval: float | None = None
+    ) -> None:
         """Call ``look`` until it returns no text; each text names one thing that is still missing and what was last seen of it.
 
         ``what`` begins the message of a time-out: ``What did not happen in time: ...``. Whatever ``look`` raises ends the wait at once.
-        ``whole``: not in slices, since a call that took it up again could not know what is left to do.
+        ``whole``: not in slices, since a call that took it up again could not know what is left to do. ``interval``: seconds between two
+        calls of ``look``, if these are not those of the option.
         """
         if self._started is None:
             self._started = self._now()
@@ -88,7 +94,9 @@ class Waiter:
         sliced = 0 < self._progress_interval < self._timeout and not whole
         limit = self._progress_interval if sliced else self._timeout
         waiting: list[str] = []
-        for _elapsed in clock(max(0.0, limit - gone), self._interval, sleep=self._sleep, now=self._now):
+        pause = self._interval if interval is None else interval
+        for _elapsed in clock(max(0.0, limit - gone), pause, sleep=self._sleep, now=self._now):
+            self._tick()
             waiting = list(look())
             if not waiting:
                 return

@@ -278,7 +278,7 @@ console_url:
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_module import ClusterModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._machine_watch import MACHINE_WATCH_OPTIONS, MachineWatch
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import METAL_OPTIONS, metal_client
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import METAL_OPTIONS, gate_with_lock, metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._operators import CONDITIONS, failed_only, look_at
 
 OPTIONS = Options(
@@ -294,6 +294,8 @@ OPTIONS = Options(
 
 def main() -> None:
     with ClusterModule(OPTIONS, shorten=failed_only) as module:
+        # A wait for a cluster is long: meanwhile the run keeps its lock.
+        module.gate = gate_with_lock(module.module)
         client = module.client()
         watched = module.params["machines"] and module.params["wait"]
         machines = MachineWatch(metal_client(module.module, read_only=True), module.params) if watched else None

@@ -134,7 +134,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 def main() -> None:
     with MetalModule(BGP_CONFIG_OPTIONS, in_project=True) as module:
-        module.converge(BgpConfig(module.client, module.params))
+        module.converge(lambda: BgpConfig(module.client, module.params))
 
 
 if __name__ == "__main__":

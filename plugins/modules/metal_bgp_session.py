@@ -136,7 +136,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 def main() -> None:
     with MetalModule(BGP_SESSION_OPTIONS) as module:
-        module.converge(BgpSession(module.client, module.params))
+        module.converge(lambda: BgpSession(module.client, module.params))
 
 
 if __name__ == "__main__":

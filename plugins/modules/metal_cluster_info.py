@@ -13,6 +13,7 @@ description:
   - Lists the devices, IP reservations, virtual networks and gateways with the ownership mark of a cluster, the tag
     C(openshift-cluster=<name>.<base domain>).
   - Nothing else is looked at, no host name and no description, so it tells the same on every computer.
+  - A virtual network that is the lock of a run is told by itself and not counted. See M(equinix_metal.openshift.metal_cluster_lock).
   - Without O(names) it finds every cluster, also those that nobody remembers.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
@@ -101,6 +102,10 @@ clusters:
           description: What the tag C(openshift-role) says.
           type: str
           sample: worker
+        infra_id:
+          description: What the tag C(openshift-infra-id) says, the installer's infraID. Null for a device that was not made from its files.
+          type: str
+          sample: demo-x7k2p
         plan:
           description: Slug of its plan.
           type: str
@@ -149,6 +154,11 @@ clusters:
       sample: []
     metal_gateways:
       description: The gateways of its networks, with what M(equinix_metal.openshift.metal_gateway_info) tells of each and C(project_id).
+      type: list
+      elements: dict
+      sample: []
+    locks:
+      description: Locks of runs that write to it, with what M(equinix_metal.openshift.metal_cluster_lock) tells of each and C(project_id).
       type: list
       elements: dict
       sample: []

@@ -526,7 +526,7 @@ OPTIONS = Options(
 
 def main() -> None:
     with MetalModule(OPTIONS, in_project=True) as module:
-        module.converge(Device(module.client, module.params, module.warn, project_given=module.is_given("project_id")))
+        module.converge(lambda: Device(module.client, module.params, module.warn, project_given=module.is_given("project_id")))
 
 
 if __name__ == "__main__":

@@ -668,7 +668,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 def main() -> None:
     with MetalModule(DEVICE_SET_OPTIONS, in_project=True, shorten=failed_only) as module:
-        module.converge_set(DeviceSet(module.client, module.params, module.warn))
+        module.converge_set(lambda: DeviceSet(module.client, module.params, module.warn))
 
 
 if __name__ == "__main__":

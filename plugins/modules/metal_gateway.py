@@ -160,7 +160,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 def main() -> None:
     with MetalModule(GATEWAY_OPTIONS, in_project=True) as module:
-        module.converge(Gateway(module.client, module.params))
+        module.converge(lambda: Gateway(module.client, module.params))
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 def main() -> None:
     with MetalModule(HARDWARE_RESERVATION_OPTIONS) as module:
-        module.converge(HardwareReservation(module.client, module.params))
+        module.converge(lambda: HardwareReservation(module.client, module.params))
 
 
 if __name__ == "__main__":

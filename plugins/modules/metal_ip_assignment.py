@@ -211,7 +211,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 def main() -> None:
     with MetalModule(IP_ASSIGNMENT_OPTIONS, in_project=True, unless=("id", "device_id")) as module:
-        module.converge(IpAssignment(module.client, module.params))
+        module.converge(lambda: IpAssignment(module.client, module.params))
 
 
 if __name__ == "__main__":

@@ -240,7 +240,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 def main() -> None:
     with MetalModule(IP_RESERVATION_OPTIONS, in_project=True) as module:
-        module.converge(IpReservation(module.client, module.params))
+        module.converge(lambda: IpReservation(module.client, module.params))
 
 
 if __name__ == "__main__":

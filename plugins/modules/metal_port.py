@@ -234,7 +234,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 def main() -> None:
     with MetalModule(PORT_OPTIONS) as module:
-        module.converge(Port(module.client, module.params, module.waiter))
+        module.converge(lambda: Port(module.client, module.params, module.waiter))
 
 
 if __name__ == "__main__":

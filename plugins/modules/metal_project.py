@@ -155,7 +155,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 def main() -> None:
     with MetalModule(PROJECT_OPTIONS) as module:
-        module.converge(Project(module.client, module.params))
+        module.converge(lambda: Project(module.client, module.params))
 
 
 if __name__ == "__main__":

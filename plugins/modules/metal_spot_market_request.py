@@ -272,7 +272,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 def main() -> None:
     with MetalModule(SPOT_MARKET_REQUEST_OPTIONS, in_project=True) as module:
-        module.converge(SpotMarketRequest(module.client, module.params))
+        module.converge(lambda: SpotMarketRequest(module.client, module.params))
 
 
 if __name__ == "__main__":

@@ -146,7 +146,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 def main() -> None:
     with MetalModule(SSH_KEY_OPTIONS) as module:
-        module.converge(SshKey(module.client, module.params))
+        module.converge(lambda: SshKey(module.client, module.params))
 
 
 if __name__ == "__main__":

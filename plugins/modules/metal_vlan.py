@@ -147,7 +147,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 def main() -> None:
     with MetalModule(VLAN_OPTIONS, in_project=True) as module:
-        module.converge(Vlan(module.client, module.params))
+        module.converge(lambda: Vlan(module.client, module.params))
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._module im
 
 def main() -> None:
     with MetalModule(VRF_OPTIONS, in_project=True) as module:
-        module.converge(Vrf(module.client, module.params))
+        module.converge(lambda: Vrf(module.client, module.params))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from pathlib import Path
 # As pytest does it, where this is run by itself.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 
+from tests.e2e.kills import MOMENTS
 from tests.laws import outcomes
 from tests.laws.faults import FAULTS, Fault, Kind, Service, Verdict, Verdicts
 from tests.laws.subjects import SUBJECTS
@@ -56,13 +57,89 @@ cluster wait (`wait`) for an API that does not answer as for anything else that 
 
 `dns_records` speaks to neither: what it says of a DNS server that refuses, is silent or answers with half a message is in
 `tests/laws/test_zone.py`.
+
+## Which run may write to a cluster
+
+    ansible-playbook install.yml        # on two computers at the same moment, as a job of AWX, after a kill -9
+
+Only one run at a time writes to a cluster: the one that holds its **cluster lock**. A run is one `ansible-playbook`, or one task of
+`metal_device_set` that is used by itself. The lock is kept at the Metal API, which is all that two controllers, jobs of AWX and modules
+that outlive their playbook have in common. It is a virtual network with the tags `openshift-cluster=<name>.<domain>` and
+`openshift-role=lock`, which costs nothing and touches no device; further tags say which run holds it, of which user, host and job, since
+when, and when it was renewed.
+
+- `install.yml`, `scale.yml` and `destroy.yml` look for the lock of another run when they begin, with one request. They take the lock
+  before their first write to the Metal API (`destroy.yml` before it deletes anything at all) and release it when they end, also when they
+  fail. A run with nothing to do takes none and writes nothing.
+- What a module has read without the lock is thrown away: once the lock is taken it reads again and decides anew.
+- Before a write the lock is read again when that was more than 5 seconds ago, and after every pause. It is renewed when a third of its
+  lifetime is over (`openshift_lock_lifetime`, 300 s), also in waits. No write is sent when less is left of it than a request may take
+  (`metal_api_timeout` and 5 s), and an expired lock is never renewed.
+- After every pause of a create (429, a connection that was not made, waiting for the lock) what is to be created is looked for again.
+- A module ends when its playbook does not run any more: it looks before each request, and each second of a pause.
+
+| the run that holds the lock | the next run |
+|---|---|
+| runs on the same computer | fails at once and says who writes, since when, and how the lock is broken |
+| was killed on the same computer | goes on when what that run had sent is over: `metal_api_timeout` and 5 s after its last write |
+| runs elsewhere | waits until the lock is renewed, which is when it is sure, and fails |
+| was killed elsewhere | waits until the lock expires, and goes on |
+| has ended well | goes on |
+
+A run is known to have ended on the same computer when its process is gone and none of its modules runs any more: each keeps a file locked
+in the folder for temporary files (`TMPDIR`), which the kernel unlocks whatever ends the module. A container has process ids of its own,
+so what ends in another one is seen as elsewhere. To break the lock of a run that has certainly ended:
+
+    ansible-playbook playbooks/unlock.yml -e openshift_unlock=<id of the lock>
+
+The id stands in the message of the run that could not go on; `-e openshift_unlock=<id>` does the same as the first step of `install.yml`,
+`scale.yml` and `destroy.yml`. Both say whose lock they break, and end when nothing which that run had sent can arrive any more. If that
+run is alive after all, it finds out before its next write, and takes the lock again unless another run has it.
+
+In tests of your own, in other playbooks: give tasks the run as `cluster_lock`, see `metal_cluster_lock`. Without it `metal_device_set`
+takes the lock of its ownership tags for the time of the task, and waits for others; other modules take none. Where two runs order a
+device of the same name all the same, `metal_device` and `metal_device_set` see it in the next list: the younger of the two is deleted by
+the run that ordered it, and the result says so (`duplicates`).
+
+A project has a quota of virtual networks, of which each cluster that is being written to needs one. Where there is no room for it, or
+where the service has no virtual networks, runs fail and say so; with `openshift_lock=false` they go without the lock.
+
+### What it cannot guarantee
+
+- **Lists that lag behind.** The Metal API has no compare-and-swap: a run holds the lock when a list shows its lock object and no other.
+  If two runs take it at the same moment and the service shows each only its own, both hold it. The second look after an order is for that
+  case.
+- **Requests that arrive late.** A write that the service carries out later than `metal_api_timeout` and 5 s after it was sent may meet
+  another run. So may one of a computer that was frozen between the last look at the lock and the request, for longer than the lock
+  lasted.
+- **A lock that is broken while its run is alive**: until that run looks the next time it may send one more request, which is waited for.
+- **What is no request to the Metal API.** DNS records, published files and the cluster's own API have no such lock. A run that has found
+  nothing to write at the Metal API may work on them beside another one, which does the same work. `playbooks/approve.yml` takes no lock.
+- **Whoever does not ask**: the console, other tools, modules without `cluster_lock`, and runs with `openshift_lock=false`.
+
+### What it costs
+
+A run that changes nothing sends one request more (a list of virtual networks), and one without a folder of the cluster reads what exists
+with the cluster's tag before anything else (four lists at most). One that writes sends the list, the create, a second list
+and the delete of the lock object, one read of it for each module that writes, and one read and one update for each 100 seconds that it
+lasts.
+
+### How it was tried
+
+`tests/unit/plugins/module_utils/test_lock_protocol.py` tries every interleaving of two and three runs that may be killed at every step,
+and shows that without any one of the rules a device is bought twice. `tests/laws/test_cluster_lock.py` has runs at the same moment
+against the sandbox, with writes that take seconds. `python -m tests.e2e.kills` kills playbooks at {moments} moments that a seed decides,
+while a module waits after a 429, during a create and during a delete: the main process, its group, or all that runs; and at once runs the
+playbook again or destroys the cluster. In the end there has to be one device of each name, ordered once, or none, and none that comes
+after `destroy.yml` has ended. With `--writes` the playbooks have only the roles that write devices, with the lock: of the {moments}
+moments of seed 7 none bought a device twice, left one, or had one come later.
 """
 
 
 def page() -> str:
     found = outcomes.read()
     parts = [HEAD, "\n## The Metal API\n\n", _table("metal", found), "\n## The cluster's API\n\n", _table("cluster", found)]
-    return "".join([*parts, "\n## Who has met them\n\n", _subjects(found), TAIL])
+    return "".join([*parts, "\n## Who has met them\n\n", _subjects(found), TAIL.replace("{moments}", str(MOMENTS))])
 
 
 def _table(service: Service, found: outcomes.Outcomes) -> str:

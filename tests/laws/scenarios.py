@@ -67,6 +67,13 @@ def one_network(entries: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def one_lock(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    found = [entry for entry in entries if "openshift-role=lock" in entry["tags"]]
+    assert len(found) <= 1
+    runs = [tag.partition("=")[2] for entry in found for tag in entry["tags"] if tag.startswith("openshift-lock-run=")]
+    return {"name": "laws.metal.test", "run": runs[0]} if found else {}
+
+
 def one_block(entries: list[dict[str, Any]]) -> dict[str, Any]:
     found = [entry for entry in entries if set(TAGS) <= set(entry["tags"])]
     assert len(found) <= 1
@@ -134,16 +141,18 @@ SCENARIOS = [
         module="metal_device_set",
         create={
             "ownership_tags": TAGS,
+            "cluster_lock": "none",
             "machines": [machine(1, userdata=CLOUD_CONFIG), machine(2, tags=["a"]), machine(3, power_state="off")],
             **WAIT,
         },
         change={
             "ownership_tags": TAGS,
+            "cluster_lock": "none",
             "machines": [machine(1, userdata=CLOUD_CONFIG + "# more\n"), machine(2, tags=["b", "a"]), machine(3), machine(4)],
             "progress_interval": 0.5,
             **WAIT,
         },
-        absent={"ownership_tags": TAGS, "all_owned": True, "state": "absent", **WAIT},
+        absent={"ownership_tags": TAGS, "cluster_lock": "none", "all_owned": True, "state": "absent", **WAIT},
         never={"ownership_tags": TAGS, "machines": [{"hostname": "never.laws.metal.test"}], "state": "absent"},
         listing="projects/{project}/devices",
         key="devices",
@@ -190,6 +199,16 @@ SCENARIOS = [
         listing="projects/{project}/virtual-networks",
         key="virtual_networks",
         view=one_network,
+    ),
+    Scenario(
+        module="metal_cluster_lock",
+        create={"name": "laws.metal.test", "metro": "da", **WAIT},
+        change=None,
+        absent={"name": "laws.metal.test", "state": "released", **WAIT},
+        never={"name": "never.metal.test", "state": "released"},
+        listing="projects/{project}/virtual-networks",
+        key="virtual_networks",
+        view=one_lock,
     ),
     Scenario(
         module="metal_ip_reservation",

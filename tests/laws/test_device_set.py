@@ -16,6 +16,8 @@ from tests.laws.scenario import TAGS, WAIT
 SMALL, LARGE = "c3.small.x86", "m3.large.x86"
 POOL = {
     "ownership_tags": TAGS,
+    # What the lock asks of the service is looked at in test_cluster_lock.py.
+    "cluster_lock": "none",
     "hostnames": "pool-{index}.laws.metal.test",
     "count_offset": 0,
     "plan": SMALL,
@@ -147,7 +149,7 @@ def test_nothing_is_ordered_when_there_is_room_nowhere(pool: Pool) -> None:
     result = pool.have(4, placement=PLACES)
     assert "Nothing was ordered" in result["msg"]
     for metro, plan in (("da", SMALL), ("am", SMALL), ("sg", LARGE)):
-        assert f"metro {metro} has not 4 servers of plan {plan}" in result["msg"]
+        assert f"metro {metro} has no capacity for 4 servers of plan {plan}" in result["msg"]
     assert pool.writes == []
 
 

@@ -118,5 +118,5 @@ def test_a_metro_that_has_not_enough_is_told_before_anything_is_ordered(
     finally:
         sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": None}}})
     assert "Nothing was ordered" in result["msg"]
-    assert "metro da has not 2 servers of plan c3.small.x86" in result["msg"]
+    assert "metro da has no capacity for 2 servers of plan c3.small.x86" in result["msg"]
     assert not devices_of_laws(world(sandbox, by_module("metal_device_set")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
@@ -143,7 +143,7 @@ class FakeMetal:
     def name_origin(self, error: CollectionError) -> None:
         """Nothing of it is sent anywhere, so there is no request to name."""
 
-    def write(self, method: str, path: str, body: Any, *, doing: str) -> Any:
+    def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
         assert not self.read_only
         self.calls.append(f"{method} {path} {body.get('hostname') or body.get('type') or sorted(body)}")
         fate = self.lost.pop(0) if self.lost else ""
@@ -229,6 +229,8 @@ class BareModule(MetalModule):
         self.check_mode = metal.read_only
         self.result = {"changed": False}
         self.warnings: list[str] = []
+        self._wrote = False
+        self._lock_of_this_call = None
         time = Time()
         self._waiter = Waiter(
             self.params.get("wait_timeout", 0),
@@ -237,6 +239,9 @@ class BareModule(MetalModule):
             sleep=time.sleep,
             now=time,
         )
+
+    def _lock_for_this_call(self, tags: Sequence[str], metro: str) -> None:
+        """There is nobody else."""
 
 
 def _defaults(spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -49,6 +49,8 @@ class Service:
         self.replies = replies
         self.seen: list[Seen] = []
         self.connections = 0
+        self.on_request: Callable[[Seen], None] = lambda seen: None
+        """Called with each request, before its answer."""
         self._lock = threading.Lock()
         service = self
 
@@ -73,6 +75,7 @@ class Service:
                         )
                     )
                     reply = service.replies.pop(0) if len(service.replies) > 1 else service.replies[0]
+                service.on_request(service.seen[-1])
                 if reply.cut:
                     self.close_connection = True
                     self.connection.shutdown(socket.SHUT_RDWR)

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _cluster_module
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_lock import Gate
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_module import REFUSED_FOR_GOOD, ClusterModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import ClusterRefusedError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._notice_file import take_unshown
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._play import find_play
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting, Waiter, WaitTimeout
 
 
@@ -57,6 +59,7 @@ def module(tmp_path: Any, resume: Any = None, **params: Any) -> ClusterModule:
     }
     found.check_mode = False
     found.module = SimpleNamespace()  # type: ignore[assignment]  # the little of it that is called
+    found.gate = Gate(find_play())
     found.result = {}
     found.resume = {}
     found.read_resume()

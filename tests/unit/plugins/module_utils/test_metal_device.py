@@ -42,7 +42,7 @@ def attempt(metal: FakeMetal, **given: Any) -> tuple[dict[str, Any], CollectionE
     warnings: list[str] = []
     try:
         device = Device(metal, module.params, warnings.append, project_given="project_id" in given)  # type: ignore[arg-type]  # a client
-        module.converge(device)
+        module.converge(lambda: device)
     except CollectionError as error:
         return module.result, error
     return module.result, None
@@ -230,6 +230,7 @@ def test_a_device_is_created_and_waited_for() -> None:
 def test_without_waiting_a_device_is_ordered_and_no_more() -> None:
     metal = FakeMetal()
     assert converge(metal, **NEW, wait=False)["device"]["state"] == "queued"
+    next(iter(metal.devices.values()))["state"] = "queued"
     _result, error = attempt(metal, **NEW, wait=False, power_state="off")
     assert error is not None
     assert "Use wait=true" in error.message
@@ -502,8 +503,8 @@ def test_a_device_is_replaced_when_one_of_its_metros_has_another() -> None:
     order = {**NEW, "metro": ["am", "ny"], "on_drift": "replace"}
     _result, error = attempt(metal, **order)
     assert error is not None
-    assert "metro am has not 1 servers" in error.message
-    assert "metro ny has not 1 servers" in error.message
+    assert "metro am has no capacity for 1 server" in error.message
+    assert "metro ny has no capacity for 1 server" in error.message
     assert not metal.writes
     metal.stock["ny", "c3.small.x86"] = 1
     assert converge(metal, **order)["device"]["metro"] == "ny"
@@ -562,3 +563,117 @@ def test_a_deletion_that_somebody_else_accepted_is_asked_for_again() -> None:
     metal.ignored = 5
     assert converge(metal, hostname=NAME, state="absent")["changed"]
     assert not metal.devices
+
+
+# --- two runs at the same moment ----------------------------------------------------------------------------------------------
+
+OWN = ["openshift-cluster=demo.metal.test"]
+
+
+class Rival(FakeMetal):
+    """Another run orders a device of the same name while ours is being ordered: ``offset`` seconds before or after it."""
+
+    def __init__(self, offset: int, **fields: Any) -> None:
+        super().__init__()
+        self._offset = offset
+        self._fields = fields
+
+    def _effect(self, path: str, body: dict[str, Any], doing: str) -> dict[str, Any]:
+        own = super()._effect(path, body, doing)
+        if path.endswith("/devices") and len(self.devices) == 1:
+            created = f"2026-01-01T00:00:{30 + self._offset:02}Z"
+            own["created_at"] = "2026-01-01T00:00:30Z"
+            rival = self.add(NAME, **{"state": "queued", "tags": OWN, "created_at": created, **self._fields})
+            self.rival = rival["id"]
+        return own
+
+
+def test_of_two_that_are_ordered_at_the_same_moment_the_younger_goes_and_the_older_is_used() -> None:
+    metal = Rival(-5)
+    result = converge(metal, **NEW, ownership_tags=OWN)
+    assert result["device"]["id"] == metal.rival
+    assert result["duplicates"] == [{"id": "id-1", "kept": metal.rival}]
+    assert result["changed"]
+    assert {device["id"]: device["state"] for device in metal.devices.values() if device["state"] != "deprovisioning"} == {
+        metal.rival: "active"
+    }
+
+
+def test_the_older_of_two_is_kept_and_the_other_is_left_to_who_ordered_it() -> None:
+    metal = Rival(5)
+    result = converge(metal, **NEW, ownership_tags=OWN)
+    assert result["device"]["id"] == "id-1"
+    assert "duplicates" not in result
+    assert not [call for call in metal.writes if call.startswith("DELETE")]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"tags": ["openshift-cluster=other.metal.test"]}, {"tags": []}, {"state": "failed"}, {"state": "deprovisioning"}, {"hostname": "x"}],
+    ids=str,
+)
+def test_no_device_is_given_up_for_one_that_is_no_good(fields: dict[str, Any]) -> None:
+    class Other(Rival):
+        def _effect(self, path: str, body: dict[str, Any], doing: str) -> dict[str, Any]:
+            own = super()._effect(path, body, doing)
+            self.devices[self.rival].update(fields)
+            return own
+
+    metal = Other(-5)
+    result = converge(metal, **NEW, ownership_tags=OWN)
+    assert result["device"]["id"] == "id-1"
+    assert not [call for call in metal.writes if call.startswith("DELETE")]
+
+
+def test_when_the_older_one_fails_first_the_younger_is_used_all_the_same() -> None:
+    class Failing(Rival):
+        """The rival's provisioning fails at the third look, ours takes longer."""
+
+        looks = 0
+
+        def _move(self, seen: str | None = None) -> None:
+            self.looks += len(self.devices) > 1
+            for device in self.devices.values():
+                rival = device["id"] == self.rival
+                device["state"] = "queued" if self.looks < 3 else "failed" if rival else "provisioning" if self.looks < 6 else "active"
+
+    metal = Failing(-5)
+    result = converge(metal, **NEW, ownership_tags=OWN)
+    assert (result["device"]["id"], result["device"]["state"]) == ("id-1", "active")
+    assert "duplicates" not in result
+
+
+def test_of_the_same_second_both_runs_choose_the_same() -> None:
+    metal = Rival(0)
+    result = converge(metal, **NEW, ownership_tags=OWN)
+    assert result["device"]["id"] == "id-1", "the smaller id, whoever looks"
+    other = Device(metal, {"hostname": NAME, "ownership_tags": OWN, "state": "present", "project_id": PROJECT})  # type: ignore[arg-type]
+    older = other.older_duplicate(metal.devices[metal.rival], metal.devices.values())
+    assert older is not None
+    assert older["id"] == "id-1"
+
+
+def test_without_waiting_a_second_device_that_cannot_be_deleted_yet_is_told() -> None:
+    metal = Rival(-5)
+    module = BareModule(OPTIONS, {**NEW, "ownership_tags": OWN, "wait": False}, metal)
+    warnings: list[str] = []
+    metal._move = lambda seen=None: None  # type: ignore[method-assign]
+    module.converge(lambda: Device(metal, module.params, warnings.append))  # type: ignore[arg-type]
+    assert module.result["device"]["id"] == metal.rival
+    assert any("id-1" in text and "is billed" in text for text in warnings)
+
+
+def test_a_wait_in_slices_deletes_the_second_device_once_it_can_be_deleted() -> None:
+    metal = Rival(-5)
+    resume: dict[str, Any] = {}
+    for _slice in range(20):
+        module = BareModule(OPTIONS, {**NEW, "ownership_tags": OWN, "progress_interval": 1, **resume}, metal)
+        try:
+            module.converge(lambda: Device(metal, module.params))  # type: ignore[arg-type]  # noqa: B023 - called at once
+            break
+        except StillWaiting:
+            resume = {"resume": module.result["resume"]}
+    assert module.result["device"]["id"] == metal.rival
+    assert module.result["duplicates"] == [{"id": "id-1", "kept": metal.rival}]
+    assert sum("DELETE" in call for call in metal.writes) <= 3
+    assert sum(call.startswith("POST") for call in metal.writes) == 1

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _resource
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, PausedError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import tag_to_ask_for
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_set import DEVICE_SET_OPTIONS, DeviceSet
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting
@@ -47,7 +47,7 @@ def attempt(metal: FakeMetal, *machines: dict[str, Any], **given: Any) -> tuple[
     # A client in all that is used of it.
     devices = DeviceSet(metal, module.params, module.warnings.append, now=given.get("now", Time()))  # type: ignore[arg-type]
     try:
-        module.converge_set(devices)
+        module.converge_set(lambda: devices)
     except CollectionError as error:
         return module, error
     return module, None
@@ -96,8 +96,8 @@ def test_nothing_is_ordered_when_not_all_can_be_had() -> None:
     metal.available = False
     _module, error = attempt(metal, machine(0), machine(1), machine(2, metro="AM"))
     assert error is not None
-    assert "metro da has not 2 servers of plan c3.small.x86" in error.message
-    assert "metro am has not 1 servers" in error.message
+    assert "metro da has no capacity for 2 servers of plan c3.small.x86" in error.message
+    assert "metro am has no capacity for 1 server" in error.message
     assert not metal.writes
 
 
@@ -383,9 +383,10 @@ def test_nothing_is_ordered_when_no_place_has_room_for_all() -> None:
     assert error is not None
     assert "Nothing was ordered" in error.message
     for metro in ("da", "am"):
-        assert f"metro {metro} has not 5 servers of plan c3.small.x86" in error.message
-    assert "metro sg has not 5 servers of plan m3.large.x86" in error.message
-    assert [server["available"] for server in error.details["servers"]] == [False] * 3
+        assert f"metro {metro} has no capacity for 5 servers of plan c3.small.x86: 4 available" in error.message
+    assert "metro sg has no capacity for 5 servers of plan m3.large.x86: 0 available" in error.message
+    known = {(server["metro"], server["quantity"]): server["available"] for server in error.details["servers"]}
+    assert (known["da", 4], known["da", 5], known["sg", 1]) == (True, False, False)
     assert not metal.writes
 
 
@@ -690,7 +691,7 @@ def test_nothing_is_deleted_when_others_cannot_be_had() -> None:
     metal.stock = {("am", "c3.small.x86"): 2}
     _module, error = attempt(metal, **{**POOL, "metro": "am"}, on_drift="replace", count=3)
     assert error is not None
-    assert "metro am has not 3 servers" in error.message
+    assert "metro am has no capacity for 3 servers" in error.message
     assert not metal.writes
 
 
@@ -708,3 +709,79 @@ def test_a_wait_in_slices_replaces_drift_once_each() -> None:
     assert calls > 3
     assert orders(metal) == ["worker-0", "worker-1", "worker-2"]
     assert {outcome["action"] for outcome in module.result["outcomes"].values()} == {"replaced"}
+
+
+# --- two runs at the same moment ----------------------------------------------------------------------------------------------
+
+
+class Rivals(FakeMetal):
+    """For each device ordered, another run orders one of the same name, ``offset`` seconds before or after it."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__()
+        self._offset = offset
+
+    def _effect(self, path: str, body: dict[str, Any], doing: str) -> dict[str, Any]:
+        own = super()._effect(path, body, doing)
+        if path.endswith("/devices"):
+            own["created_at"], created = "2026-01-01T00:00:30Z", f"2026-01-01T00:00:{30 + self._offset:02}Z"
+            self.add(own["hostname"], state="queued", tags=TAGS, created_at=created, userdata="", description="rival")
+        return own
+
+
+@pytest.mark.parametrize("sliced", [False, True])
+def test_of_two_that_are_ordered_at_the_same_moment_the_younger_goes(sliced: bool) -> None:
+    metal = Rivals(-5)
+    given: dict[str, Any] = {"progress_interval": 1} if sliced else {}
+    error: CollectionError | None = StillWaiting([])
+    while isinstance(error, StillWaiting):
+        module, error = attempt(metal, machine(0), machine(1), **given)
+        given["resume"] = module.result.get("resume")
+    assert error is None
+    result = module.result
+    staying = {device["id"]: device["description"] for device in metal.devices.values() if device["state"] == "active"}
+    assert sorted(staying.values()) == ["rival", "rival"]
+    assert sorted(staying) == sorted(device["id"] for device in result["devices"])
+    assert result["changed"]
+    assert all(len(outcome["duplicates"]) == 1 for outcome in result["outcomes"].values())
+    assert len(result["happened"]) == 2
+
+
+def test_the_older_of_two_is_kept_and_the_other_is_left_to_who_ordered_it() -> None:
+    metal = Rivals(5)
+    result = converge(metal, machine(0), machine(1))
+    assert [device["description"] for device in result["devices"]] == [None, None]
+    assert not [call for call in metal.writes if call.startswith("DELETE")]
+
+
+def test_without_waiting_one_list_shows_whether_another_run_has_ordered_the_same() -> None:
+    metal = Rivals(-5)
+    metal._move = lambda seen=None: None  # type: ignore[method-assign]
+    _module, error = attempt(metal, machine(0), wait=False)
+    assert error is not None
+    assert "a second worker-0.demo.metal.test, is to be deleted" in error.message
+    assert metal.calls[-1].startswith("DELETE")
+
+
+def test_what_another_run_has_ordered_while_a_create_was_paused_is_used() -> None:
+    """A 429 with a pause of a minute: who looks before the next try finds what was ordered meanwhile."""
+
+    class Paused(FakeMetal):
+        refusals = 1
+
+        def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
+            if path.endswith("/devices") and self.refusals:
+                assert not again, "the client would repeat it without a look"
+                self.refusals -= 1
+                self.add(body["hostname"], tags=TAGS, state="queued")
+                raise PausedError(CollectionError("429"), retries=8)
+            return super().write(method, path, body, doing=doing, again=again)
+
+        write_one = write
+
+    metal = Paused()
+    result = converge(metal, machine(0))
+    assert metal.writes == []
+    assert not result["changed"]
+    assert len(metal.devices) == 1
+    assert result["outcomes"]["worker-0.demo.metal.test"]["action"] == "none"

@@ -81,7 +81,7 @@ class Api:
         # The list tells neither plans nor devices.
         return [{"id": each["id"], "metro": each["metro"]} for each in self.objects.values()]
 
-    def write_one(self, method: str, path: str, body: Any, *, doing: str) -> dict[str, Any]:
+    def write_one(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> dict[str, Any]:
         self.calls.append(f"{method} {path}")
         self.objects[path.removesuffix("/move")]["project"] = {"id": body["project_id"]}
         return {"id": "r"}

@@ -69,7 +69,7 @@ class Addresses:
         types = ("public_ipv4", "private_ipv4")
         return [{"id": each, "type": each, "state": "created", "assignments": [None, *self.assignments]} for each in types]
 
-    def write_one(self, method: str, path: str, body: Any, *, doing: str) -> dict[str, Any]:
+    def write_one(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> dict[str, Any]:
         self.calls.append(f"{method} {path}")
         if body["address"].partition("/")[0] in self.raced:
             self.raced.remove(body["address"].partition("/")[0])

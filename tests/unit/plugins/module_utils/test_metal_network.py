@@ -261,7 +261,7 @@ def test_capacity_is_told_for_each_of_what_was_asked(told: Any) -> None:
     answer = {"servers": [{"plan": "c3.small.x86", "metro": "da", "quantity": told, "available": False}, None]}
     servers = ask_capacity(Lists([], answer), ASKED)  # type: ignore[arg-type]  # a client in all that is used
     assert servers == [{"plan": "c3.small.x86", "metro": "da", "quantity": 2, "available": False}]
-    assert lacking(servers) == ["metro da has not 2 servers of plan c3.small.x86 to give"]
+    assert lacking(servers) == ["metro da has no capacity for 2 servers of plan c3.small.x86"]
 
 
 def test_a_service_without_the_question_is_no_reason_to_stop_unless_it_was_asked_for_that() -> None:

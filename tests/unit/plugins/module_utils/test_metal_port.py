@@ -123,7 +123,7 @@ class Switch:
     def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         return self.batches
 
-    def write(self, method: str, path: str, body: Any, *, doing: str) -> Any:
+    def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
         action = path.removeprefix("ports/p/")
         if action in self.ignored:
             self.ignored.remove(action)

@@ -52,7 +52,7 @@ class Answers:
     def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> Any:
         return self._answer(path, doing)
 
-    def write(self, method: str, path: str, body: Any, *, doing: str) -> Any:
+    def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
         self.writes.append((method, path, body))
         if path.endswith("bgp-configs") and self.obeys:
             self.answers["projects/p/bgp-config"] = {"id": "c", **body}
@@ -60,7 +60,7 @@ class Answers:
 
     write_one = write
 
-    def send(self, method: str, path: str, body: Any, *, doing: str) -> Any:
+    def send(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
         self.write(method, path, body, doing=doing)
         return SimpleNamespace(status=204, request_id="r-1")
 

@@ -1,0 +1,29 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ownership tags of what belongs to a cluster.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+CLUSTER_TAG = "openshift-cluster="
+"""Followed by the cluster, ``<name>.<base domain>``; on everything that is created for it."""
+
+ROLE_TAG = "openshift-role="
+"""Followed by what it is for the cluster: ``bootstrap``, ``control-plane``, ``worker``, ``load-balancer``, ``lock``."""
+
+NODE_ROLES = ("bootstrap", "control-plane", "worker")
+"""Roles of devices that are created from the installer's Ignition files."""
+
+INFRA_TAG = "openshift-infra-id="
+"""Followed by the installer's infraID; on devices that were made from its Ignition files. Another install of the same name has another."""
+
+
+def tag_values(tags: Any, prefix: str) -> list[str]:
+    """Return what stands behind ``prefix`` in these tags. The service keeps the case of tags, so only the exact text is one of ours."""
+    texts = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+    return [tag.removeprefix(prefix) for tag in texts if tag.startswith(prefix) and tag != prefix]

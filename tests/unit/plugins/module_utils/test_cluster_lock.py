@@ -1,0 +1,782 @@
+"""The cluster lock of one run among others: what it asks of the service, when it takes over, and when it is lost."""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils import _cluster_lock, _lock_record, _lock_run, _resource
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_lock import CHECK_EVERY, MARGIN, ClusterLock, Gate, LockStore
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+    CollectionError,
+    LockedError,
+    LockNeededError,
+    LostAnswerError,
+    MetalError,
+    NotFoundError,
+    PausedError,
+    PlayEndedError,
+    ServerError,
+    ValidationError,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._lock_record import Holder, Lock, read_lock, scope_of, scope_tags
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._lock_run import Locked, Run, remains_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._play import Play, Process, process
+
+SCOPE = "demo.metal.test"
+TAGS = [f"openshift-cluster={SCOPE}"]
+TIMEOUT = 10.0
+LIFETIME = 120.0
+NEEDED = TIMEOUT + MARGIN
+ELSEWHERE = "f0f0f0f0-0000-4000-8000-000000000000"
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Networks:
+    """The virtual networks of a project, as far as locks need a client. ``calls`` are the requests."""
+
+    def __init__(self, time: Time) -> None:
+        self.time = time
+        self.networks: dict[str, dict[str, Any]] = {}
+        self.devices: list[dict[str, Any]] = []
+        self.calls: list[str] = []
+        self._numbers = itertools.count(1)
+        self.tells_time = True
+        self.problem: Callable[[str, str], None] = lambda method, path: None
+        self.hidden = 0
+        """For so many lists what was created is not seen."""
+
+    def service_time(self, *, latest: bool = False) -> float | None:
+        return self.time.now if self.tells_time else None
+
+    def read_list(self, path: str, key: str, *, doing: str, params: Any = None) -> list[dict[str, Any]]:
+        self._called("GET", path)
+        if key == "devices":
+            return self.devices
+        if key == "metros":
+            return [{"code": "sv"}]
+        self.hidden -= 1
+        return [] if self.hidden >= 0 else [dict(network) for network in self.networks.values()]
+
+    def read(self, path: str, *, doing: str, params: Any = None) -> dict[str, Any]:
+        self._called("GET", path)
+        return dict(self._network(path, doing))
+
+    def write_one(self, method: str, path: str, body: Mapping[str, Any], *, doing: str, again: bool = True) -> dict[str, Any]:
+        self._called(method, path)
+        if method == "POST":
+            identity = f"lock-{next(self._numbers)}"
+            self.networks[identity] = {"id": identity, "created_at": "2026-11-22T00:00:00Z", **body}
+            network = self.networks[identity]
+        else:
+            network = self._network(path, doing)
+            network.update(body)
+        self.problem(f"after {method}", path)
+        return dict(network)
+
+    def delete(self, path: str, *, doing: str, missing_ok: bool = True) -> bool:
+        self._called("DELETE", path)
+        return self.networks.pop(path.split("/")[1], None) is not None
+
+    def _network(self, path: str, doing: str) -> dict[str, Any]:
+        try:
+            return self.networks[path.split("/")[1]]
+        except KeyError:
+            raise NotFoundError(f"Could not {doing}: 404", status=404) from None
+
+    def _called(self, method: str, path: str) -> None:
+        first, _slash, rest = path.partition("/")
+        self.calls.append(f"{method} {rest.rpartition('/')[2] if first == 'projects' else first}")
+        self.problem(method, path)
+
+    # Other runs.
+
+    def add(self, holder: Holder, *, renewed: float | None = 0.0, lifetime: float = LIFETIME, identity: str = "other") -> Lock:
+        """The lock of another run, renewed so many seconds ago."""
+        moment = None if renewed is None else self.time.now - renewed
+        lock = Lock(identity, holder, since=moment, renewed=moment, lifetime=lifetime, limit=30)
+        self.networks[identity] = {"id": identity, "tags": lock.tags(SCOPE, TAGS), "created_at": "2026-11-22T00:00:00Z"}
+        return lock
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for temporary files, in which runs have theirs."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(_resource, "LOOKS_AFTER_LOST_CREATE", (0.0, 0.0))
+    return tmp_path
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def networks(time: Time) -> Networks:
+    return Networks(time)
+
+
+def here(**changes: Any) -> Holder:
+    return replace(Holder.here(process(os.getpid()), SCOPE, operation="install.yml"), **changes)
+
+
+def run_of(holder: Holder | None = None) -> Run:
+    return Run.begin(holder or here(), Locked(SCOPE, TAGS, "project-1", "da", LIFETIME))
+
+
+def lock_of(networks: Networks, run: Run | None = None, *, patient: bool = False) -> ClusterLock:
+    store = LockStore(networks, "project-1", SCOPE)  # type: ignore[arg-type]  # a client, in all that is used of it
+    return ClusterLock(store, run or run_of(), timeout=TIMEOUT, patient=patient, now=networks.time)
+
+
+def elsewhere(**changes: Any) -> Holder:
+    return Holder(**{"run": "zz", "who": "alice@bastion", "operation": "scale.yml", "job": "AWX job 17", **ON_ANOTHER, **changes})
+
+
+ON_ANOTHER: dict[str, Any] = {"boot": ELSEWHERE, "namespace": "1", "process": Process(4711, "42")}
+
+
+@contextmanager
+def another_process(*, module: bool = False, wrote: float | None = None) -> Iterator[tuple[subprocess.Popen[bytes], Holder]]:
+    """A run of this computer with a process that lives: its holder. ``module``: that process is one of its modules."""
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        holder = replace(here(), run="yy", process=process(child.pid), operation="scale.yml")
+        run = Run(_lock_run.runs_folder() / "yy.json", holder, Locked(SCOPE, TAGS, "project-1", "da", LIFETIME))
+        run.save()
+        marker = os.open(run.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        if wrote is not None:
+            os.pwrite(marker, f"{wrote:20.3f}".encode(), 0)
+        if module:
+            fcntl.flock(marker, fcntl.LOCK_SH)
+        yield child, holder
+        os.close(marker)
+    finally:
+        child.kill()
+        child.wait()
+
+
+# --- taking it ------------------------------------------------------------------------------------------------------------------
+
+
+def test_it_is_taken_by_a_list_a_create_and_a_second_list(networks: Networks) -> None:
+    lock = lock_of(networks)
+    assert lock.attempt() == []
+    assert networks.calls == ["GET virtual-networks", "POST virtual-networks", "GET virtual-networks"]
+    (network,) = networks.networks.values()
+    assert {f"openshift-cluster={SCOPE}", "openshift-role=lock", "openshift-lock-operation=install.yml"} <= set(network["tags"])
+    assert all(len(tag) <= 160 and "," not in tag for tag in network["tags"])
+    assert network["metro"] == "da"
+    assert "install.yml of" in network["description"]
+    lock.before_write(paused=False)
+    assert len(networks.calls) == 3, "what was seen a moment ago is not asked for again"
+
+
+def test_a_module_that_has_read_without_the_lock_has_to_begin_anew(networks: Networks) -> None:
+    lock = lock_of(networks)
+    with pytest.raises(LockNeededError):
+        lock.before_write(paused=False)
+    assert networks.calls == [], "it takes nothing by itself"
+
+
+def test_the_next_module_of_the_run_reads_the_lock_once(networks: Networks, time: Time) -> None:
+    lock_of(networks).attempt()
+    networks.calls.clear()
+    lock = lock_of(networks)
+    lock.before_write(paused=False)
+    lock.before_write(paused=False)
+    assert networks.calls == ["GET virtual-networks"]
+    time.now += CHECK_EVERY + 1
+    lock.before_write(paused=False)
+    lock.before_write(paused=True)
+    assert networks.calls == ["GET virtual-networks"] * 3
+
+
+def test_a_module_that_began_before_the_lock_was_taken_does_not_know_it(networks: Networks) -> None:
+    early = lock_of(networks)
+    lock_of(networks).attempt()
+    with pytest.raises(LockNeededError):
+        early.before_write(paused=False)
+    assert early.attempt() == [], "it is its own run's"
+    assert sum(call.startswith("POST") for call in networks.calls) == 1
+    early.before_write(paused=False)
+
+
+def test_a_lost_answer_is_looked_for(networks: Networks) -> None:
+    def problem(method: str, path: str) -> None:
+        if method == "after POST":
+            raise LostAnswerError("lost")
+
+    networks.problem = problem
+    assert lock_of(networks).attempt() == []
+    assert len(networks.networks) == 1
+
+
+def test_a_create_that_was_lost_is_made_again_when_it_is_not_there(networks: Networks) -> None:
+    lost = [True]
+
+    def problem(method: str, path: str) -> None:
+        if method == "POST" and lost.pop():
+            lost.append(False)
+            raise LostAnswerError("lost")
+
+    networks.problem = problem
+    lock = lock_of(networks)
+    assert lock.attempt() == []
+    assert len(networks.networks) == 1
+    networks.add(lock.run.holder, identity="the first one, which came late")
+    lock.release()
+    assert networks.networks == {}
+
+
+def test_a_create_that_may_still_be_done_is_not_made_again(networks: Networks) -> None:
+    def problem(method: str, path: str) -> None:
+        if method == "POST":
+            late = LostAnswerError("lost")
+            late.late = True
+            raise late
+
+    networks.problem = problem
+    lock = lock_of(networks)
+    with pytest.raises(LostAnswerError, match="it may still be done"):
+        lock.attempt()
+    networks.add(lock.run.holder, identity="it came late")
+    assert lock_of(networks, lock.run).release()
+    assert networks.networks == {}
+
+
+def test_a_list_that_lags_behind_does_not_create_a_second_one(networks: Networks) -> None:
+    networks.hidden = 3
+    lock = lock_of(networks)
+    assert lock.attempt()
+    assert lock.attempt()
+    assert lock.attempt() == []
+    assert sum(call.startswith("POST") for call in networks.calls) == 1
+
+
+@pytest.mark.parametrize("status", [403, 404, 422, 501])
+def test_a_refusal_says_what_to_do(networks: Networks, status: int) -> None:
+    def problem(method: str, path: str) -> None:
+        if method == "POST":
+            raise ValidationError("Could not create it: Virtual networks quota of 5 has been reached", status=status)
+
+    networks.problem = problem
+    with pytest.raises(CollectionError, match=r"quota of 5.*in metro da.*openshift_lock=false.*cluster_lock=none"):
+        lock_of(networks).attempt()
+    assert networks.networks == {}
+
+
+@pytest.mark.parametrize(("status", "advised"), [(403, True), (404, True), (501, True), (500, False), (401, False)])
+def test_a_service_without_networks_says_what_to_do(networks: Networks, status: int, advised: bool) -> None:
+    def problem(method: str, path: str) -> None:
+        raise MetalError(f"Could not read it: {status}", status=status)
+
+    networks.problem = problem
+    with pytest.raises(CollectionError) as found:
+        lock_of(networks).clear()
+    assert ("openshift_lock=false" in found.value.message) is advised
+
+
+@pytest.mark.parametrize(
+    ("devices", "metro"),
+    [([], "sv"), ([{"metro": {"code": "ny"}}], "ny"), ([{"metro": {"code": "ny"}}, {"metro": {"code": "am"}, "tags": TAGS}], "am")],
+)
+def test_without_a_metro_it_is_where_the_cluster_is(networks: Networks, devices: list[dict[str, Any]], metro: str) -> None:
+    networks.devices = devices
+    run = run_of()
+    run.locked = replace(run.locked, metro="")
+    lock_of(networks, run).attempt()
+    assert [network["metro"] for network in networks.networks.values()] == [metro]
+
+
+# --- keeping it -----------------------------------------------------------------------------------------------------------------
+
+
+def test_it_is_renewed_in_time_and_no_earlier(networks: Networks, time: Time) -> None:
+    lock = lock_of(networks)
+    lock.attempt()
+    first = lock.held
+    time.now += LIFETIME / 3 - 1
+    lock.before_write(paused=False)
+    assert lock.held == first
+    time.now += CHECK_EVERY + 1
+    lock.before_write(paused=False)
+    assert lock.held is not None
+    assert lock.held.renewed == time.now
+    assert networks.calls[-1] == "PUT virtual-networks"
+    (network,) = networks.networks.values()
+    assert f"openshift-lock-renewed={_lock_record.time_text(time.now)}" in network["tags"]
+
+
+def test_a_wait_renews_it_and_asks_for_nothing_until_then(networks: Networks, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_lock_run, "boot_time", time)
+    lock_of(networks).attempt()
+    networks.calls.clear()
+    lock = lock_of(networks)
+    for _second in range(int(LIFETIME / 3) - 1):
+        time.now += 1
+        lock.tick()
+    assert networks.calls == []
+    for _second in range(int(10 * LIFETIME)):
+        time.now += 1
+        lock.tick()
+        lock_of(networks).before_write(paused=False)
+    assert networks.calls.count("PUT virtual-networks") <= 31, "each third of its lifetime"
+
+
+def test_a_renewal_is_not_repeated_after_a_pause_in_which_the_lock_may_have_expired(networks: Networks, time: Time) -> None:
+    """The service answers 429, and asks for a minute: another run may have taken over when it is over."""
+    lock = lock_of(networks)
+    lock.attempt()
+    time.now += LIFETIME / 2
+    pauses = [30.0]
+
+    def problem(method: str, path: str) -> None:
+        if method == "PUT" and pauses:
+            time.now += pauses.pop(0)
+            raise PausedError(CollectionError("429"), retries=8)
+
+    networks.problem = problem
+    lock.before_write(paused=False)
+    assert networks.calls[-3:] == ["PUT virtual-networks", "GET virtual-networks", "PUT virtual-networks"]
+    time.now += LIFETIME / 2
+    pauses.append(60.0)
+    with pytest.raises(LockNeededError, match="it expired at"):
+        lock.before_write(paused=False)
+    assert networks.calls[-2:] == ["PUT virtual-networks", "GET virtual-networks"]
+
+
+def test_without_a_lock_a_wait_asks_for_nothing(networks: Networks) -> None:
+    lock_of(networks).tick()
+    assert networks.calls == []
+
+
+def test_a_wait_goes_on_when_the_service_does_not_answer(networks: Networks, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_lock_run, "boot_time", time)
+    lock = lock_of(networks)
+    lock.attempt()
+    time.now += LIFETIME / 2
+
+    def problem(method: str, path: str) -> None:
+        raise ServerError("Oh snap", status=500)
+
+    networks.problem = problem
+    lock.tick()
+    with pytest.raises(MetalError):
+        lock.before_write(paused=True)
+
+
+def lost(lock: ClusterLock) -> str:
+    with pytest.raises(LockNeededError) as found:
+        lock.before_write(paused=True)
+    assert lock.run.lock == ""
+    assert Run.load(lock.run.path).lock == ""
+    return str(found.value)
+
+
+def test_it_is_lost_when_it_is_gone(networks: Networks) -> None:
+    lock = lock_of(networks)
+    lock.attempt()
+    networks.networks.clear()
+    assert "its lock object is gone" in lost(lock)
+    assert lock.attempt() == [], "nobody else has taken it"
+
+
+def test_it_is_lost_when_it_is_another_runs_by_now(networks: Networks) -> None:
+    lock = lock_of(networks)
+    lock.attempt()
+    (identity,) = networks.networks
+    networks.add(elsewhere(), identity=identity)
+    assert "gone" in lost(lock)
+    with pytest.raises(LockedError, match=r"^The cluster lock of demo.metal.test was lost: .* Another run writes to demo.metal.test"):
+        lock.attempt()
+
+
+def test_it_is_lost_when_it_has_expired_and_never_renewed_then(networks: Networks, time: Time) -> None:
+    lock = lock_of(networks)
+    lock.attempt()
+    time.now += LIFETIME
+    assert "it expired at 2027" in lost(lock)
+    assert "PUT virtual-networks" not in networks.calls
+    assert lock.attempt() == []
+    assert len(networks.networks) == 1, "the expired one is deleted"
+
+
+def test_nothing_is_sent_that_might_arrive_when_it_has_expired(networks: Networks, time: Time) -> None:
+    lock = lock_of(networks)
+    lock.attempt()
+    time.now += LIFETIME - NEEDED + 1
+    assert "before a request would be over" in lost(lock)
+    assert "PUT virtual-networks" not in networks.calls
+
+
+def test_a_lifetime_leaves_time_for_requests() -> None:
+    assert _cluster_lock.lifetime_for(300, 30) == 300
+    assert _cluster_lock.lifetime_for(10, 30) == 140
+    assert _cluster_lock.lifetime_for(300, 120) == 500
+
+
+def test_it_is_released_with_all_that_the_run_has_created(networks: Networks) -> None:
+    lock = lock_of(networks)
+    lock.attempt()
+    networks.add(elsewhere(), identity="another run's")
+    networks.calls.clear()
+    assert lock.release()
+    assert networks.calls == ["DELETE virtual-networks", "GET virtual-networks"]
+    assert list(networks.networks) == ["another run's"]
+    networks.calls.clear()
+    assert not lock.release()
+    assert networks.calls == []
+    with pytest.raises(LockNeededError):
+        lock.before_write(paused=False)
+
+
+# --- other runs -----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_is_alive_here_is_not_waited_for(networks: Networks) -> None:
+    with another_process() as (_child, holder):
+        networks.add(holder, renewed=3 * LIFETIME - 1, lifetime=3 * LIFETIME)
+        for step in (lock_of(networks).attempt, lock_of(networks).clear):
+            with pytest.raises(LockedError, match=r"scale.yml of \S+@\S+, process \d+ since .*openshift_unlock=other") as found:
+                step()
+            assert found.value.details["lock"]["id"] == "other"
+    assert list(networks.networks) == ["other"]
+    assert not [call for call in networks.calls if not call.startswith("GET")]
+
+
+def test_a_patient_run_waits_for_it(networks: Networks) -> None:
+    with another_process() as (_child, holder):
+        networks.add(holder)
+        lock = lock_of(networks, patient=True)
+        (text,) = lock.attempt()
+        assert text.startswith(f"the cluster lock of {SCOPE}: held by scale.yml of ")
+    networks.networks.clear()
+    assert lock.attempt() == []
+
+
+@pytest.mark.parametrize("step", ["attempt", "clear"])
+def test_a_run_that_was_killed_here_is_taken_over_when_what_it_sent_is_over(
+    networks: Networks, time: Time, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with another_process(wrote=time.now + 7) as (child, holder):
+        networks.add(holder)
+        child.kill()
+        child.wait()
+        lock = lock_of(networks)
+        (text,) = getattr(lock, step)()
+        assert text.endswith("has ended: what it has sent is over in 7 s at the latest")
+        assert list(networks.networks) == ["other"], "nothing is created before that either"
+        time.now += 8
+        assert getattr(lock, step)() == []
+        assert [cleared.id for cleared in lock.cleared] == ["other"]
+        assert "other" not in networks.networks
+
+
+def test_a_run_that_had_sent_nothing_is_taken_over_at_once(networks: Networks) -> None:
+    with another_process() as (child, holder):
+        networks.add(holder)
+        child.kill()
+        child.wait()
+        assert lock_of(networks).clear() == []
+
+
+def test_a_module_that_outlives_its_run_keeps_the_lock(networks: Networks) -> None:
+    with another_process(module=True) as (child, holder):
+        networks.add(holder)
+        child.kill()
+        child.wait()
+        assert remains_of(holder) is None
+        lock = lock_of(networks)
+        (text,) = lock.clear()
+        assert "it has ended, and a module of it may still run" in text
+        with pytest.raises(LockedError):
+            lock.attempt()
+    assert lock.clear() == []
+
+
+def test_the_lock_of_another_computer_is_watched_and_taken_over_when_it_expires(networks: Networks, time: Time) -> None:
+    networks.add(elsewhere(), renewed=50)
+    lock = lock_of(networks)
+    (text,) = lock.clear()
+    assert "scale.yml of alice@bastion, AWX job 17, process 4711" in text
+    assert f"expires at {_lock_record.time_text(time.now + LIFETIME - 50)}" in text
+    time.now += LIFETIME - 51
+    assert lock.clear()
+    time.now += 1
+    assert lock.clear() == []
+    assert networks.networks == {}
+
+
+def test_the_lock_of_another_computer_that_is_renewed_is_not_waited_for(networks: Networks, time: Time) -> None:
+    networks.add(elsewhere(), renewed=50)
+    lock = lock_of(networks)
+    assert lock.clear()
+    known = json.loads(json.dumps(lock.watched()))
+    time.now += 20
+    networks.add(elsewhere(), renewed=0)
+    later = lock_of(networks)
+    later.go_on_watching(known)
+    with pytest.raises(LockedError, match="AWX job 17"):
+        later.clear()
+
+
+@pytest.mark.parametrize("renewed", [50.0, None])
+def test_where_nobody_tells_the_time_a_lock_is_watched_for_its_whole_lifetime(
+    networks: Networks, time: Time, renewed: float | None
+) -> None:
+    networks.tells_time = renewed is None
+    networks.add(elsewhere(), renewed=renewed)
+    lock = lock_of(networks)
+    assert f"in {LIFETIME:.0f} s" in lock.clear()[0]
+    time.now += LIFETIME - 1
+    assert lock.clear()
+    time.now += 1
+    assert lock.clear() == []
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        ["openshift-role=lock", "openshift-lock-of=demo.metal.test"],
+        ["openshift-role=lock", "openshift-lock-of=demo.metal.test", "openshift-lock-process=//x/", "openshift-lock-renewed=soon"],
+        ["openshift-role=lock", "openshift-lock-of=demo.metal.test", "openshift-lock-lifetime=nan", "openshift-lock-renewed=9999-12-31"],
+        ["openshift-role=lock", "openshift-lock-of=demo.metal.test", "openshift-lock-process=a/b/1/c/d", 5, None],
+    ],
+)
+def test_a_lock_object_that_somebody_has_edited_still_locks(networks: Networks, tags: list[Any]) -> None:
+    networks.networks["odd"] = {"id": "odd", "tags": tags, "created_at": None}
+    lock = lock_of(networks)
+    (text,) = lock.clear()
+    assert "(lock odd)" in text
+    with pytest.raises(LockedError):
+        lock.attempt()
+
+
+def test_other_networks_and_other_scopes_are_none_of_its_business(networks: Networks) -> None:
+    networks.networks["n1"] = {"id": "n1", "tags": TAGS}
+    networks.networks["n2"] = {"id": "n2", "tags": ["openshift-role=lock", "openshift-lock-of=other.metal.test"]}
+    networks.networks["n3"] = {"id": "n3", "tags": None}
+    networks.networks["n4"] = {"tags": ["openshift-role=lock", f"openshift-lock-of={SCOPE}"]}
+    assert lock_of(networks).attempt() == []
+    assert len(networks.networks) == 5
+
+
+def test_a_network_without_tags_may_be_the_lock_of_another_run(networks: Networks) -> None:
+    networks.networks["n1"] = {"id": "n1"}
+    with pytest.raises(CollectionError, match="tells no tags of the virtual network n1, which may be it"):
+        lock_of(networks).attempt()
+    assert not [call for call in networks.calls if not call.startswith("GET")]
+
+
+def test_a_lock_is_broken_and_what_its_run_may_still_send_is_waited_for(networks: Networks, time: Time) -> None:
+    lock = lock_of(networks)
+    found = networks.add(elsewhere())
+    assert lock.break_lock(found) == time.now + CHECK_EVERY + 30, "the time limit is that of the run whose lock it is"
+    assert networks.networks == {}
+
+
+# --- at the same moment ---------------------------------------------------------------------------------------------------------
+
+
+class Turns:
+    """Lets threads go on one request at a time, in a chosen order: every order of the requests of two runs can be tried."""
+
+    def __init__(self, order: list[int]) -> None:
+        self._order = order
+        self._changed = threading.Condition()
+        self._waiting: set[int] = set()
+        self._over: set[int] = set()
+        self.taken: list[int] = []
+
+    def take(self, number: int) -> None:
+        with self._changed:
+            self._waiting.add(number)
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._next() == number, timeout=20)
+            self._waiting.discard(number)
+            self.taken.append(number)
+
+    def _next(self) -> int | None:
+        """Whose turn it is; nobody's before all that are not over have said what they want."""
+        if len(self._waiting | self._over) < 2:
+            return None
+        wanted = self._order[len(self.taken)] if len(self.taken) < len(self._order) else 1 - self.taken[-1]
+        return wanted if wanted in self._waiting else min(self._waiting, default=None)
+
+    def end(self, number: int) -> None:
+        with self._changed:
+            self._over.add(number)
+            self._changed.notify_all()
+
+
+def orders(length: int) -> list[list[int]]:
+    return [[number >> bit & 1 for bit in range(length)] for number in range(2**length)]
+
+
+@pytest.mark.parametrize("order", orders(7), ids=lambda order: "".join(map(str, order)))
+def test_of_two_that_want_it_at_the_same_moment_one_has_it(order: list[int], networks: Networks) -> None:
+    turns, held, errors = Turns(order), set[int](), list[BaseException]()
+    local = threading.local()
+
+    def problem(method: str, path: str) -> None:
+        if not method.startswith("after"):
+            turns.take(local.number)
+
+    networks.problem = problem
+
+    def want(number: int) -> None:
+        local.number = number
+        try:
+            # Not seen as alive here, so that it is decided by the protocol alone.
+            run = run_of(replace(here(), run="ab"[number], boot=f"computer {number}"))
+            lock = lock_of(networks, run, patient=True)
+            for _attempt in range(12):
+                if not lock.attempt():
+                    held.add(number)
+                    break
+                networks.time.now += 3
+        except CollectionError as error:
+            errors.append(error)
+        finally:
+            turns.end(number)
+
+    threads = [threading.Thread(target=want, args=(number,)) for number in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert errors == []
+    assert len(held) == 1, f"by {turns.taken}: {held}"
+    assert len(networks.networks) == 1
+
+
+# --- the run's file -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_the_same_whenever_its_process_asks(networks: Networks) -> None:
+    lock_of(networks).attempt()
+    assert run_of().lock == next(iter(networks.networks))
+    assert Holder.here(process(os.getpid()), "other.metal.test", operation="").run != here().run
+    assert Holder.here(process(os.getppid()), SCOPE, operation="").run != here().run
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", "\0", '{"pid": "x"}'])
+def test_what_is_no_run_is_told(folder: Path, content: str) -> None:
+    path = folder / "x.json"
+    path.write_text(content)
+    with pytest.raises(CollectionError, match=r"Cannot read the run .*x.json \(cluster_lock\): it is not the file of a run"):
+        Run.load(path)
+    with pytest.raises(CollectionError, match="No such file"):
+        Run.load(folder / "y.json")
+
+
+def test_the_folder_of_runs_is_for_nobody_else(folder: Path) -> None:
+    path = _lock_run.runs_folder()
+    assert path.stat().st_mode & 0o777 == 0o700
+    path.chmod(0o755)
+    with pytest.raises(CollectionError, match="is no folder of yours alone"):
+        _lock_run.runs_folder()
+    path.rmdir()
+    path.symlink_to(folder)
+    with pytest.raises(CollectionError, match="is no folder of yours alone"):
+        _lock_run.runs_folder()
+
+
+def test_a_marker_is_not_followed_elsewhere(folder: Path) -> None:
+    target = folder / "precious"
+    target.write_text("precious")
+    run = Run(_lock_run.runs_folder() / "x.json", here(), Locked(SCOPE, TAGS, "p", "da", LIFETIME))
+    run.path.with_suffix(".lock").symlink_to(target)
+    with pytest.raises(CollectionError, match="Cannot open"):
+        run.note_write(5)
+    assert target.read_text() == "precious"
+
+
+def test_files_of_runs_that_ended_long_ago_are_removed(folder: Path) -> None:
+    with another_process() as (child, holder):
+        old = Run.load(_lock_run.runs_folder() / f"{holder.run}.json")
+        day = old.path.stat().st_mtime - _lock_run.KEPT - 1
+        os.utime(old.path, (day, day))
+        run_of()
+        assert old.path.exists(), "it lives"
+        child.kill()
+        child.wait()
+        run_of(replace(here(), run="xx"))
+        assert not old.path.exists()
+        assert not old.path.with_suffix(".lock").exists()
+
+
+def test_a_run_remembers_until_when_the_last_of_its_writes_may_arrive(time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_lock_run, "boot_time", time)
+    run = run_of()
+    run.note_write(30)
+    time.now += 1
+    run.note_write(5)
+    assert float(run.path.with_suffix(".lock").read_text()) == time.now + 29
+
+
+# --- scopes and times -----------------------------------------------------------------------------------------------------------
+
+
+def test_devices_of_a_cluster_are_locked_by_their_cluster_others_by_their_tags() -> None:
+    assert scope_of(["openshift-role=worker", "openshift-cluster=a.b"]) == "a.b"
+    assert scope_tags(["openshift-role=worker", "openshift-cluster=a.b"]) == ["openshift-cluster=a.b"]
+    assert scope_of(["pool=1", "team=x"]) == scope_of(["team=x", "pool=1", "pool=1"]) != scope_of(["team=x"])
+    assert scope_of(["openshift-cluster="]).startswith("tags-")
+
+
+def test_a_lock_is_read_as_it_was_written() -> None:
+    holder = replace(elsewhere(), who="Ünal, the 2nd\n@host", operation="x" * 500)
+    lock = Lock("i", holder, since=1_800_000_000, renewed=1_800_000_100, lifetime=300, limit=35)
+    read = read_lock("i", lock.tags(SCOPE, TAGS), None, lifetime=7)
+    assert (read.since, read.renewed, read.lifetime, read.limit) == (1_800_000_000, 1_800_000_100, 300, 35)
+    assert read.expires == 1_800_000_400
+    assert read_lock("i", ["openshift-lock-lifetime=120"], None, lifetime=7).limit == 30
+    assert read.holder.process == holder.process
+    assert read.holder.who == "nal the 2nd @host"
+    assert len(read.holder.operation) == _lock_record.LONGEST
+
+
+# --- the gate -------------------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_passes_when_the_play_has_ended() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        child.kill()
+        child.wait()
+
+    gate = Gate(Play((process(child.pid),), os.getppid()), sleep=sleep)
+    gate.before_request()
+    with pytest.raises(PlayEndedError, match=rf"process {child.pid} is gone"):
+        gate.sleep(60)
+    assert slept == [_cluster_lock.SLICE], "a long pause ends with the play"
+    with pytest.raises(PlayEndedError):
+        gate.before_request()
+    with pytest.raises(PlayEndedError):
+        gate.tick()

@@ -1,0 +1,180 @@
+"""A module and the cluster lock: what was read without it is thrown away, and what was done before it was lost is still told."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.module_utils.testing import patch_module_args
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils import _resource
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import LockNeededError, PlayEndedError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._lock_record import Holder
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._lock_run import Locked, Run
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import Device
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_vlan import VLAN_OPTIONS, Vlan
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._play import process
+from ansible_collections.equinix_metal.openshift.plugins.modules.metal_device import OPTIONS
+
+from .fake_metal import BareModule, FakeMetal
+from .service import Reply, serving
+
+NAME = "worker-0.demo.metal.test"
+NEW = {"hostname": NAME, "plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04"}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setattr(_resource, "LOOKS_AFTER_LOST_CREATE", (0.0, 0.0))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    yield tmp_path
+
+
+class Locking(FakeMetal):
+    """Lets no write pass without the lock; ``taken`` counts how often it was taken, ``meanwhile`` is what others do then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held = False
+        self.taken = 0
+        self.lost_after = 99
+
+    def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
+        if not self.held:
+            raise LockNeededError
+        if len(self.writes) >= self.lost_after:
+            self.lost_after = 99
+            raise LockNeededError("lost")
+        return super().write(method, path, body, doing=doing, again=again)
+
+    write_one = write
+
+
+class Module(BareModule):
+    def __init__(self, given: dict[str, Any], metal: Locking) -> None:
+        super().__init__(OPTIONS, given, metal)
+        self.metal = metal
+
+    def _take_lock(self, needed: LockNeededError) -> None:
+        self.metal.held = True
+        self.metal.taken += 1
+        if self.metal.taken == 1:
+            self.meanwhile()
+
+    def meanwhile(self) -> None:
+        """Nobody does anything."""
+
+
+def converge(module: Module) -> dict[str, Any]:
+    module.converge(lambda: Device(module.metal, module.params, module.warnings.append))  # type: ignore[arg-type]  # a client
+    return {**module.result, "changed": module.result["changed"] or module._wrote}
+
+
+def test_what_was_read_without_the_lock_is_read_again() -> None:
+    metal = Locking()
+    result = converge(Module(dict(NEW), metal))
+    assert metal.taken == 1
+    assert result["changed"]
+    assert metal.calls[:2] == ["GET projects/project-1/devices"] * 2
+    assert len(metal.writes) == 1
+
+
+def test_what_another_run_ordered_before_the_lock_was_taken_is_used() -> None:
+    class Late(Module):
+        def meanwhile(self) -> None:
+            self.metal.add(NAME)
+
+    metal = Locking()
+    result = converge(Late(dict(NEW), metal))
+    assert metal.writes == []
+    assert not result["changed"]
+    assert len(metal.devices) == 1
+
+
+def test_a_run_with_nothing_to_do_takes_no_lock() -> None:
+    metal = Locking()
+    metal.add(NAME)
+    assert not converge(Module(dict(NEW), metal))["changed"]
+    assert metal.taken == 0
+
+
+def test_what_was_done_before_the_lock_was_lost_is_still_told() -> None:
+    metal = Locking()
+    metal.lost_after = 1
+    result = converge(Module({**NEW, "power_state": "off"}, metal))
+    assert metal.taken == 2
+    assert result["changed"]
+    assert len(metal.devices) == 1
+    assert sum(call.startswith("POST projects") for call in metal.writes) == 1
+
+
+# --- the real module ------------------------------------------------------------------------------------------------------------
+
+
+def call(url: str, capsys: pytest.CaptureFixture[str], **options: Any) -> dict[str, Any]:
+    """``metal_vlan`` as a module: it ends this process, and says how."""
+    given = {"metal_api_url": url, "metal_api_token": "token-0123456789", "project_id": "p", "metro": "da", "tags": ["a=b"], **options}
+    with patch_module_args(given), pytest.raises(SystemExit), MetalModule(VLAN_OPTIONS, in_project=True) as module:
+        module.converge(lambda: Vlan(module.client, module.params))
+    result: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return result
+
+
+def test_a_module_whose_play_has_ended_sends_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    run = Run.begin(Holder.here(process(child.pid), "s", operation="install.yml"), Locked("s", ["a=b"], "p", "da", 300))
+    child.kill()
+    child.wait()
+    with serving(Reply(200, {"virtual_networks": []})) as service:
+        result = call(service.url, capsys, cluster_lock=str(run.path))
+        assert service.seen == []
+    assert result["failed"]
+    assert result["failure"]["type"] == PlayEndedError.__name__
+    assert f"process {child.pid} is gone" in result["msg"]
+
+
+def test_a_pause_ends_with_the_play(capsys: pytest.CaptureFixture[str]) -> None:
+    """A 429 that asks for a minute: the module is gone a second after its play, and has sent nothing more."""
+    child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    run = Run.begin(Holder.here(process(child.pid), "s", operation="install.yml"), Locked("s", ["a=b"], "p", "da", 300))
+
+    def end(*_arguments: Any) -> None:
+        child.kill()
+        child.wait()
+
+    refused = Reply(429, headers={"Retry-After": "60"})
+    with serving(refused) as service:
+        service.on_request = end
+        began = os.times().elapsed
+        result = call(service.url, capsys, cluster_lock=str(run.path))
+        assert os.times().elapsed - began < 30
+        assert len(service.seen) == 1
+    assert result["failure"]["type"] == PlayEndedError.__name__
+
+
+def test_a_run_that_is_none_is_told(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    with serving(Reply(200, {"virtual_networks": []})) as service:
+        result = call(service.url, capsys, cluster_lock=str(folder / "none.json"))
+        assert service.seen == []
+    assert "Cannot read the run" in result["msg"]
+    assert "metal_cluster_lock returns as run" in result["msg"]
+
+
+def test_a_module_that_only_reads_needs_no_run(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    from ansible_collections.equinix_metal.openshift.plugins.modules import metal_vlan_info  # noqa: PLC0415
+
+    given = {"metal_api_token": "token-0123456789", "project_id": "p", "cluster_lock": str(folder / "over.json")}
+    with (
+        serving(Reply(200, {"virtual_networks": []})) as service,
+        patch_module_args({**given, "metal_api_url": service.url}),
+        pytest.raises(SystemExit),
+    ):
+        metal_vlan_info.main()
+    assert json.loads(capsys.readouterr().out)["virtual_networks"] == []

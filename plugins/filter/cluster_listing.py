@@ -65,11 +65,17 @@ def _gateway(gateway: Mapping[str, Any]) -> Iterator[str]:
     yield f"  gateway   {where}, since {gateway.get('created_at')} ({gateway.get('id')})"
 
 
+def _lock(lock: Mapping[str, Any]) -> Iterator[str]:
+    when = f"since {lock.get('since')}, renewed {lock.get('renewed')}"
+    yield f"  lock      of {lock.get('operation')} by {lock.get('who')}, {when} ({lock.get('id')})"
+
+
 KINDS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
     "devices": _device,
     "ip_reservations": _addresses,
     "virtual_networks": _network,
     "metal_gateways": _gateway,
+    "locks": _lock,
 }
 
 

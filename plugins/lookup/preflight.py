@@ -11,8 +11,9 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Looks at the Metal API, the mirror, DNS, a balancer that exists, and this computer, as the role P(equinix_metal.openshift.validate#role)
-    wants it for the filter P(equinix_metal.openshift.preflight#filter). Nothing is changed anywhere, and nothing is asked twice.
+  - Looks at the Metal API, the mirror, DNS, a balancer that exists, a cluster that exists, and this computer, as the role
+    P(equinix_metal.openshift.validate#role) wants it for the filter P(equinix_metal.openshift.preflight#filter). Nothing is changed
+    anywhere, and nothing is asked twice.
   - What does not wait for another answer is asked at the same time.
   - What cannot be read is no error here; the filter says what follows from that.
 requirements:
@@ -48,7 +49,7 @@ from typing import Any
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import balancer, controller, metal, mirror, names
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import balancer, cluster, controller, metal, mirror, names
 
 
 class LookupModule(LookupBase):  # type: ignore[misc]  # ansible-core has no type information
@@ -73,6 +74,6 @@ def _read(value: Any) -> Any:
 def world(wanted: Mapping[str, Any]) -> dict[str, Any]:
     """What was read, by name."""
     with ThreadPoolExecutor() as pool:
-        looks = [pool.submit(room.look, wanted) for room in (metal, mirror, names, controller)]
+        looks = [pool.submit(room.look, wanted) for room in (metal, mirror, names, controller, cluster)]
     found = {name: reading for look in looks for name, reading in look.result().items()}
     return {**found, **balancer.look(wanted, found)}

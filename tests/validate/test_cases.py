@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import machines
 from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import preflight
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.checks import CHECKS
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
 from tests.validate.cases import GROUPS, TABLE, Case, read
 from tests.validate.page import PAGE, page
 
@@ -47,6 +48,7 @@ READINGS: dict[str, Any] = {
     "records": {"api.demo.metal.test": {"addresses": [], "alias": "", "problem": ""}},
     "resolver": {"at": "192.0.2.53", "own": "ns.metal.test.", "seen": "", "names": {}},
 }
+CLUSTER_ID = "0d7e1d0f-6c2b-4d0e-9d51-7d6b1c7a4f10"
 # Settings whose names in the role's `wanted` are not those of the variables without openshift_.
 DEFAULTS = {
     "platform": "none",
@@ -62,7 +64,7 @@ DEFAULTS = {
 
 
 def report(case: Case, **settings: Any) -> dict[str, Any]:
-    given = case.variables(GROUND)
+    given, readings = case.variables(GROUND), dict(READINGS)
     variables = {name: value for name, value in given.items() if not name.startswith("case_")}
     wanted = {
         **DEFAULTS,
@@ -73,10 +75,17 @@ def report(case: Case, **settings: Any) -> dict[str, Any]:
         "bootstrap_over": case.entry.get("stands", False),
         "folder_exists": case.entry.get("stands", False),
     }
-    world = {**READINGS, **{name: {**(READINGS.get(name) or {}), **answer} for name, answer in given["case_answers"].items()}}
+    if case.entry.get("stands"):
+        readings["controller"] = {**readings["controller"], "metadata": {"infraID": "demo-x7k2p", "clusterID": CLUSTER_ID}}
+        readings["kubeconfig"] = {"cluster_id": CLUSTER_ID}
+    world = {**readings, **{name: {**(readings.get(name) or {}), **answer} for name, answer in given["case_answers"].items()}}
     if "capacity" not in world:
-        asked = preflight(wanted, world)["servers"]
-        world["capacity"] = {"servers": [{**each, "available": each["quantity"] <= STOCK.get(each["metro"], 99)} for each in asked]}
+        for every in (False, True):
+            situation = Situation({**wanted, "known_variables": {}, "given_variables": []}, world)
+            asked = situation.servers(every=every)
+            world["capacity"] = {"servers": [{**each, "available": each["quantity"] <= STOCK.get(each["metro"], 99)} for each in asked]}
+            if not Situation(wanted, world).chosen()[1]:
+                break
     return preflight(wanted, world)
 
 
@@ -107,6 +116,17 @@ def test_whatever_a_variable_is_there_is_a_report(variable: str) -> None:
 def test_the_price_is_that_of_what_is_ordered() -> None:
     made = report(CASES[0])
     assert (made["price_per_hour"], made["price_of_the_run"], made["price_per_month"]) == (4.5, 4.5, round(5 * 0.75 * 730, 2))
+
+
+@pytest.mark.parametrize("stock", [0, 1, 2, 5])
+def test_the_price_is_that_of_all_machines_also_where_there_is_no_room_for_them(stock: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(STOCK, "da", stock)
+    made = report(CASES[0])
+    assert made["failed"] == 1
+    assert (made["machines_to_order"], made["price_per_hour"], made["price_per_month"]) == (6, 4.5, round(5 * 0.75 * 730, 2))
+    (capacity,) = [line for line in made["checks"] if line["check"] == "capacity"]
+    assert "4 servers of plan c3.small.x86" in capacity["found"] or "2 servers of plan c3.small.x86" in capacity["found"]
+    assert f"{stock} available" in capacity["found"]
 
 
 @pytest.mark.parametrize(

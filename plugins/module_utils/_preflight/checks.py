@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_state import CHOICES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight import (
     balancer,
     capacity,
@@ -306,6 +307,25 @@ CHECKS: tuple[Check, ...] = (
         controller.files,
         expected="files that are there were made for this project",
         advice="set metal_project_id to the project that the cluster is in; if nothing of it is there, delete project in its folder",
+    ),
+    Check(
+        "install of what exists",
+        controller.install,
+        expected="nothing of the cluster exists, or all of it is of the install whose files are in the cluster's folder",
+        advice=CHOICES,
+    ),
+    Check(
+        "cluster of the kubeconfig",
+        controller.kubeconfig,
+        expected="the kubeconfig in the cluster's folder leads to the cluster whose files are beside it (ClusterVersion, clusterID)",
+        advice="put the kubeconfig of this cluster back: ignition/auth/kubeconfig in the folder is the one that its installer made",
+    ),
+    Check(
+        "control plane that exists",
+        controller.control_plane,
+        expected="a cluster that stands has all devices of its control plane: another one in its place would be no member of etcd",
+        advice="replace it by OpenShift's procedure for a control plane node (take the lost member out of etcd first); these playbooks"
+        " order no control plane machine for a cluster that stands. If it was renamed in the inventory, name it as it was",
     ),
     Check(
         "publishing address",

@@ -122,6 +122,12 @@ class Situation:
     # What there is.
 
     @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The metadata.json of the install whose files are here; empty where there are none."""
+        told = (self.world.get("controller") or {}).get("metadata")
+        return told if isinstance(told, Mapping) else {}
+
+    @property
     def devices(self) -> list[Mapping[str, Any]]:
         return list((self.world.get("devices") or {}).get("devices") or [])
 
@@ -207,15 +213,18 @@ class Situation:
                     pools.append(Pool(places, tuple(names), spread, there))
         return pools
 
-    def servers(self) -> list[dict[str, Any]]:
-        """What the service is to be asked for; nothing as long as a plan or a metro is not known there."""
+    def servers(self, *, every: bool = False) -> list[dict[str, Any]]:
+        """What the service is to be asked for; nothing as long as a plan or a metro is not known there.
+
+        ``every``: also how many there are where there are too few.
+        """
         try:
             known = {metro["code"] for metro in self.read("metros", "metros")}
             if set(self.metros()) - known or set(self.by_plan()) - set(self.plans):
                 return []
         except UnreadableError:
             return []
-        return questions(self.pools(), every=bool(self.quorum))
+        return questions(self.pools(), every=every or bool(self.quorum))
 
     @property
     def quorum(self) -> int:

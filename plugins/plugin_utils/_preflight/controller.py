@@ -40,7 +40,7 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 def _folder(path: str) -> dict[str, Any]:
     """Of the cluster's folder, or the nearest above it: free_bytes, mode of the folder or None, writable; ``project``, which its files are
-    for or which is empty. ``msg`` when it can be none.
+    for or which is empty; ``metadata`` of its install. ``msg`` when it can be none.
     """
     try:
         directory = Path(path).expanduser().absolute()
@@ -53,7 +53,17 @@ def _folder(path: str) -> dict[str, Any]:
         "mode": f"{stat.S_IMODE(directory.stat().st_mode):04o}" if directory.is_dir() else None,
         "writable": os.access(nearest, os.W_OK | os.X_OK),
         "project": _text(directory / "project"),
+        "metadata": metadata(path),
     }
+
+
+def metadata(path: str) -> dict[str, Any]:
+    """What the installer says of the install whose files are in this cluster's folder: clusterID, infraID ... Empty without any."""
+    try:
+        told = json.loads((Path(path).expanduser() / "ignition" / "metadata.json").read_bytes())
+    except (OSError, RuntimeError, ValueError):
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def _text(path: Path) -> str:

@@ -21,6 +21,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec i
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_capacity import ask_capacity
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_cluster import CLUSTER_INFO_OPTIONS, find_clusters
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import DEVICE_INFO_OPTIONS, find_devices
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_hardware_reservation import (
     HARDWARE_RESERVATION_INFO_OPTIONS,
@@ -32,6 +33,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_net
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_project import PROJECT_INFO_OPTIONS, find_projects
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._tags import CLUSTER_TAG
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.controller import metadata
 
 Reading = dict[str, Any]
 
@@ -54,6 +57,10 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Reading]:
 
     client = _client(wanted)
     world |= _devices(client, wanted, limited=bool(world["project"]["project"]["max_devices"]))
+    if not metadata(str(wanted["directory"])):
+        # Nothing here is of this cluster yet: whatever exists of it is of somebody else, networks and addresses too.
+        cluster = f"{wanted['cluster_name']}.{wanted['base_domain']}"
+        world["belongings"] = _read(client, find_clusters, CLUSTER_INFO_OPTIONS, wanted, names=[cluster])
     missing = Situation(wanted, world).missing
     if not missing:
         return world
@@ -72,12 +79,15 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Reading]:
     world |= {name: answer.result() for name, answer in asked.items()}
     if "plans" in world["plans"] and "metros" in world["metros"]:
         world["capacity"] = _capacity(client, Situation(wanted, world).servers())
+        situation = Situation(wanted, world)
+        if "servers" in world["capacity"] and situation.chosen()[1]:
+            world["capacity"] = _capacity(client, situation.servers(every=True))
     return world
 
 
 def _devices(client: MetalClient, wanted: Mapping[str, Any], *, limited: bool) -> dict[str, Reading]:
     """The cluster's devices; of a project with a quota also how many of each plan it has, whoever they are of: all are listed then."""
-    tag = f"openshift-cluster={wanted['cluster_name']}.{wanted['base_domain']}"
+    tag = f"{CLUSTER_TAG}{wanted['cluster_name']}.{wanted['base_domain']}"
     listing = _read(client, find_devices, DEVICE_INFO_OPTIONS, wanted, tags=[] if limited else [tag])
     if not limited or "devices" not in listing:
         return {"devices": listing}

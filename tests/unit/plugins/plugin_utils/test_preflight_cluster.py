@@ -1,0 +1,72 @@
+"""Which cluster the kubeconfig in the cluster's folder leads to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import cluster
+from tests.unit.plugins.module_utils.service import Reply, serving
+
+CLUSTER_ID = "9b0e4f7a-0000-4000-8000-000000000001"
+VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
+
+
+def write_kubeconfig(folder: Path, server: str) -> None:
+    kubeconfig = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "admin",
+        "clusters": [{"name": "demo", "cluster": {"server": server}}],
+        "users": [{"name": "admin", "user": {"token": "bearer-token"}}],
+        "contexts": [{"name": "admin", "context": {"cluster": "demo", "user": "admin"}}],
+    }
+    (folder / "kubeconfig").write_text(json.dumps(kubeconfig), encoding="utf-8")
+
+
+def wanted(folder: Path, *, bootstrap_over: bool = True) -> dict[str, Any]:
+    return {"directory": str(folder), "bootstrap_over": bootstrap_over, "timeout": 5}
+
+
+def test_before_the_bootstrap_is_complete_no_cluster_is_asked(tmp_path: Path) -> None:
+    assert cluster.look(wanted(tmp_path, bootstrap_over=False)) == {}
+
+
+def test_the_cluster_id_of_cluster_version_is_returned(tmp_path: Path) -> None:
+    with serving(Reply(data={"kind": "ClusterVersion", "spec": {"clusterID": CLUSTER_ID}})) as service:
+        write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
+        assert cluster.look(wanted(tmp_path)) == {"kubeconfig": {"cluster_id": CLUSTER_ID}}
+        assert [(seen.method, seen.path) for seen in service.seen] == [("GET", VERSION)]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(404, data={"kind": "Status", "code": 404}),
+        Reply(data={"kind": "ClusterVersion"}),
+        Reply(data={"kind": "ClusterVersion", "spec": None}),
+    ],
+    ids=["no ClusterVersion", "no spec", "null spec"],
+)
+def test_without_a_cluster_id_none_is_returned(reply: Reply, tmp_path: Path) -> None:
+    with serving(reply) as service:
+        write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
+        assert cluster.look(wanted(tmp_path)) == {"kubeconfig": {"cluster_id": ""}}
+
+
+def test_a_refusal_is_returned_as_message_without_the_token(tmp_path: Path) -> None:
+    with serving(Reply(401, data={"kind": "Status", "message": "Unauthorized"})) as service:
+        write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
+        (reading,) = cluster.look(wanted(tmp_path)).values()
+    assert "401" in reading["msg"] or "Unauthorized" in reading["msg"]
+    assert "bearer-token" not in reading["msg"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]"])
+def test_a_file_that_is_no_kubeconfig_is_returned_as_message(content: str, tmp_path: Path) -> None:
+    (tmp_path / "kubeconfig").write_text(content, encoding="utf-8")
+    (reading,) = cluster.look(wanted(tmp_path)).values()
+    assert str(tmp_path / "kubeconfig") in reading["msg"]

@@ -42,6 +42,9 @@ PATIENCE = 1800
 # Tasks are told when they begin, and not when they have something to say.
 TOLD = {"ANSIBLE_DISPLAY_SKIPPED_HOSTS": "true"}
 
+ENDS = (End.KILLED, End.POWER_CUT, End.INTERRUPTED)
+"""How runs are ended here; what is at work when ansible-playbook alone is killed is the subject of ``kills``."""
+
 API = "^/metal/v1/"
 DEVICES = f"{API}projects/[^/]+/devices$"
 FAULTS: dict[str, dict[str, Any]] = {
@@ -148,7 +151,7 @@ class Trial:
             else:
                 phase = dice.choices(undisturbed.phases, [each.lasts for each in undisturbed.phases])[0]
                 within = by_time
-            moments.append(Moment(phase.role, round(within * phase.lasts, 2), phase.occurrence, dice.choice(list(End))))
+            moments.append(Moment(phase.role, round(within * phase.lasts, 2), phase.occurrence, dice.choice(ENDS)))
         # What many requests can meet comes anywhere in the run, what few can early enough to be met.
         often = {name: undisturbed.requests if name.startswith(("reads", "any")) else 4 for name in FAULTS}
         chosen = dice.sample(sorted(FAULTS), dice.randint(0, 3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import http.server
 import math
 import os
@@ -99,6 +100,8 @@ class End(StrEnum):
     POWER_CUT = "power cut"
     """All that the user has on this computer ends at once, servers and jobs too."""
     INTERRUPTED = "Ctrl-C"
+    ALONE = "kill -9 of ansible-playbook alone"
+    """Its workers and modules do not notice by themselves, whatever the version of ansible-core."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,13 @@ class User:
         for number, _command in left:
             os.kill(number, signal.SIGKILL)
         assert not left, f"still running after everything was stopped: {left}"
+
+    def beside(self, folder: Path) -> User:
+        """Another user of the same project, with a checkout, an inventory and a folder of clusters of his own."""
+        other = copy.copy(self)
+        other.folder, other.inventory, other.cluster = folder, folder / "inventory", folder / "clusters" / NAME
+        shutil.copytree(self.inventory, other.inventory)
+        return other
 
     @property
     def environment(self) -> dict[str, str]:
@@ -244,6 +254,8 @@ class User:
         if end is End.INTERRUPTED:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGINT)
+        elif end is End.ALONE:
+            process.kill()
         else:
             self._kill(process)
         if end is End.POWER_CUT:

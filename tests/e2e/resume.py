@@ -46,8 +46,8 @@ STEPS = {
     "install, given up": "`install.yml`, ended, and `destroy.yml` after it: also what was half ordered has to be gone",
 }
 PHASES = (
-    *("start", "validate", "network", "load_balancer", "ignition", "boot_files", "provision", "dns", "cluster", "bootstrap_teardown"),
-    *("csr_approval", "leave", "gather"),
+    *("start", "cluster_lock", "validate", "ignition", "network", "load_balancer", "boot_files", "provision", "dns", "cluster"),
+    *("bootstrap_teardown", "csr_approval", "leave", "gather"),
 )
 COLUMNS: dict[str, Callable[[str], bool]] = {
     "kill -9": "kill -9".__eq__,
@@ -71,7 +71,8 @@ in the sandbox, in which phase of which playbook, and what became of it. Each ru
 met up to three faults of the API, and was started again until it ended well. Then machines, tags, names, nodes, labels, files and processes
 were compared with those of a run that nothing disturbed, and the orders with the machines that were missing.
 
-- **kill -9**: `ansible-playbook` and its group. What has a session of its own goes on: servers, jobs, and modules that are at work.
+- **kill -9**: `ansible-playbook` and its group. What has a session of its own goes on: servers and jobs. A module that is at work survives
+  as well, but sends no further request: [reliability.md](reliability.md#which-run-may-write-to-a-cluster) has the rules.
 - **power cut**: everything that the user has on that computer ends at once; the machines and the API do not notice.
 - **Ctrl-C**: as at a terminal.
 - **a read fails**: 500, 502, 503, the connection cut, half an answer. **429**: refused for the number of requests. **a slow answer**: 3 s.
@@ -84,6 +85,9 @@ times: such a run counts in both. The first table says how many were tried, of h
 """
 
 TAIL = """
+Killed while a module writes, and run again or destroyed at once: `python -m tests.e2e.kills`, see
+[reliability.md](reliability.md#how-it-was-tried).
+
 Again, or others: `make chaos CHAOS="--seed 7 --runs 50"`. A short form, an install, a scaling and a destruction that are ended at
 chosen moments, is in `make test`.
 """

@@ -15,6 +15,7 @@ from tests.e2e.chaos import (
     DESTROY,
     DEVICES,
     DOWN,
+    ENDS,
     FAULTS,
     GIVE_UP,
     INSTALL,
@@ -41,7 +42,7 @@ def test_a_trial_is_the_same_for_the_same_seed_and_within_the_run() -> None:
     lasts = {(phase.role, phase.occurrence): phase.lasts for phase in PHASES}
     assert all(0 <= moment.delay <= lasts[moment.role, moment.occurrence] for moment in moments)
     assert {(moment.role, moment.occurrence) for moment in moments} == set(lasts)
-    assert set(Counter(moment.end for moment in moments)) == set(End)
+    assert set(Counter(moment.end for moment in moments)) == set(ENDS)
     assert {len(trial.moments) for trial in drawn} == {1, 2}
     assert {name for trial in drawn for name, _times, _skip in trial.faults} == set(FAULTS)
     assert {skip for trial in drawn for name, _times, skip in trial.faults if name.startswith("order")} == set(range(5))
@@ -84,7 +85,7 @@ def test_the_page_is_made_of_what_became_of_the_runs() -> None:
 
 def test_the_page_has_every_step_and_a_column_for_every_end_and_fault() -> None:
     assert [step.title for step in CIRCLE] == list(resume.STEPS)
-    for name in (*End, *FAULTS):
+    for name in (*ENDS, *FAULTS):
         assert sum(fits(name) for fits in resume.COLUMNS.values()) == 1, name
 
 

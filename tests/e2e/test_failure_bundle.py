@@ -171,7 +171,8 @@ def test_a_secret_in_the_story_of_a_machine_goes_too(user: User) -> None:
         },
     )
     user.sandbox.call("POST", "faults", json=refused("DELETE", f"/devices/{device['id']}"))
-    run = user.play("destroy.yml", "-e", VARIABLES, "-e", f"openshift_destroy_confirm={NAME} gather_journal_entries=3")
+    confirmed = f"openshift_destroy_confirm={NAME} openshift_destroy_without_state=true"
+    run = user.play("destroy.yml", "-e", VARIABLES, "-e", f"{confirmed} gather_journal_entries=3")
     user.sandbox.call("DELETE", "faults")
     assert run.code != 0
     entries = unpacked(bundles(user)[-1])
@@ -182,4 +183,4 @@ def test_a_secret_in_the_story_of_a_machine_goes_too(user: User) -> None:
     assert device["id"] in {event["device_id"] for event in journal["events"]}
     assert "lets no machine join" in json.loads(entries["certificate-requests.json"])["not_judged"]
     assert "pl4nted" not in "".join(entries.values())
-    user.destroy().ended_well()
+    user.play("destroy.yml", "-e", confirmed).ended_well()

@@ -243,6 +243,7 @@ AGAIN = {
     "install.yml": Again(),
     "orphans.yml": Again(),
     "scale.yml": Again(),
+    "unlock.yml": Again(("-e", "openshift_unlock=00000000-0000-4000-8000-000000000000")),
     "validate.yml": Again(),
 }
 PLAYBOOKS = sorted(path.name for path in (REPOSITORY / "playbooks").glob("*.yml"))
@@ -259,6 +260,17 @@ def second_run(user: User, playbook: str) -> None:
 @pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name not in AGAIN or not AGAIN[name].given_back])
 def test_a_second_run_changes_nothing_and_only_reads(user: User, installed: Installed, playbook: str) -> None:
     second_run(user, playbook)
+
+
+def test_the_kubeconfig_of_another_cluster_is_refused(user: User, installed: Installed) -> None:
+    metadata = user.cluster / "ignition" / "metadata.json"
+    before = metadata.read_text(encoding="utf-8")
+    metadata.write_text(json.dumps({**json.loads(before), "clusterID": str(uuid.UUID(int=5))}), encoding="utf-8")
+    try:
+        run = user.play("scale.yml")
+    finally:
+        metadata.write_text(before, encoding="utf-8")
+    refused(run, f"kubeconfig leads to the cluster {json.loads(before)['clusterID']}, and the files in ignition are of {uuid.UUID(int=5)}")
 
 
 def secrets_of(user: User) -> dict[str, str]:
@@ -312,7 +324,9 @@ def readable_by_others(path: Path, top: Path) -> bool:
 
 
 def test_nothing_is_scaled_beside_a_bootstrap_machine(user: User, installed: Installed) -> None:
-    left = {"hostname": f"bootstrap-0.{NAME}", "tags": [f"openshift-cluster={NAME}", "openshift-role=bootstrap"]}
+    infra_id = json.loads((user.cluster / "ignition" / "metadata.json").read_text(encoding="utf-8"))["infraID"]
+    tags = [f"openshift-cluster={NAME}", f"openshift-infra-id={infra_id}", "openshift-role=bootstrap"]
+    left = {"hostname": f"bootstrap-0.{NAME}", "tags": tags}
     (device,) = user.sandbox.call("POST", "devices", json=left)["ids"]
     try:
         refused = user.play("scale.yml")

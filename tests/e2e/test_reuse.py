@@ -6,6 +6,7 @@ The tests build on each other's world, in this order.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -80,8 +81,9 @@ def test_cut_off_in_between_it_is_one_machine_and_no_half_of_another(user: User,
     assert user.hostnames() == ["master-0", "master-1", "master-2", "worker-1"]
     assert cut_off["state"] == "active"
     marks = [tag for tag in cut_off["tags"] if not tag.startswith("ansible-operation-requested=reinstall:bootstrap-becomes-worker:")]
-    assert sorted(marks) == [f"openshift-cluster={NAME}", "openshift-role=worker"]
-    assert len(cut_off["tags"]) == 3
+    infra_id = json.loads((user.cluster / "ignition" / "metadata.json").read_text(encoding="utf-8"))["infraID"]
+    assert sorted(marks) == [f"openshift-cluster={NAME}", f"openshift-infra-id={infra_id}", "openshift-role=worker"]
+    assert len(cut_off["tags"]) == 4
     assert asked(user, "/actions$") == 0
     assert not (user.cluster / "publish" / "secret" / "bootstrap.ign").exists()
 

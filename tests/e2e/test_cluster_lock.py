@@ -1,0 +1,163 @@
+"""Two runs of the playbooks at the same moment: one writes, the other says so; and whose cluster it is when its name is in use."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.chaos import DEVICES
+from tests.e2e.harness import NAME, Moment, Run, User, until
+from tests.e2e.kills import MOMENTS, WHOLE, WRITES, Kill, Playbooks, make_small, tried
+
+pytestmark = pytest.mark.e2e
+
+LATENCY = 12.0
+"""Seconds that the service takes for each write."""
+ELSEWHERE = "00000000-0000-4000-8000-000000000000/4026531836/4711/42"
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    """A cluster of two machines, of which nothing is ever installed."""
+    user = User(tmp_path_factory.mktemp("lock") / "one", speed=600)
+    user.folder.mkdir()
+    with user.at_work():
+        make_small(user, timeout=20)
+        yield user
+        end(user)
+
+
+@pytest.fixture(scope="module")
+def other(user: User) -> Iterator[User]:
+    other = user.beside(user.folder.with_name("two"))
+    yield other
+    end(other)
+
+
+def end(user: User) -> None:
+    """What serves boot files goes on after a kill."""
+    for number in user.processes():
+        os.kill(number, signal.SIGKILL)
+
+
+def flat(run: Run) -> str:
+    return " ".join(run.output.split())
+
+
+def locks(user: User) -> list[dict[str, Any]]:
+    return [each for each in user.sandbox.inventory()["virtual_networks"] if "openshift-role=lock" in each["tags"]]
+
+
+def test_two_checkouts_at_the_same_moment_order_each_machine_once(user: User, other: User) -> None:
+    user.sandbox.call("POST", "faults", json={"method": "POST|PUT|DELETE", "path": "/metal/v1/(?!capacity)", "delay": LATENCY})
+    runs: dict[str, Run] = {}
+
+    def install(name: str, who: User) -> None:
+        runs[name] = who.play("install.yml", kill=Moment("dns"), timeout=1200)
+
+    threads = [threading.Thread(target=install, args=each) for each in (("one", user), ("two", other))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    user.sandbox.call("DELETE", "faults")
+    assert Counter(device["hostname"] for device in user.devices()) == {f"bootstrap-0.{NAME}": 1, f"master-0.{NAME}": 1}
+    orders = user.sandbox.call("GET", "journal", params={"service": "metal", "method": "POST", "path": "/devices$"})["journal"]
+    assert len(orders) == 2
+    (loser,) = [run for run in runs.values() if not run.cut]
+    assert loser.code != 0
+    # Late, it finds the machines of the other install before anything else.
+    assert f"Another run writes to {NAME}: install.yml of " in flat(loser) or "install of what exists" in flat(loser), loser.tail
+
+
+def test_a_name_that_is_in_use_is_refused_and_nothing_is_ordered(user: User, other: User) -> None:
+    owner, guest = (user, other) if (user.cluster / "project").exists() and _owns(user) else (other, user)
+    run = guest.play("install.yml", "-e", "openshift_vlan=true openshift_elastic_addresses=2")
+    assert run.code != 0
+    assert run.writes == []
+    assert f"{NAME} exists and " in flat(run)
+    assert f"(infra id {_infra(owner)}, created 20" in flat(run)
+    assert "openshift_destroy_without_state=true" in flat(run)
+
+    refused = guest.destroy()
+    assert refused.code != 0
+    assert refused.writes == []
+    assert "Nothing was touched" in flat(refused)
+
+    again = owner.play("install.yml", kill=Moment("dns"))
+    assert again.cut, again.tail
+    assert len(owner.devices()) == 2
+
+
+def _infra(user: User) -> str:
+    return str(json.loads((user.cluster / "ignition" / "metadata.json").read_text(encoding="utf-8"))["infraID"])
+
+
+def _owns(user: User) -> bool:
+    tags = {tag for device in user.devices() for tag in device["tags"]}
+    return (user.cluster / "ignition" / "metadata.json").exists() and f"openshift-infra-id={_infra(user)}" in tags
+
+
+def test_destroying_during_an_install_is_refused_and_so_is_an_install_meanwhile(user: User, other: User) -> None:
+    gone = (user if _owns(user) else other).destroy().ended_well()
+    assert user.sandbox.inventory_is_empty(), gone.tail
+    user.sandbox.call("POST", "faults", json={"method": "POST", "path": DEVICES, "delay": LATENCY})
+    runs: list[Run] = []
+    thread = threading.Thread(target=lambda: runs.append(user.play("install.yml", kill=Moment("dns"), timeout=1200)))
+    thread.start()
+    until(lambda: locks(user), within=300, what="the install has taken the lock")
+    (lock,) = locks(user)
+    since = time.time()
+    refused = other.destroy()
+    said = flat(refused)
+    assert refused.code != 0
+    assert f"Another run writes to {NAME}: install.yml of " in said
+    assert f"openshift_unlock={lock['id']}" in said
+    writes = [each for each in user.sandbox.journal(since=since) if each["method"] == "DELETE"]
+    assert writes == []
+    user.sandbox.call("DELETE", "faults")
+    thread.join()
+    assert runs[0].cut, runs[0].tail
+    assert len(user.devices()) == 2
+
+    user.destroy().ended_well()
+    assert user.sandbox.inventory_is_empty()
+
+
+def test_the_lock_of_a_run_that_is_gone_for_good_can_be_broken(user: User) -> None:
+    tags = [f"openshift-cluster={NAME}", "openshift-role=lock", f"openshift-lock-of={NAME}", "openshift-lock-run=zz"]
+    tags += ["openshift-lock-operation=install.yml", "openshift-lock-holder=alice@bastion", f"openshift-lock-process={ELSEWHERE}"]
+    made = user.ask("POST", f"projects/{user.sandbox.environment['METAL_PROJECT_ID']}/virtual-networks", json={"metro": "da", "tags": tags})
+    refused = user.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME} openshift_lock_timeout=5")
+    assert refused.code != 0
+    assert "install.yml of alice@bastion, process 4711" in flat(refused)
+    assert locks(user)
+
+    nameless = user.play("playbooks/unlock.yml")
+    assert "Run with -e openshift_unlock=<id>" in flat(nameless)
+    run = user.play("playbooks/unlock.yml", "-e", f"openshift_unlock={made['id']}").ended_well()
+    assert f"Broke the lock {made['id']} of {NAME}, held by install.yml of alice@bastion since " in flat(run)
+    assert locks(user) == []
+    user.destroy().ended_well()
+
+
+def test_killed_while_it_writes_and_run_again_at_once(tmp_path: Path) -> None:
+    """One moment of each situation; all of them are in `make e2e`."""
+    assert tried(tmp_path / "user", [Kill.drawn(7, number) for number in range(3)], speed=600, say=print, playbooks=WRITES) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("playbooks", [WRITES, WHOLE], ids=["roles that write", "whole playbooks"])
+@pytest.mark.parametrize("first", range(0, MOMENTS, 10))
+def test_killed_at_thirty_moments(first: int, playbooks: Playbooks, tmp_path: Path) -> None:
+    kills = [Kill.drawn(7, number) for number in range(first, first + 10)]
+    assert tried(tmp_path / "user", kills, speed=600, say=print, playbooks=playbooks) == []

@@ -63,9 +63,9 @@ class Endpoint:
             yield from answer.iter_lines()
 
 
-def cluster_api(kubeconfig: Path, path: str) -> Any:
-    """GET ``path`` of the cluster's API as the user of ``kubeconfig`` (client certificate); the decoded answer."""
-    answer = _endpoint(kubeconfig).request("GET", path)
+def cluster_api(kubeconfig: Path, path: str, method: str = "GET", body: Any = None) -> Any:
+    """One call of the cluster's API as the user of ``kubeconfig`` (client certificate); the decoded answer."""
+    answer = _endpoint(kubeconfig).request(method, path, body=body)
     answer.raise_for_status()
     return answer.json()
 

@@ -18,7 +18,7 @@ import json
 import re
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -31,6 +31,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     ClusterUnreachableError,
     CollectionError,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._kubernetes_objects import FIELD_OWNER, mapping, mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._time_limit import TimeLimit, watch
 
@@ -48,6 +49,7 @@ except ImportError:
 
 CERTIFICATE_REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 NODES = "/api/v1/nodes"
+PODS = "/api/v1/pods"
 CLUSTER_VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
 CLUSTER_OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
 CONSOLE_ROUTE = "/apis/route.openshift.io/v1/namespaces/openshift-console/routes/console"
@@ -59,7 +61,6 @@ HISTORY_NAMESPACE = "kube-system"
 CONFIG_MAPS = f"/api/v1/namespaces/{HISTORY_NAMESPACE}/configmaps"
 
 PAGE = 500
-FIELD_OWNER = "equinix_metal.openshift"
 # Answers that say something about the moment, not about the request (Kubernetes API conventions): another try may succeed.
 PASSING = frozenset({429, 500, 502, 503, 504})
 # Characters of a server's message, and of a name in one.
@@ -135,7 +136,42 @@ class ClusterClient:
         return self.objects(NODES)
 
     def node(self, name: str) -> dict[str, Any] | None:
-        return self.get(f"{NODES}/{quote(name, safe='')}")
+        return self.get(_node_path(name))
+
+    def change_node(self, name: str, uid: str, patch: Mapping[str, Any]) -> None:
+        """Apply a merge patch to the Node with this uid; raises ClusterConflictError when it is gone or another one has its name."""
+        metadata = {**mapping(patch.get("metadata")), "uid": uid}
+        try:
+            self._call("PATCH", _node_path(name), {"fieldManager": FIELD_OWNER}, {**patch, "metadata": metadata})
+        except ClusterRefusedError as refused:
+            if refused.status == 404:
+                raise ClusterConflictError(refused.message, 404) from refused
+            raise
+
+    def delete_node(self, name: str, uid: str) -> None:
+        """Delete the Node with this uid; raises ClusterConflictError when another one has its name."""
+        self._call("DELETE", _node_path(name), None, {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}})
+
+    def pods_on(self, node: str) -> Iterator[dict[str, Any]]:
+        """The pods that are bound to a node. What is no list of pods is an error, never an empty list: the machine may be deleted next."""
+        for items, _version in self.pages(PODS, selector=f"spec.nodeName={node}", kind="PodList"):
+            yield from items
+
+    def evict(self, namespace: str, name: str, uid: str, grace_period: int | None) -> None:
+        """Evict the pod with this uid, with its own grace period or this one in seconds.
+
+        Raises ClusterRefusedError with the server's reasons: 429 when a disruption budget does not allow it now, 404 when the pod is gone,
+        409 when another one has its name, 500 when several budgets select it (Kubernetes, "API-initiated Eviction").
+        """
+        path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}/eviction"
+        grace = {} if grace_period is None else {"gracePeriodSeconds": grace_period}
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": name, "namespace": namespace},
+            "deleteOptions": {"preconditions": {"uid": uid}, **grace},
+        }
+        self._call("POST", path, {"fieldManager": FIELD_OWNER}, body, passing=PASSING - {429, 500})
 
     def bootstrap_status(self) -> dict[str, Any] | None:
         """The ConfigMap in which the bootstrap machine says that it is done."""
@@ -178,9 +214,12 @@ class ClusterClient:
             if refused.status != 404:
                 raise
 
-    def pages(self, path: str) -> Iterator[tuple[list[dict[str, Any]], str]]:
-        """Each page of a list with the list's version, which is where a watch has to go on from."""
-        query: dict[str, Any] = {"limit": PAGE}
+    def pages(self, path: str, *, selector: str = "", kind: str = "") -> Iterator[tuple[list[dict[str, Any]], str]]:
+        """Each page of a list with the list's version, which is where a watch has to go on from.
+
+        ``selector`` is a field selector. With ``kind`` an answer that is no list of this kind raises ClusterUnreachableError.
+        """
+        query: dict[str, Any] = {"limit": PAGE, **({"fieldSelector": selector} if selector else {})}
         while True:
             try:
                 page = self._call("GET", path, query)
@@ -189,6 +228,8 @@ class ClusterClient:
                     # The pages are of one moment, which the server has forgotten meanwhile: a later look reads all of them again.
                     raise ClusterUnreachableError(refused.message) from refused
                 raise
+            if kind and (page.get("kind") != kind or not isinstance(page.get("items"), list)):
+                raise ClusterUnreachableError(f"{_attempt('GET', path)}: the answer is no {kind} (GET {path})")
             yield _items(page), str(_metadata(page).get("resourceVersion") or "")
             onward = _metadata(page).get("continue")
             if not onward:
@@ -255,8 +296,16 @@ class ClusterClient:
 
     # Inside
 
-    def _call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> dict[str, Any]:
-        _base, response = self._send(method, path, query, body)
+    def _call(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        *,
+        passing: Collection[int] = PASSING,
+    ) -> dict[str, Any]:
+        _base, response = self._send(method, path, query, body, passing=passing)
         try:
             answer = _json(response.data)
         except (urllib3.exceptions.HTTPError, OSError) as problem:
@@ -268,8 +317,17 @@ class ClusterClient:
             raise ClusterUnreachableError(f"{_attempt(method, path)}: {what} ({_origin(method, path, response)})")
         return answer
 
-    def _send(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, *, stream_silence: float = 0) -> tuple[str, Any]:
-        """Ask one address after the other until one answers, and return which and its answer.
+    def _send(  # noqa: PLR0913 - all of it is what one call is; the last two by keyword
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None,
+        body: Any,
+        *,
+        stream_silence: float = 0,
+        passing: Collection[int] = PASSING,
+    ) -> tuple[str, Any]:
+        """Ask one address after the other until one answers with a status that is not in `passing`; return which, and its answer.
 
         With `stream_silence` the body is left to be read, and may be silent for so many seconds at a time.
         """
@@ -307,7 +365,7 @@ class ClusterClient:
                     break
                 continue
             self._read_clock(response)
-            if response.status not in PASSING:
+            if response.status not in passing:
                 # One assignment: a second thread sees the old order or the new one.
                 self._bases = [base, *(other for other in self._bases if other != base)]
                 if response.status >= 300:
@@ -385,6 +443,10 @@ def _json(data: bytes) -> Any:
         return None
 
 
+def _node_path(name: str) -> str:
+    return f"{NODES}/{quote(name, safe='')}"
+
+
 def _items(page: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     items = (page or {}).get("items")
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
@@ -405,12 +467,19 @@ def _message(response: Any) -> str:
 def _attempt(method: str, path: str) -> str:
     """The beginning of an error: what was tried on what."""
     kind, verb = path, "read" if method == "GET" else "write"
-    for listed, word in ((CERTIFICATE_REQUESTS, "certificate request"), (NODES, "node"), (CLUSTER_OPERATORS, "cluster operator")):
+    for listed, word, change in (
+        (CERTIFICATE_REQUESTS, "certificate request", "decide on"),
+        (NODES, "node", "change"),
+        (PODS, "pod", "change"),
+        (CLUSTER_OPERATORS, "cluster operator", "change"),
+    ):
         if path == listed:
             kind, verb = f"the {word}s", "list"
         elif path.startswith(f"{listed}/"):
             name = printable(unquote(path.removeprefix(listed).split("/")[1]), _NAME_LIMIT)
-            kind, verb = f"the {word} {name}", "read" if method == "GET" else "decide on"
+            kind, verb = f"the {word} {name}", {"GET": "read", "DELETE": "delete"}.get(method, change)
+    if evicted := re.fullmatch(r"/api/v1/namespaces/([^/]+)/pods/([^/]+)/eviction", path):
+        kind, verb = f"the pod {unquote(evicted[1])}/{unquote(evicted[2])}", "evict"
     return f"Could not {verb} {printable(kind)}"
 
 
@@ -428,7 +497,12 @@ def _refusal(method: str, path: str, response: Any) -> ClusterRefusedError:
     text = f"{_attempt(method, path)}: the cluster answered {response.status}: {_message(response)} ({_origin(method, path, response)})"
     if response.status in (401, 403):
         text += ". Is this kubeconfig of this cluster, and still valid?"
-    return (ClusterConflictError if response.status == 409 else ClusterRefusedError)(text, response.status)
+    status = mapping(_json(response.data))
+    causes = tuple(
+        (str(cause.get("reason") or ""), str(cause.get("message") or ""))
+        for cause in mappings(mapping(status.get("details")).get("causes"))
+    )
+    return (ClusterConflictError if response.status == 409 else ClusterRefusedError)(text, response.status, _message(response), causes)
 
 
 def _because(problem: BaseException) -> str:

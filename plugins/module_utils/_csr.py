@@ -37,6 +37,9 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._kubernetes_objects import mapping as _mapping
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._kubernetes_objects import mappings as _objects
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._kubernetes_objects import text as _text
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._pkcs10 import Address, Content, OddRequest, read, shown
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
 
@@ -339,18 +342,6 @@ def asking_to_join(objects: Iterable[Any]) -> dict[str, Request]:
     requests = (assess(obj, nobody) for obj in objects)
     pending = [request for request in requests if request.kind == "client" and request.state == "pending" and request.node]
     return {request.node: request for request in sorted(pending, key=lambda request: request.order)}
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _texts(value: Any) -> list[str]:

@@ -158,11 +158,16 @@ class ClusterUnreachableError(ClusterError):
 
 
 class ClusterRefusedError(ClusterError):
-    """The cluster's API answered, with an error about the request. ``status`` is the HTTP status."""
+    """The cluster's API answered, with an error about the request.
 
-    def __init__(self, message: str, status: int) -> None:
+    ``status`` is the HTTP status, ``answer`` the server's own message, ``causes`` what it gives as causes, each a reason and a message.
+    """
+
+    def __init__(self, message: str, status: int, answer: str = "", causes: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(message, {"status": status})
         self.status = status
+        self.answer = answer
+        self.causes = tuple(causes)
 
 
 class ClusterConflictError(ClusterRefusedError):

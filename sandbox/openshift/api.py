@@ -121,11 +121,13 @@ class ClusterAPI:
             params={"fieldManager": _FIELD_OWNER, "force": "true"},
         )
 
-    async def delete(self, path: str, *, grace_seconds: int | None = None) -> None:
-        """Delete an object; one that is not there is fine."""
-        body: Object | None = None
+    async def delete(self, path: str, *, grace_seconds: int | None = None, uid: str | None = None) -> None:
+        """Delete an object, with ``uid`` only the one that has it; one that is not there is fine."""
+        body: Object = {"apiVersion": "v1", "kind": "DeleteOptions"}
         if grace_seconds is not None:
-            body = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": grace_seconds}
+            body["gracePeriodSeconds"] = grace_seconds
+        if uid is not None:
+            body["preconditions"] = {"uid": uid}
         try:
             await self._send("DELETE", path, body=body)
         except APIError as error:

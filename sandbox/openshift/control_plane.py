@@ -50,6 +50,8 @@ _CONTROLLERS: Final = (
     "disruption-controller",
     "deployment-controller",
     "replicaset-controller",
+    "daemonset-controller",
+    "statefulset-controller",
     "garbage-collector-controller",
     "namespace-controller",
     "serviceaccount-controller",

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pods without containers: placed on nodes that take them, running at once, gone after their grace period.
+"""Pods without containers: placed on nodes that take them, running at once, gone when their containers have stopped.
 
-Enough for what is asked of a node that is to leave: cordon, eviction, disruption budgets (the real controllers look after
-these) and pods that come up elsewhere. It stands for the scheduler and for the part of pretended kubelets that runs pods.
+Enough for the removal of a node: cordon, eviction, disruption budgets, daemon sets and stateful sets (the real controllers look
+after these) and pods that come up elsewhere. It stands for the scheduler and for the part of simulated kubelets that runs pods.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import itertools
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +24,7 @@ import httpx
 from sandbox.openshift.api import APIError, Object
 from sandbox.openshift.control_plane import ControlPlaneError
 from sandbox.openshift.kubelet import CONTAINER_RUNTIME
-from sandbox.openshift.resources import is_ready, labels_of
+from sandbox.openshift.resources import annotations_of, is_ready, labels_of, selects
 
 if TYPE_CHECKING:
     from sandbox.openshift.cluster import Cluster
@@ -32,9 +33,21 @@ _logger = logging.getLogger(__name__)
 
 PODS: Final = "/api/v1/pods"
 
+STOPS_AFTER: Final = "sandbox/stops-after"
+"""Annotation of a pod: simulated seconds that its containers need to stop (a kubelet kills them at the end of the grace period), or
+``never`` (they cannot be killed, as a process that waits for a dead disk). Without it they need the whole grace period."""
+
 _FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
 # Real seconds between looks at what could not be done when it came up.
 _LOOK_AGAIN: Final = 2.0
+
+
+@dataclass(frozen=True)
+class _Ending:
+    """A pod that is being stopped, and the grace period that it was stopped with."""
+
+    grace: float
+    task: asyncio.Task[None]
 
 
 class Workloads:
@@ -45,7 +58,7 @@ class Workloads:
         self._nodes = nodes
         self._pods: dict[str, Object] = {}
         self._changed = asyncio.Event()
-        self._endings: dict[str, asyncio.Task[None]] = {}
+        self._endings: dict[str, _Ending] = {}
         self._addresses = itertools.count(int(ipaddress.IPv4Address("10.128.0.10")))
 
     async def run(self) -> None:
@@ -55,8 +68,8 @@ class Workloads:
                 group.create_task(self._follow())
                 group.create_task(self._work())
         finally:
-            for task in self._endings.values():
-                task.cancel()
+            for ending in self._endings.values():
+                ending.task.cancel()
 
     async def _follow(self) -> None:
         while True:
@@ -96,8 +109,8 @@ class Workloads:
             return
         if pod["metadata"].get("deletionTimestamp"):
             # A node that is not ready does not tell of the end of its pods: they stay, terminating.
-            if node is not None and is_ready(node) and uid not in self._endings:
-                self._endings[uid] = asyncio.create_task(self._end(uid, pod))
+            if node is not None and is_ready(node):
+                self._stop(uid, pod)
         elif not pod["spec"].get("nodeName"):
             await self._place(pod)
         elif node is not None and is_ready(node) and (pod.get("status") or {}).get("phase", "Pending") == "Pending":
@@ -116,15 +129,29 @@ class Workloads:
         )
         pod["spec"]["nodeName"] = name
 
-    async def _end(self, uid: str, pod: Object) -> None:
-        """Delete a terminating pod after its grace period, as its kubelet would once the containers have stopped."""
+    def _stop(self, uid: str, pod: Object) -> None:
+        """Begin to stop a terminating pod, or begin anew when another request has shortened its grace period."""
+        grace = float(pod["metadata"].get("deletionGracePeriodSeconds") or 0)
+        current = self._endings.get(uid)
+        if current is not None and current.grace <= grace:
+            return
+        if current is not None:
+            current.task.cancel()
+        seconds = _seconds_to_stop(pod, grace)
+        if seconds is not None:
+            self._endings[uid] = _Ending(grace, asyncio.create_task(self._end(uid, pod, seconds)))
+
+    async def _end(self, uid: str, pod: Object, seconds: float) -> None:
+        """Delete a terminating pod as its kubelet would once the containers have stopped: this pod, and not another of its name."""
         try:
-            await self._cluster.clock.sleep(float(pod["metadata"].get("deletionGracePeriodSeconds") or 0))
-            await self._cluster.api.delete(_path(pod), grace_seconds=0)
+            await self._cluster.clock.sleep(seconds)
+            await self._cluster.api.delete(_path(pod), grace_seconds=0, uid=uid)
         except _FAILURES as error:
-            _logger.warning("pod %s of %s does not end: %r", pod["metadata"]["name"], self._cluster.assets.domain, error)
-        finally:
-            self._endings.pop(uid, None)
+            # 409: the pod is gone, and another has its name.
+            if not (isinstance(error, APIError) and error.status == 409):
+                _logger.warning("pod %s of %s cannot be removed: %r", pod["metadata"]["name"], self._cluster.assets.domain, error)
+        # A cancelled one has made room for another, which must not lose its place.
+        self._endings.pop(uid, None)
 
     def _running(self, pod: Object, node: Object) -> Object:
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -162,20 +189,50 @@ def _path(pod: Object) -> str:
     return f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
 
 
+def _seconds_to_stop(pod: Object, grace: float) -> float | None:
+    """Return the simulated seconds until the containers of a pod have stopped; None when they never do."""
+    if (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}:
+        return 0.0
+    wanted = annotations_of(pod).get(STOPS_AFTER, "")
+    if wanted == "never":
+        return None
+    try:
+        return min(float(wanted), grace) if wanted else grace
+    except ValueError:
+        return grace
+
+
 def _is_played(node: Object) -> bool:
     """Whether nobody else runs the node's pods: a real kubelet does it by itself."""
     return bool(node["status"]["nodeInfo"]["containerRuntimeVersion"] == CONTAINER_RUNTIME)
 
 
 def _fits(pod: Object, node: Object) -> bool:
-    """Whether a node takes a pod: ready, not cordoned, its labels as selected, all its taints tolerated."""
+    """Whether a node takes a pod: its labels and name as selected, all its taints tolerated.
+
+    A node that is cordoned or not ready counts as tainted, as it is a moment later by the node lifecycle controller: daemon sets tolerate
+    the first.
+    """
     labels, spec = labels_of(node), pod["spec"]
-    if not is_ready(node) or node["spec"].get("unschedulable"):
-        return False
     if any(labels.get(key) != value for key, value in (spec.get("nodeSelector") or {}).items()):
         return False
+    affinity = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution")
+    if affinity and not any(_matches(term, node) for term in affinity["nodeSelectorTerms"]):
+        return False
     taints = [taint for taint in node["spec"].get("taints") or [] if taint["effect"] != "PreferNoSchedule"]
+    if node["spec"].get("unschedulable"):
+        taints.append({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
+    if not is_ready(node):
+        taints.append({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"})
     return all(any(_tolerates(toleration, taint) for toleration in spec.get("tolerations") or []) for taint in taints)
+
+
+def _matches(term: Mapping[str, Any], node: Object) -> bool:
+    """Whether a node fits one term of a node affinity; ``matchFields`` knows the name alone (Kubernetes API, NodeSelectorTerm)."""
+    fields = {"metadata.name": node["metadata"]["name"]}
+    by_label, by_field = ({"matchExpressions": term.get(name)} for name in ("matchExpressions", "matchFields"))
+    chosen = [(by_label, labels_of(node)), (by_field, fields)]
+    return all(selects(selector, values) for selector, values in chosen if selector["matchExpressions"])
 
 
 def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:

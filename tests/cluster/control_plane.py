@@ -18,7 +18,7 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,14 @@ NODES = "/api/v1/nodes"
 CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps"
 HISTORY = "csr-approval-history"
 """The ConfigMap that tests let the module write its history to."""
+PODS = "/api/v1/pods"
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 START_LIMIT = 60.0
+CONTROLLERS = (
+    "certificatesigningrequest-signing-controller",
+    "certificatesigningrequest-approving-controller",
+    "disruption-controller",
+)
 AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}
 
 
@@ -209,6 +216,8 @@ class ControlPlane:
                 "--service-account-key-file=sa.pub",
                 "--service-account-signing-key-file=sa.key",
                 "--shutdown-delay-duration=0s",
+                # Pods need no service account: nothing runs here.
+                "--disable-admission-plugins=ServiceAccount",
                 *(("--audit-policy-file=audit.yml", "--audit-log-path=audit.log") if self._audited else ()),
             )
             self._until_ready()
@@ -219,7 +228,7 @@ class ControlPlane:
                 f"--kubeconfig={controllers.name}",
                 "--secure-port=0",
                 "--leader-elect=false",
-                "--controllers=certificatesigningrequest-signing-controller,certificatesigningrequest-approving-controller",
+                f"--controllers={','.join(CONTROLLERS)}",
                 "--cluster-signing-cert-file=ca.crt",
                 "--cluster-signing-key-file=ca.key",
             )
@@ -304,7 +313,9 @@ class ControlPlane:
 
     def register(self, name: str, *, ready: bool | None = True) -> None:
         """Make a Node object, Ready or not or, with None, silent."""
-        self.call("POST", NODES, {"metadata": {"name": name}}).raise_for_status()
+        # With something to own, as every kubelet registers: without it the API server keeps no managed fields of the object.
+        metadata = {"name": name, "labels": {"kubernetes.io/hostname": name}}
+        self.call("POST", NODES, {"apiVersion": "v1", "kind": "Node", "metadata": metadata}).raise_for_status()
         self.report(name, ready=ready)
 
     def report(self, name: str, *, ready: bool | None) -> None:
@@ -325,6 +336,44 @@ class ControlPlane:
 
     def write_history(self, texts: dict[str, str]) -> None:
         self.call("POST", CONFIG_MAPS, {"metadata": {"name": HISTORY}, "data": texts}).raise_for_status()
+
+    def run_pod(self, name: str, node: str, *, namespace: str = "default", spec: Mapping[str, Any] | None = None, **metadata: Any) -> str:
+        """Make a pod that runs on a node; its uid."""
+        body = {
+            "metadata": {"name": name, "labels": {"app": name}, **metadata},
+            "spec": {"nodeName": node, "containers": [{"name": "x", "image": "x"}], **(spec or {})},
+        }
+        made = self.call("POST", f"/api/v1/namespaces/{namespace}/pods", body)
+        made.raise_for_status()
+        status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+        self.call("PUT", f"/api/v1/namespaces/{namespace}/pods/{name}/status", {**made.json(), "status": status}).raise_for_status()
+        uid: str = made.json()["metadata"]["uid"]
+        return uid
+
+    def end_pod(self, name: str, namespace: str = "default") -> None:
+        """Remove a pod, as its kubelet does when its containers have stopped. Finalizers go first, as whoever set them takes them away."""
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+        pod = self.call("GET", path)
+        if pod.status_code == 200 and pod.json()["metadata"].get("finalizers"):
+            body = pod.json()
+            body["metadata"]["finalizers"] = []
+            self.call("PUT", path, body).raise_for_status()
+        self.call("DELETE", f"{path}?gracePeriodSeconds=0")
+
+    def pods_on(self, node: str) -> dict[str, dict[str, Any]]:
+        """The pods of a node by name."""
+        return {pod["metadata"]["name"]: pod for pod in self.call("GET", f"{PODS}?fieldSelector=spec.nodeName={node}").json()["items"]}
+
+    def budget(self, name: str, least: int, *apps: str) -> None:
+        """Let no eviction leave fewer than `least` healthy pods of these; returns when the disruption controller knows them."""
+        selector = {"matchExpressions": [{"key": "app", "operator": "In", "values": list(apps or (name,))}]}
+        body = {"metadata": {"name": name}, "spec": {"minAvailable": least, "selector": selector}}
+        self.call("POST", BUDGETS, body).raise_for_status()
+        deadline = time.monotonic() + START_LIMIT
+        while "currentHealthy" not in (status := self.call("GET", f"{BUDGETS}/{name}").json().get("status", {})):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"no status of the budget {name}: {status}")
+            time.sleep(0.05)
 
     def watch(self, path: str) -> Iterator[dict[str, Any]]:
         """Objects of a list as they come and change, from now on."""
@@ -366,7 +415,9 @@ class ControlPlane:
 
     def clear(self) -> None:
         """No requests, no nodes, no objects of earlier tests."""
-        for path in (REQUESTS, NODES):
+        for pod in self.call("GET", PODS).json()["items"]:
+            self.end_pod(pod["metadata"]["name"], pod["metadata"]["namespace"])
+        for path in (REQUESTS, NODES, BUDGETS):
             self.call("DELETE", path).raise_for_status()
         for name in ("bootstrap", HISTORY):
             self.call("DELETE", f"{CONFIG_MAPS}/{name}")

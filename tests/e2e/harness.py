@@ -173,13 +173,15 @@ class User:
         *arguments: str,
         kill: Moment | None = None,
         after: dict[str, Callable[[], None]] | None = None,
+        seen: dict[str, Callable[[], None]] | None = None,
         without: tuple[str, ...] = (),
         timeout: float = 600,
         variables: dict[str, str] | None = None,
     ) -> Run:
         """Run a playbook to its end, or to ``kill``.
 
-        ``after`` has what is done once a play has left a role; ``without`` unsets variables, ``variables`` sets them.
+        ``after`` has what is done once a play has left a role, ``seen`` what is done when the output has a text for the first time;
+        ``without`` unsets variables, ``variables`` sets them.
         """
         began = time.time()
         environment = {name: value for name, value in (self.environment | (variables or {})).items() if name not in without}
@@ -201,6 +203,7 @@ class User:
         timers[0].start()
         lines: list[str] = []
         pending = dict(after or {})
+        unseen = dict(seen or {})
         entered: list[str] = []
         headings: list[Heading] = []
         cut = threading.Event()
@@ -218,6 +221,8 @@ class User:
         try:
             for line in process.stdout:
                 lines.append(line.rstrip())
+                for text in [text for text in unseen if text in line]:
+                    unseen.pop(text)()
                 heading = HEADING.match(line.rstrip())
                 role = heading["role"] if heading else None
                 if heading and heading["kind"] == "PLAY":
@@ -355,9 +360,9 @@ class User:
                 found.append(node["metadata"]["name"].removesuffix(f".{NAME}"))
         return sorted(found)
 
-    def kube(self, path: str) -> Any:
-        """GET of the cluster's API with the kubeconfig that the install wrote."""
-        return cluster_api(self.cluster / "kubeconfig", path)
+    def kube(self, path: str, method: str = "GET", body: Any = None) -> Any:
+        """One call of the cluster's API, GET unless another method is given, with the kubeconfig that the install wrote."""
+        return cluster_api(self.cluster / "kubeconfig", path, method, body)
 
 
 def processes_with(variable: str) -> dict[int, tuple[str, str]]:

@@ -331,7 +331,7 @@ def test_nothing_is_scaled_beside_a_bootstrap_machine(user: User, installed: Ins
     try:
         refused = user.play("scale.yml")
         assert refused.code != 0
-        assert f"bootstrap-0.{NAME} is still what {NAME} was begun with: run install.yml first" in refused.output
+        assert f"bootstrap-0.{NAME} of {NAME} is still its bootstrap device. Run install.yml first" in refused.output
         assert refused.writes == []
     finally:
         user.ask("DELETE", f"devices/{device}")

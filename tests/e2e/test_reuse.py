@@ -91,7 +91,7 @@ def test_cut_off_in_between_it_is_one_machine_and_no_half_of_another(user: User,
 def test_nothing_is_scaled_before_it_is_installed(user: User, cut_off: dict[str, Any]) -> None:
     run = user.play("scale.yml")
     assert run.code != 0
-    assert f"worker-1.{NAME} is still what {NAME} was begun with: run install.yml first" in run.output
+    assert f"worker-1.{NAME} of {NAME} is still its bootstrap device. Run install.yml first" in run.output
     assert run.writes == []
 
 

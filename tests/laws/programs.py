@@ -17,7 +17,14 @@ from typing import Any
 
 from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _cluster_client, _csr_watch, _joining, _metal_client, _resource
+from ansible_collections.equinix_metal.openshift.plugins.module_utils import (
+    _cluster_client,
+    _csr_watch,
+    _joining,
+    _metal_client,
+    _node_ownership,
+    _resource,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"
@@ -64,6 +71,7 @@ def play_module(manner: Manner, module: str, options: Mapping[str, Any]) -> None
         _resource.LOOKS_AFTER_LOST_CREATE = (0.2, 0.2)
         _csr_watch.Backoff.FIRST = 0.1
         _joining._AGAIN = 0.1
+        _node_ownership.PAUSE = 0.1
     if manner.page_size is not None:
         _cluster_client.PAGE = manner.page_size
     with patch_module_args(dict(options)):

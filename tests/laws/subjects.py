@@ -16,7 +16,6 @@ import pytest
 
 from sandbox.running import RunningSandbox
 from tests.cluster.control_plane import ControlPlane
-from tests.laws import cluster
 from tests.laws.cluster import CLUSTER_SCENARIOS, ClusterScenario
 from tests.laws.faults import PATIENCE, RETRIES, TIMEOUT, Fault, Kind, Service
 from tests.laws.front import ClusterFront, Front, MetalFront
@@ -54,6 +53,9 @@ class Place:
         """The facts of what all readers read."""
         return self.stack.enter_context(made(GROUND, self.sandbox, self.environment))
 
+    def delete_device(self, device: str) -> None:
+        call(self.sandbox, "DELETE", f"devices/{device}")
+
     def clear(self) -> None:
         """Take away what was made so far: it is made again when it is asked for."""
         self.stack.close()
@@ -76,7 +78,7 @@ METAL_REQUESTS: dict[Kind, dict[str, str]] = {
 CLUSTER_REQUESTS: dict[Kind, dict[str, str]] = {
     "read": {"method": "GET", "path": "^(?!.*watch=true)"},
     "follow": {"method": "GET", "path": "watch=true"},
-    "change": {"method": "PATCH"},
+    "change": {"method": WRITES},
 }
 
 
@@ -252,13 +254,16 @@ class InCluster(Life):
         self.front = place.cluster_front
 
     def prepare(self, step: str) -> None:
-        cluster.lay(self._place.cluster)
+        self._scenario.lay(self._place)
         if step == "change":
             well(self.act("create"))
 
     def act(self, step: str, fault: Fault | None = None, *, check: bool = False) -> Result:
+        # What comes between it and the Metal API is of the modules that speak to nothing else.
+        metal = metal_options({}, self._place, None) if self._scenario.metal else {}
         options = {
             **getattr(self._scenario, step),
+            **metal,
             "kubeconfig": str(self._place.cluster.kubeconfig),
             "api_addresses": [self._place.cluster_front.address],
             "api_timeout": TIMEOUT if fault is not None and fault.silent else PATIENCE,
@@ -270,7 +275,7 @@ class InCluster(Life):
         return run(self._scenario.module, options, self._place.environment, hasty=True, page_size=page_size)
 
     def look(self) -> Any:
-        return cluster.look(self._place.cluster)
+        return self._scenario.look(self._place.cluster)
 
     def converged(self, step: str) -> None:
         well(self.act(step))
@@ -307,7 +312,11 @@ class Subject:
     def alive(self, place: Place) -> Iterator[Life]:
         """The subject on its ground, for as long as it is tried."""
         if isinstance(self.of, ClusterScenario):
-            yield InCluster(self.of, place)
+            try:
+                yield InCluster(self.of, place)
+            finally:
+                if self.of.clear is not None:
+                    self.of.clear(place)
         elif isinstance(self.of, Scenario):
             with laid(self.of, place.sandbox, place.environment) as ready, _others(place.sandbox):
                 try:

@@ -20,9 +20,8 @@ from typing import Any
 import pytest
 
 from tests.ansible_doc import programs
-from tests.cluster.control_plane import REQUESTS
 from tests.laws import zone
-from tests.laws.cluster import CLUSTER_SCENARIOS, ClusterScenario, lay, verdict_on
+from tests.laws.cluster import CLUSTER_SCENARIOS, ClusterScenario
 from tests.laws.conftest import Lives
 from tests.laws.ground import laid
 from tests.laws.playbook import Outcome, Task, is_read, run
@@ -154,14 +153,14 @@ def in_zone(scenario: ZoneScenario, place: Place) -> Iterator[Stage]:
 @contextmanager
 def in_cluster(scenario: ClusterScenario, place: Place) -> Iterator[Stage]:
     cluster, front = place.cluster, place.cluster_front
-    lay(cluster)
+    scenario.lay(place)
     front.well()
     front.forget()
     certificate, key = cluster.admin
 
     def look(file: Path) -> Task:
         # Beside the proxy, which writes the journal.
-        options = {"url": f"{cluster.url}{REQUESTS}", "dest": str(file), "ca_path": str(cluster.directory / "ca.crt")}
+        options = {"url": f"{cluster.url}{scenario.listing}", "dest": str(file), "ca_path": str(cluster.directory / "ca.crt")}
         return Task(f"world: {file.name}", "ansible.builtin.uri", {**options, "client_cert": str(certificate), "client_key": str(key)})
 
     reach = {"kubeconfig": str(cluster.kubeconfig), "api_addresses": [front.address], "wait_interval": 0.2, "wait_timeout": 60}
@@ -169,14 +168,16 @@ def in_cluster(scenario: ClusterScenario, place: Place) -> Iterator[Stage]:
         scenario.module,
         {**scenario.create, **reach},
         {**scenario.change, **reach} if scenario.change is not None else None,
-        # An approval is not taken back.
+        # An approval or an eviction is not taken back.
         absent=None,
         never=None,
         look=look,
-        view=lambda answer: {item["metadata"]["name"]: verdict_on(item) for item in answer["items"]},
+        view=scenario.view,
         journal=front.journal,
         secrets=(key.read_text(encoding="utf-8").splitlines()[1],),
     )
+    if scenario.clear is not None:
+        scenario.clear(place)
 
 
 def _hold(stage: Stage, place: Place, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ PLAIN = {
     "_argspec",
     "_addresses",
     "_identifiers",
+    "_kubernetes_objects",
     "_outage",
     "_play",
     "_printable",
@@ -140,8 +141,9 @@ def test_modules_describe_and_leave_the_rest_to_the_lifecycle(path: Path) -> Non
 def test_every_module_is_in_an_action_group() -> None:
     groups = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))["action_groups"]
     assert set(groups["cluster"]) == {path.stem for path in MODULES if "openshift._cluster\n" in path.read_text(encoding="utf-8")}
-    metal = set(groups["metal"])
-    assert metal == {path.stem for path in MODULES if path.stem.startswith("metal_")} | {"cluster_wait"}  # it may look after machines
+    # Some that speak to the cluster compare it with the devices.
+    both = {"cluster_wait", "node_ownership"}
+    assert set(groups["metal"]) == {path.stem for path in MODULES if path.stem.startswith("metal_")} | both
 
 
 @pytest.mark.parametrize("role", ROLES, ids=by_name)

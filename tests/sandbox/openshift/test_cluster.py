@@ -32,6 +32,7 @@ from sandbox.openshift.resources import (
     condition_of,
     is_ready,
 )
+from sandbox.openshift.workloads import STOPS_AFTER
 
 if TYPE_CHECKING:
     from tests.sandbox.openshift.conftest import Lab
@@ -371,6 +372,101 @@ async def test_pods_leave_a_cordoned_node_when_their_budget_lets_them(lab: Lab, 
     assert [item["spec"].get("nodeName") for item in left] == [None], "nowhere else to go"
     await api.delete("/apis/apps/v1/namespaces/default/deployments/web")
     await api.patch(f"{NODES}/worker-0.demo.metal.test", {"spec": {"unschedulable": None}})
+
+
+def _pod(name: str, grace: int, **annotations: str) -> Object:
+    """A pod without a controller for worker-0."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "annotations": annotations},
+        "spec": {
+            "nodeName": "worker-0.demo.metal.test",
+            "terminationGracePeriodSeconds": grace,
+            "containers": [{"name": name, "image": name}],
+        },
+    }
+
+
+async def test_a_pod_ends_when_its_containers_have_stopped(lab: Lab, eventually: Eventually) -> None:
+    """By default containers need their whole grace period; an annotation says otherwise, and one that never stops is never gone."""
+    api, pods = lab.cluster.api, "/api/v1/namespaces/default/pods"
+    day = 24 * 3600
+    for pod in (
+        _pod("patient", day),
+        _pod("quick", day, **{STOPS_AFTER: "1"}),
+        _pod("stuck", 0, **{STOPS_AFTER: "never"}),
+        _pod("finished", day),
+    ):
+        await api.create(pods, pod)
+
+    async def running() -> bool:
+        return all(item["status"]["phase"] == "Running" for item in await api.items(pods))
+
+    await eventually(running, what="all pods run")
+    await api.patch(f"{pods}/finished/status", {"status": {"phase": "Succeeded"}})
+    for name in ("patient", "quick", "stuck", "finished"):
+        await api.delete(f"{pods}/{name}", grace_seconds=1 if name == "stuck" else None)
+
+    async def left() -> bool:
+        return sorted(item["metadata"]["name"] for item in await api.items(pods)) == ["patient", "stuck"]
+
+    await eventually(left, what="what stops sooner is gone")
+    # Another request shortens the grace period, and a kubelet heeds it.
+    await api.delete(f"{pods}/patient", grace_seconds=1)
+
+    async def only_the_stuck_one() -> bool:
+        return [item["metadata"]["name"] for item in await api.items(pods)] == ["stuck"]
+
+    await eventually(only_the_stuck_one)
+    await api.delete(f"{pods}/stuck", grace_seconds=0)
+    await eventually(lambda: _none_left(lab), what="a forced deletion asks no kubelet")
+
+
+async def _none_left(lab: Lab) -> bool:
+    return not await lab.cluster.api.items("/api/v1/namespaces/default/pods")
+
+
+async def test_daemon_sets_and_stateful_sets_run(lab: Lab, eventually: Eventually) -> None:
+    """A daemon set has a pod on a cordoned node too; the pod of a stateful set comes back under its name."""
+    api, pods = lab.cluster.api, "/api/v1/namespaces/default/pods"
+    template = {"spec": {"containers": [{"name": "x", "image": "x"}], "terminationGracePeriodSeconds": 1}}
+    for kind, plural, spec in (("DaemonSet", "daemonsets", {}), ("StatefulSet", "statefulsets", {"replicas": 1, "serviceName": "x"})):
+        labels = {"app": kind.lower()}
+        await api.apply(
+            f"/apis/apps/v1/namespaces/default/{plural}/{kind.lower()}",
+            {
+                "apiVersion": "apps/v1",
+                "kind": kind,
+                "metadata": {"name": kind.lower()},
+                "spec": {**spec, "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, **template}},
+            },
+        )
+
+    async def uids() -> dict[str, str] | None:
+        found = await api.items(pods)
+        placed = {item["metadata"]["labels"]["app"]: item["metadata"]["uid"] for item in found if item["status"]["phase"] == "Running"}
+        return placed if placed.keys() == {"daemonset", "statefulset"} else None
+
+    before = await eventually(uids)
+    await api.patch(f"{NODES}/worker-0.demo.metal.test", {"spec": {"unschedulable": True}})
+    daemon = next(item for item in await api.items(pods) if item["metadata"]["labels"]["app"] == "daemonset")
+    for name in (daemon["metadata"]["name"], "statefulset-0"):
+        await api.delete(f"{pods}/{name}")
+
+    async def replaced() -> bool:
+        found = {item["metadata"]["labels"]["app"]: item for item in await api.items(pods)}
+        others = {app for app, item in found.items() if item["metadata"]["uid"] != before[app]}
+        return others == {"daemonset", "statefulset"} and found["daemonset"]["status"]["phase"] == "Running"
+
+    await eventually(replaced, what="both have pods again")
+    waiting = await api.get(f"{pods}/statefulset-0")
+    assert waiting is not None
+    assert "nodeName" not in waiting["spec"], "it waits for a node that takes it"
+    for plural in ("daemonsets", "statefulsets"):
+        await api.delete(f"/apis/apps/v1/namespaces/default/{plural}/{plural[:-1]}")
+    await api.patch(f"{NODES}/worker-0.demo.metal.test", {"spec": {"unschedulable": None}})
+    await eventually(lambda: _none_left(lab))
 
 
 async def test_node_roles_cannot_be_taken_by_a_node(lab: Lab) -> None:

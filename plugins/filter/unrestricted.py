@@ -1,0 +1,76 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: unrestricted
+short_description: The hosts of a play that must not be run in part
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Returns the host pattern of a play as it is given, and fails when the run leaves hosts, tasks or tags out (C(--limit), C(--tags),
+    C(--skip-tags), C(--start-at-task), C(--step)).
+  - The playbooks of this collection compare the whole inventory with what exists. A part of it would do nothing and end well, or remove
+    what was left out. With C(--limit) a play for C(localhost) is skipped, so that no task of it could refuse; the pattern of its hosts
+    is evaluated all the same.
+options:
+  _input:
+    description: The host pattern.
+    type: str
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Compare all hosts with all devices
+  hosts: "{{ 'localhost' | equinix_metal.openshift.unrestricted }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The host pattern.
+  type: str
+  sample: localhost
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ansible import context
+from ansible.errors import AnsibleFilterError
+
+
+def restrictions(arguments: Mapping[str, Any]) -> list[str]:
+    """Return what of the command line of ansible-playbook leaves hosts, tasks or tags out, as it is given there."""
+    found = []
+    if arguments.get("subset"):
+        found.append(f"--limit {arguments['subset']}")
+    tags = list(arguments.get("tags") or ["all"])
+    if "all" not in tags:
+        found.append(f"--tags {','.join(tags)}")
+    if arguments.get("skip_tags"):
+        found.append(f"--skip-tags {','.join(arguments['skip_tags'])}")
+    if arguments.get("start_at_task"):
+        found.append(f"--start-at-task '{arguments['start_at_task']}'")
+    if arguments.get("step"):
+        found.append("--step")
+    return found
+
+
+def unrestricted(pattern: str) -> str:
+    """Return the pattern. Raises AnsibleFilterError when the run is restricted."""
+    if found := restrictions(context.CLIARGS):
+        raise AnsibleFilterError(
+            f"Cannot run with {' '.join(found)}: this playbook compares the whole inventory with what exists, and a part of it would do "
+            "nothing or the wrong thing. Nothing was changed. Run it again without that."
+        )
+    return pattern
+
+
+class FilterModule:
+    """Offers unrestricted."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"unrestricted": unrestricted}

@@ -1,0 +1,104 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: node_info
+short_description: List the Nodes of a cluster
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Lists the Nodes of a cluster with what decides whether machines can be removed. It asks any of O(api_addresses), so it works with a
+    part of the control plane down.
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.info_module
+  - equinix_metal.openshift._attributes.cluster
+  - equinix_metal.openshift._cluster
+  - equinix_metal.openshift._wait
+  - equinix_metal.openshift._wait.resume
+options:
+  wait:
+    description:
+      - Whether to wait for an API server that does not answer. Otherwise that is an error at once.
+    type: bool
+    default: true
+seealso:
+  - module: equinix_metal.openshift.node_drain
+"""
+
+EXAMPLES = r"""
+- name: Read the Nodes
+  equinix_metal.openshift.node_info:
+    kubeconfig: clusters/demo.metal.test/kubeconfig
+  register: cluster
+
+- name: Show the names of the Nodes that are not Ready
+  ansible.builtin.debug:
+    msg: "{{ cluster.nodes | rejectattr('ready') | map(attribute='name') }}"
+"""
+
+RETURN = r"""
+nodes:
+  description: The Nodes by name.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Name of the Node.
+      type: str
+      sample: worker-0.demo.metal.test
+    control_plane:
+      description: Whether it is of the control plane, by its labels.
+      type: bool
+      sample: false
+    ready:
+      description: Whether its Ready condition is C(True).
+      type: bool
+      sample: true
+    unreachable:
+      description: Whether its Ready condition is C(Unknown), since its kubelet does not report.
+      type: bool
+      sample: false
+    message:
+      description: Message of its Ready condition.
+      type: str
+      sample: kubelet is posting ready status
+    schedulable:
+      description: Whether it is not cordoned.
+      type: bool
+      sample: true
+    cordoned_for_removal:
+      description: Whether it is cordoned, and by M(equinix_metal.openshift.node_drain).
+      type: bool
+      sample: false
+    device_id:
+      description: Id of the device it is on, empty when none is recorded. See M(equinix_metal.openshift.node_ownership).
+      type: str
+      sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_module import ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._nodes import list_nodes
+
+
+def main() -> None:
+    with ClusterModule(Options()) as module:
+        client = module.client()
+
+        def look(*, patient: bool) -> list[str]:
+            found, waiting = list_nodes(client, patient=patient)
+            module.result["nodes"] = found
+            return waiting
+
+        module.wait_for(look, "Reading of the nodes")
+
+
+if __name__ == "__main__":
+    main()

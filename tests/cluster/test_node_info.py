@@ -1,0 +1,52 @@
+"""node_info against a real API server."""
+
+from __future__ import annotations
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._nodes import DEVICE
+from tests.cluster.conftest import Play
+from tests.cluster.control_plane import ADDRESS, NODES, ControlPlane
+
+
+def test_what_is_said_of_a_node(cluster: ControlPlane, run: Play) -> None:
+    cluster.register("master-0")
+    cluster.register("worker-0", ready=None)
+    for name, metadata in (
+        ("master-0", {"labels": {"node-role.kubernetes.io/control-plane": ""}}),
+        ("worker-0", {"annotations": {DEVICE: "an-id"}}),
+    ):
+        node = cluster.call("GET", f"{NODES}/{name}").json()
+        node["metadata"] |= metadata
+        cluster.call("PUT", f"{NODES}/{name}", node).raise_for_status()
+    # A part of the control plane that is down does not matter.
+    result = run("node_info", kubeconfig=str(cluster.kubeconfig), api_addresses=["127.64.250.99", ADDRESS])
+    message = "as the test wants it"
+    assert result["nodes"] == [
+        {
+            "name": "master-0",
+            "control_plane": True,
+            "ready": True,
+            "unreachable": False,
+            "message": message,
+            "schedulable": True,
+            "device_id": "",
+            "cordoned_for_removal": False,
+        },
+        {
+            "name": "worker-0",
+            "control_plane": False,
+            "ready": False,
+            "unreachable": True,
+            "message": message,
+            "schedulable": True,
+            "device_id": "an-id",
+            "cordoned_for_removal": False,
+        },
+    ]
+
+
+def test_an_api_that_does_not_answer_is_an_error(cluster: ControlPlane, run: Play) -> None:
+    reach = {"kubeconfig": str(cluster.kubeconfig), "api_addresses": ["127.64.250.99"]}
+    for waiting in ({"wait": False}, {"wait_timeout": 2, "wait_interval": 0.5}):
+        result = run("node_info", **reach, **waiting)
+        assert result["failed"]
+        assert "127.64.250.99" in result["msg"]

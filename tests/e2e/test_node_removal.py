@@ -1,0 +1,409 @@
+"""Workers that leave a cluster whose pods are at work. The tests of this file build on each other's world, in this order.
+
+What a user is promised: no machine goes before its pods have ended, unless by choice; what keeps a pod is named; after a failure nothing
+is missing; an interrupted removal is completed or taken back; the node of a machine that is gone does not block the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from sandbox.openshift.workloads import STOPS_AFTER
+from tests.e2e.harness import NAME, Moment, Run, User, until
+
+pytestmark = pytest.mark.e2e
+
+PODS = "/api/v1/namespaces/default/pods"
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+APPS = "/apis/apps/v1/namespaces/default"
+CORDONED = "equinix-metal.openshift/cordoned"
+WORKERS = 6
+# The sandbox is fast: most of the time would be spent between two looks.
+CHOICES = "all: {vars: {openshift_wait_interval: 1, openshift_stable_for: 5, openshift_progress_interval: 2}}\n"
+HOUR = 3600
+
+
+class Cluster:
+    """The pods, nodes and devices of the user's cluster, by short names."""
+
+    def __init__(self, user: User) -> None:
+        self.user = user
+        self.last = WORKERS - 1
+        """Number of the last worker in the inventory."""
+
+    def want(self, last: int) -> None:
+        self.user.edit_workers(last)
+        self.last = last
+
+    def scale(self, *choices: str, **arguments: Any) -> Run:
+        given = [word for choice in choices for word in ("-e", choice)]
+        return self.user.play("scale.yml", *given, timeout=1200, **arguments)
+
+    # --- pods ----------------------------------------------------------------------------------------------------------------
+
+    def run(self, name: str, worker: str, *, grace: int = 30, stops_after: str = "", budget: bool = False, **more: Any) -> None:
+        """Run a pod without a controller on a worker; with ``budget`` no eviction is allowed."""
+        annotations = {STOPS_AFTER: stops_after} if stops_after else {}
+        pod = {
+            "metadata": {"name": name, "labels": {"app": name}, "annotations": annotations, **more},
+            "spec": {
+                "nodeName": f"{worker}.{NAME}",
+                "terminationGracePeriodSeconds": grace,
+                "containers": [{"name": "x", "image": "x"}],
+                "volumes": [{"name": "scratch", "emptyDir": {}}],
+            },
+        }
+        self.user.kube(PODS, "POST", {"apiVersion": "v1", "kind": "Pod", **pod})
+        until(lambda: self.user.kube(f"{PODS}/{name}")["status"].get("phase") == "Running", what=f"{name} runs")
+        if budget:
+            spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": name}}}
+            self.user.kube(BUDGETS, "POST", {"metadata": {"name": f"{name}-budget"}, "spec": spec})
+            path = f"{BUDGETS}/{name}-budget"
+            until(lambda: self.user.kube(path).get("status", {}).get("currentHealthy") == 1, what=f"the budget of {name} is known")
+
+    def deploy(self, kind: str, name: str, **spec: Any) -> None:
+        template = {"spec": {"containers": [{"name": "x", "image": "x"}], "terminationGracePeriodSeconds": 30}}
+        body = {"selector": {"matchLabels": {"app": name}}, "template": {"metadata": {"labels": {"app": name}}, **template}, **spec}
+        whole = {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": body}
+        self.user.kube(f"{APPS}/{kind.lower()}s", "POST", whole)
+
+    def end(self, name: str) -> None:
+        """End a pod, as its kubelet does when its containers have stopped after all."""
+        self.user.kube(f"{PODS}/{name}?gracePeriodSeconds=0", "DELETE")
+
+    def free(self, name: str) -> None:
+        self.user.kube(f"{BUDGETS}/{name}-budget", "DELETE")
+
+    def pods(self, *workers: str, app: str = "") -> dict[str, str]:
+        """Pods that are not terminating and their workers, of these workers or all, of this app or all."""
+        found = {}
+        for pod in self.user.kube(PODS)["items"]:
+            worker = pod["spec"].get("nodeName", "").removesuffix(f".{NAME}")
+            fits = (not workers or worker in workers) and (not app or pod["metadata"]["labels"].get("app") == app)
+            if fits and not pod["metadata"].get("deletionTimestamp"):
+                found[pod["metadata"]["name"]] = worker
+        return found
+
+    def is_terminating(self, name: str) -> bool:
+        return any(pod["metadata"].get("deletionTimestamp") for pod in self.user.kube(PODS)["items"] if pod["metadata"]["name"] == name)
+
+    # --- nodes ---------------------------------------------------------------------------------------------------------------
+
+    def node(self, name: str) -> dict[str, Any] | None:
+        try:
+            found: dict[str, Any] = self.user.kube(f"/api/v1/nodes/{name}.{NAME}")
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code == httpx.codes.NOT_FOUND:
+                return None
+            raise
+        return found
+
+    def is_cordoned(self, name: str) -> bool:
+        node = self.node(name)
+        assert node is not None, name
+        return bool(node["spec"].get("unschedulable"))
+
+    def cordon_by_hand(self, name: str, *, cordoned: bool = True) -> None:
+        node = self.node(name)
+        assert node is not None
+        node["spec"]["unschedulable"] = cordoned
+        self.user.kube(f"/api/v1/nodes/{name}.{NAME}?fieldManager=kubectl-cordon", "PUT", node)
+
+    # --- what must not be missing ----------------------------------------------------------------------------------------------
+
+    def has(self, worker: str) -> bool:
+        """Whether a worker is there in all parts: device, node, DNS record."""
+        found = {
+            worker in self.user.hostnames(),
+            self.node(worker) is not None,
+            self.user.names.addresses(f"{worker}.{NAME}") != [],
+        }
+        assert len(found) == 1, f"{worker} is there in part"
+        return found.pop()
+
+    def id_of(self, worker: str) -> str:
+        return next(str(device["id"]) for device in self.user.devices() if device["hostname"] == f"{worker}.{NAME}")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    user = User(tmp_path_factory.mktemp("node-removal"), speed=600)
+    with user.at_work():
+        (user.inventory / "03-choices.yml").write_text(CHOICES, encoding="utf-8")
+        user.edit_workers(WORKERS - 1)
+        user.play("install.yml", timeout=1800).ended_well()
+        yield Cluster(user)
+        user.destroy(timeout=1200).ended_well()
+        assert user.sandbox.inventory_is_empty()
+
+
+def flat(run: Run) -> str:
+    return " ".join(run.output.split())
+
+
+def refused(run: Run, *texts: str) -> None:
+    """It failed with these words, and changed nothing at the Metal API."""
+    assert run.code not in {0, -9}, run.tail
+    assert "Traceback" not in run.output
+    for text in texts:
+        assert text in flat(run), f"{text!r} is not said:\n{run.tail}"
+    assert run.writes == []
+
+
+# --- a removal that goes well ----------------------------------------------------------------------------------------------------
+
+
+def test_every_pod_that_has_a_controller_is_elsewhere_before_its_machine_is_deleted(cluster: Cluster) -> None:
+    """Deployments come up elsewhere, the pod of a daemon set ends with its node, one without a controller is evicted for good."""
+    cluster.deploy("Deployment", "web", replicas=WORKERS)
+    until(lambda: "worker-5" in cluster.pods(app="web").values(), what="a pod of the deployment runs on worker-5")
+    cluster.deploy("DaemonSet", "agent")
+    until(lambda: len(cluster.pods(app="agent")) == WORKERS, what="a pod of the daemon set runs on each worker")
+    cluster.run("alone", "worker-5")
+    web = next(name for name, worker in cluster.pods(app="web").items() if worker == "worker-5")
+    left: list[str] = []
+    cluster.want(4)
+    run = cluster.scale(seen={"delete | Delete the devices": lambda: left.extend(cluster.pods("worker-5"))}).ended_well()
+    assert "Removing worker-5.demo.metal.test: drain, DNS records, device, node." in flat(run)
+    assert not cluster.has("worker-5")
+    assert [name for name in left if not name.startswith("agent")] == [], "of these the machine was deleted under them"
+    pods = until(lambda: len(found := cluster.pods(app="web")) == WORKERS and found, what="the deployment is complete again")
+    assert web not in pods and "worker-5" not in pods.values()
+    assert "alone" not in cluster.pods()
+
+
+def test_a_second_run_changes_nothing(cluster: Cluster) -> None:
+    run = cluster.scale().ended_well()
+    assert (run.changed, run.writes) == (0, [])
+
+
+# --- pods that end late, or never ------------------------------------------------------------------------------------------------
+
+
+def test_a_pod_that_does_not_end_in_time_keeps_its_machine(cluster: Cluster) -> None:
+    """B1: the API server has accepted its deletion, which is not its end."""
+    cluster.run("late", "worker-4", grace=HOUR, stops_after="never")
+    cluster.want(3)
+    run = cluster.scale("openshift_drain_timeout=6")
+    refused(
+        run,
+        "Cannot drain worker-4.demo.metal.test in the time given",
+        "1 pod is left: pod default/late on worker-4.demo.metal.test is terminating, its grace period of 3600 s ends at",
+        "Schedulable again: worker-4.demo.metal.test.",
+    )
+    # B3: after the failure nothing is missing.
+    assert cluster.has("worker-4")
+    assert not cluster.is_cordoned("worker-4")
+
+
+def test_once_it_has_ended_its_machine_goes(cluster: Cluster) -> None:
+    run = cluster.scale("openshift_drain_timeout=300", seen={"pod default/late on worker-4": lambda: cluster.end("late")}).ended_well()
+    assert "waiting since" in run.output
+    assert not cluster.has("worker-4")
+
+
+# --- disruption budgets ------------------------------------------------------------------------------------------------------------
+
+
+def test_of_two_budgets_one_frees_up_in_time(cluster: Cluster) -> None:
+    """B2: a refused eviction ends nothing. The other pods go, the budgets are named, and what is left keeps its machine."""
+    for name in ("frees-up", "stays"):
+        cluster.run(name, "worker-3", budget=True)
+    cluster.run("other", "worker-3")
+    cluster.want(2)
+    run = cluster.scale("openshift_drain_timeout=15", seen={"pod default/frees-up on worker-3": lambda: cluster.free("frees-up")})
+    refused(
+        run,
+        "The disruption budget frees-up-budget needs 1 healthy pods and has 1 currently",
+        "1 pod is left: pod default/stays on worker-3.demo.metal.test cannot be evicted: The disruption budget stays-budget needs 1",
+        "Schedulable again: worker-3.demo.metal.test.",
+    )
+    assert [name for name in cluster.pods("worker-3") if name in {"frees-up", "stays", "other"}] == ["stays"]
+    assert cluster.has("worker-3")
+    assert not cluster.is_cordoned("worker-3")
+
+
+def test_by_choice_the_machine_goes_and_what_was_left_is_named(cluster: Cluster) -> None:
+    cluster.run("another", "worker-3")
+    run = cluster.scale("openshift_drain_timeout=4", "openshift_leave_undrained=true").ended_well()
+    assert (
+        "Pods are left that end with their machines: default/stays on worker-3.demo.metal.test cannot be evicted: The disruption"
+        in flat(run)
+    )
+    assert not cluster.has("worker-3")
+    until(lambda: cluster.pods().keys().isdisjoint({"stays", "another"}), what="no pod is on a node that is gone")
+    cluster.free("stays")
+
+
+# --- a removal that is interrupted, or taken back ----------------------------------------------------------------------------------
+
+
+def test_an_interrupted_drain_is_taken_back_with_the_inventory(cluster: Cluster) -> None:
+    """B3: the run was killed, so it could say nothing. Only what it has cordoned is uncordoned."""
+    cluster.want(3)
+    cluster.scale().ended_well()
+    device = cluster.id_of("worker-3")
+    cluster.run("late", "worker-3", grace=HOUR, stops_after="never")
+    cluster.cordon_by_hand("worker-2")
+    cluster.want(2)
+    killed = cluster.scale(
+        "openshift_least_workers=1", kill=Moment("leave", occurrence=3, once=lambda _user: cluster.is_terminating("late"))
+    )
+    assert killed.cut
+    node = cluster.node("worker-3")
+    assert node is not None
+    assert node["spec"]["unschedulable"] and CORDONED in node["metadata"]["annotations"]
+    # A module that was at work when its run was killed ends by itself.
+    until(lambda: not cluster.user.processes(), within=300, what="the module of the killed run has ended")
+    cluster.want(3)
+    cluster.scale().ended_well()
+    assert cluster.has("worker-3")
+    assert cluster.id_of("worker-3") == device
+    assert not cluster.is_cordoned("worker-3")
+    assert cluster.is_cordoned("worker-2"), "a user has cordoned it"
+    cluster.cordon_by_hand("worker-2", cordoned=False)
+    test_a_second_run_changes_nothing(cluster)
+
+
+def test_an_interrupted_drain_is_completed_by_the_next_run(cluster: Cluster) -> None:
+    cluster.want(2)
+    killed = cluster.scale(kill=Moment("leave", occurrence=3, once=lambda _user: cluster.is_cordoned("worker-3")))
+    assert killed.cut
+    assert cluster.is_cordoned("worker-3")
+    cluster.end("late")
+    cluster.scale().ended_well()
+    assert not cluster.has("worker-3")
+
+
+# --- what blocks a removal -----------------------------------------------------------------------------------------------------------
+
+
+def test_without_the_kubeconfig_nothing_is_removed(cluster: Cluster) -> None:
+    """The pods could not be evicted, and nobody would notice."""
+    kubeconfig, aside = (cluster.user.cluster / name for name in ("kubeconfig", "kubeconfig-aside"))
+    cluster.want(1)
+    kubeconfig.rename(aside)
+    try:
+        refused(cluster.scale(), "kubeconfig does not exist, so worker-2.demo.metal.test cannot be drained.")
+    finally:
+        aside.rename(kubeconfig)
+    assert cluster.has("worker-2")
+
+
+def test_the_least_workers_stay_and_only_those_count_that_can_run_pods(cluster: Cluster) -> None:
+    cluster.want(0)
+    refused(cluster.scale(), "only 1 workers that can run pods would be left, 2 have to be (openshift_least_workers)")
+    cluster.want(1)
+    cluster.cordon_by_hand("worker-0")
+    refused(
+        cluster.scale(), "only 1 workers that can run pods would be left, 2 have to be", "Not counted: worker-0.demo.metal.test (cordoned)."
+    )
+    cluster.cordon_by_hand("worker-0", cordoned=False)
+    assert all(cluster.has(f"worker-{number}") for number in range(3))
+
+
+@pytest.mark.long
+def test_without_a_quorum_of_the_control_plane_nothing_is_removed(cluster: Cluster) -> None:
+    cluster.want(1)
+    cluster.user.switch("power_off", "master-1", "master-2")
+    until(lambda: cluster.user.nodes("Unknown") == ["master-1", "master-2"], within=240, what="two masters are unreachable")
+    refused(
+        cluster.scale(),
+        "Only 1 of 3 control plane nodes is Ready. More than half of them have to be before worker-2.demo.metal.test can be",
+    )
+    cluster.user.switch("power_on", "master-1", "master-2")
+    until(lambda: len(cluster.user.nodes()) == 6, within=240, what="all nodes are Ready")
+    assert cluster.has("worker-2")
+
+
+@pytest.mark.long
+def test_a_locked_device_is_told_before_its_pods_are_evicted(cluster: Cluster) -> None:
+    cluster.want(1)
+    path = f"devices/{cluster.id_of('worker-2')}"
+    cluster.user.ask("PUT", path, json={"locked": True})
+    refused(cluster.scale(), "worker-2.demo.metal.test is locked against deletion.")
+    cluster.user.ask("PUT", path, json={"locked": False})
+    assert not cluster.is_cordoned("worker-2")
+
+
+@pytest.mark.long
+def test_check_mode_says_what_would_be_evicted_and_touches_nothing(cluster: Cluster) -> None:
+    cluster.want(1)
+    cluster.run("seen", "worker-2")
+    run = cluster.user.play("scale.yml", "--check", "--diff").ended_well()
+    assert "Would remove worker-2.demo.metal.test" in flat(run)
+    assert "default/seen" in run.output
+    assert run.writes == []
+    assert not cluster.is_cordoned("worker-2")
+    assert "seen" in cluster.pods("worker-2")
+
+
+# --- machines that are gone ----------------------------------------------------------------------------------------------------------
+
+
+def gone(cluster: Cluster, *workers: str) -> None:
+    """Their devices are deleted behind the collection's back."""
+    for worker in workers:
+        cluster.user.ask("DELETE", f"devices/{cluster.id_of(worker)}?force_delete=true")
+    until(lambda: not set(workers) & set(cluster.user.hostnames()), what="their devices are gone")
+
+
+def test_a_worker_whose_device_is_gone_is_replaced(cluster: Cluster) -> None:
+    """B5: its node is still there, and no other machine of its name could join. A node of somebody else is left alone."""
+    cluster.want(2)
+    device = cluster.id_of("worker-1")
+    foreign = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "somebody-elses"}}
+    cluster.user.kube("/api/v1/nodes", "POST", foreign)
+    gone(cluster, "worker-1")
+    before = cluster.node("worker-1")
+    assert before is not None
+    run = cluster.scale("openshift_join_timeout=600").ended_well()
+    after = cluster.node("worker-1")
+    assert after is not None and after["metadata"]["uid"] != before["metadata"]["uid"]
+    assert cluster.id_of("worker-1") != device
+    assert cluster.user.nodes() == ["master-0", "master-1", "master-2", "worker-0", "worker-1", "worker-2"]
+    assert cluster.user.kube("/api/v1/nodes/somebody-elses")
+    cluster.user.kube("/api/v1/nodes/somebody-elses", "DELETE")
+    assert "node worker-1.demo.metal.test has no device any more, but its kubelet still reports" in flat(run)
+
+
+@pytest.mark.long
+def test_a_worker_whose_device_is_gone_and_who_is_not_wanted_any_more(cluster: Cluster) -> None:
+    """Its node and its DNS record go as well."""
+    gone(cluster, "worker-2")
+    cluster.want(1)
+    cluster.scale().ended_well()
+    assert not cluster.has("worker-2")
+    test_a_second_run_changes_nothing(cluster)
+
+
+@pytest.mark.long
+def test_a_node_whose_device_is_in_another_project_is_not_taken_for_gone(cluster: Cluster) -> None:
+    """With the wrong project no device is there, though all nodes are."""
+    other = cluster.user.sandbox.call("POST", "users", json={"name": "other"})
+    run = cluster.user.play("scale.yml", variables={"METAL_PROJECT_ID": other["project_id"], "METAL_AUTH_TOKEN": other["token"]})
+    assert run.code != 0
+    assert len(cluster.user.nodes()) == 5
+
+
+@pytest.mark.long
+def test_the_pods_of_an_unreachable_worker(cluster: Cluster) -> None:
+    """Its kubelet confirms no end. After a time its machine is deleted all the same, which is the end of them for certain."""
+    cluster.want(2)
+    cluster.scale().ended_well()
+    cluster.run("unheard", "worker-2", grace=1)
+    cluster.user.switch("power_off", "worker-2")
+    until(lambda: cluster.user.nodes("Unknown") == ["worker-2"], within=240, what="worker-2 is unreachable")
+    cluster.want(1)
+    early = cluster.scale("openshift_drain_timeout=4")
+    assert early.code != 0
+    assert "pod default/unheard on worker-2.demo.metal.test is still terminating" in flat(early)
+    run = cluster.scale("openshift_drain_unreachable_grace=1").ended_well()
+    assert "default/unheard on worker-2.demo.metal.test is terminating, and the kubelet that could confirm its end is unreachable" in flat(
+        run
+    )
+    assert not cluster.has("worker-2")

@@ -1,0 +1,271 @@
+"""Which pods a drain evicts, what keeps them, and what it says of each. The eviction itself: tests/cluster/test_node_drain.py."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import ClusterRefusedError, ClusterUnreachableError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._node_drain import (
+    MIRROR,
+    NAMED,
+    Drain,
+    Rules,
+    excuse,
+    is_due,
+    listed,
+    objections,
+    obstacle,
+    read_pod,
+    refusal_of,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._nodes import read_node
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting
+
+NOW = datetime(2026, 11, 22, 10, 0, 0, tzinfo=UTC)
+RULES = Rules(grace_period=None, delete_emptydir_data=False, evict_unmanaged=False, unreachable_grace=300)
+EXISTS = [{"operator": "Exists"}]
+
+
+def at(seconds: float) -> str:
+    return (NOW + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def pod(metadata: dict[str, Any] | None = None, spec: dict[str, Any] | None = None, **status: Any) -> dict[str, Any]:
+    """A running pod of a replica set, an hour old."""
+    owner = {"kind": "ReplicaSet", "name": "cart", "controller": True}
+    base = {"name": "cart-0", "namespace": "shop", "uid": "u", "creationTimestamp": at(-3600), "ownerReferences": [owner]}
+    return {
+        "metadata": {**base, **(metadata or {})},
+        "spec": {"nodeName": "worker-2", "terminationGracePeriodSeconds": 30, **(spec or {})},
+        "status": {"phase": "Running", **status},
+    }
+
+
+def terminating(due: float, **metadata: Any) -> dict[str, Any]:
+    return pod({"deletionTimestamp": at(due), "deletionGracePeriodSeconds": 30, **metadata})
+
+
+@pytest.mark.parametrize(
+    ("obj", "kind"),
+    [
+        (pod(), "evicted"),
+        (pod({"ownerReferences": [{"kind": "DaemonSet", "name": "dns", "controller": True}]}), "daemon set"),
+        # The controller is what counts, not any owner.
+        (pod({"ownerReferences": [{"kind": "DaemonSet", "name": "dns", "controller": False}]}), "evicted"),
+        (pod({"annotations": {MIRROR: "hash"}}), "static"),
+        (pod(phase="Succeeded"), "finished"),
+        (pod(phase="Failed"), "finished"),
+        (pod(phase="Pending"), "evicted"),
+        (pod(phase="Unknown"), "evicted"),
+        (pod({"ownerReferences": []}), "evicted"),
+        ({"metadata": {"ownerReferences": "DaemonSet", "annotations": MIRROR}, "status": "Succeeded"}, "evicted"),
+        (None, "evicted"),
+    ],
+)
+def test_only_what_survives_or_is_over_is_left_alone(obj: Any, kind: str) -> None:
+    assert read_pod(obj).kind == kind
+
+
+def test_what_must_not_be_lost_is_named_before_anything_is_evicted() -> None:
+    alone = read_pod(pod({"ownerReferences": [], "name": "one"}))
+    local = read_pod(pod({"name": "two"}, {"volumes": [{"name": "cache", "emptyDir": {}}, {"name": "conf", "configMap": {}}]}))
+    texts = objections([alone, local, read_pod(pod())], RULES)
+    assert texts == [
+        "pod shop/one on worker-2 has no controller that would create another (evict_unmanaged)",
+        "pod shop/two on worker-2 has data in emptyDir volumes: cache (delete_emptydir_data)",
+    ]
+    assert objections([alone, local], Rules(None, True, True, 300)) == []
+
+
+@pytest.mark.parametrize(
+    ("obj", "grace", "due"),
+    [
+        (pod(), None, True),
+        (pod(), 10, True),
+        # Terminating pods are not evicted again, but for a shorter grace period.
+        (terminating(20), None, False),
+        (terminating(20), 30, False),
+        (terminating(20), 60, False),
+        (terminating(20), 5, True),
+        # One that came back to the cordoned node, as it tolerates that, would come back again.
+        (pod({"creationTimestamp": at(1)}, {"tolerations": EXISTS}), None, False),
+        (pod({"creationTimestamp": at(1)}), None, True),
+        (pod({"creationTimestamp": at(0)}, {"tolerations": EXISTS}), None, True),
+        (pod({"creationTimestamp": "nonsense"}, {"tolerations": EXISTS}), None, True),
+    ],
+)
+def test_who_is_evicted_now(obj: dict[str, Any], grace: int | None, due: bool) -> None:
+    assert is_due(read_pod(obj), Rules(grace, True, True, 300), NOW) is due
+
+
+@pytest.mark.parametrize(
+    ("toleration", "tolerates"),
+    [
+        ({"operator": "Exists"}, True),
+        ({"operator": "Exists", "key": ""}, True),
+        ({"operator": "Exists", "key": "node.kubernetes.io/unschedulable"}, True),
+        ({"operator": "Exists", "key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}, True),
+        ({"key": "node.kubernetes.io/unschedulable", "operator": "Equal", "value": ""}, True),
+        ({"operator": "Exists", "effect": "NoExecute"}, False),
+        ({"operator": "Exists", "key": "node.kubernetes.io/not-ready"}, False),
+        ({"key": "node.kubernetes.io/unschedulable", "value": "true"}, False),
+        ({}, False),
+    ],
+)
+def test_who_tolerates_a_cordon(toleration: dict[str, Any], tolerates: bool) -> None:
+    assert read_pod(pod(spec={"tolerations": [toleration]})).tolerates_cordon is tolerates
+
+
+def reported(status: str) -> Any:
+    return read_node({"status": {"conditions": [{"type": "Ready", "status": status, "lastTransitionTime": at(-600)}]}})
+
+
+@pytest.mark.parametrize(
+    ("obj", "ready", "words"),
+    [
+        (terminating(-301), "Unknown", "the kubelet that could confirm its end is unreachable since 09:50:00Z"),
+        (terminating(-299), "Unknown", ""),
+        (pod(), "Unknown", ""),  # it has not been evicted: a budget may keep it
+        (terminating(-3600), "False", ""),  # its kubelet reports, so its end will be reported
+        (terminating(-3600), "True", ""),
+        (pod({"creationTimestamp": at(1)}, {"tolerations": EXISTS}), "True", "tolerates the cordon and was created again"),
+    ],
+)
+def test_who_is_not_waited_for(obj: dict[str, Any], ready: str, words: str) -> None:
+    found = excuse(read_pod(obj), reported(ready), RULES, started=NOW, now=NOW)
+    assert bool(found) is bool(words)
+    assert words in found
+
+
+def test_of_a_node_that_is_deleted_nothing_is_excused() -> None:
+    assert excuse(read_pod(terminating(-3600)), None, RULES, started=NOW, now=NOW) == ""
+
+
+@pytest.mark.parametrize(
+    ("obj", "refusal", "words"),
+    [
+        (pod(), "The disruption budget cart needs 2", "cannot be evicted: The disruption budget cart needs 2"),
+        (terminating(20), "", "is terminating, its grace period of 30 s ends at 10:00:20Z"),
+        (
+            terminating(-20, finalizers=["example.com/backup"]),
+            "",
+            "is still terminating, its grace period of 30 s ended at 09:59:40Z, finalizers: example.com/backup",
+        ),
+    ],
+)
+def test_what_keeps_a_pod(obj: dict[str, Any], refusal: str, words: str) -> None:
+    assert obstacle(read_pod(obj), refusal, NOW) == words
+
+
+def refused(status: int, answer: str = "no", *causes: tuple[str, str]) -> ClusterRefusedError:
+    return ClusterRefusedError(f"Could not evict: {answer}", status, answer, causes)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (refused(429, "Cannot evict pod", ("DisruptionBudget", "The disruption budget db needs 2")), "The disruption budget db needs 2"),
+        (refused(429, "Too many requests"), "429 Too many requests"),
+        (refused(500, "This pod has more than one PodDisruptionBudget"), "500 This pod has more than one PodDisruptionBudget"),
+        (refused(403, "being terminated", ("NamespaceTerminating", "x")), "its namespace is being terminated, which deletes it"),
+        (refused(403, "admission webhook denied it\n\x1b[31m"), "403 admission webhook denied it\\n\\x1b[31m"),
+        (refused(400, "later"), "400 later"),
+        (refused(404), "it is gone meanwhile"),
+        (refused(409), "it has changed meanwhile"),
+    ],
+)
+def test_why_an_eviction_was_refused(error: ClusterRefusedError, words: str) -> None:
+    assert refusal_of(error) == words
+
+
+@pytest.mark.parametrize("error", [refused(401), refused(403, 'User "x" cannot create resource "pods/eviction" in API group ""')])
+def test_what_another_try_does_not_change_is_raised(error: ClusterRefusedError) -> None:
+    with pytest.raises(ClusterRefusedError):
+        refusal_of(error)
+
+
+def test_of_hundreds_only_some_are_named() -> None:
+    texts = [f"pod {number}" for number in range(NAMED + 3)]
+    assert listed(texts[:NAMED]).count(";") == NAMED - 1
+    assert listed(texts).endswith(f"pod {NAMED - 1}; and 3 more")
+
+
+class Nobody:
+    """A cluster without a pod."""
+
+    read_only = False
+
+    def node(self, name: str) -> None:
+        return None
+
+    def pods_on(self, node: str) -> list[dict[str, Any]]:
+        return []
+
+    def now(self) -> datetime:
+        return NOW
+
+
+@pytest.mark.parametrize(
+    "resume", [None, {}, {"started": 5, "before": [1], "evicted": 7}, {"started": [], "before": "x", "evicted": {"a": 1}}]
+)
+def test_a_malformed_resume_is_as_good_as_none(resume: Any) -> None:
+    options = {"nodes": ["a"], "state": "drained", "resume": resume, "wait": True, "grace_period": None, "unreachable_grace": 1.0}
+    flags = ("own_cordon_only", "accept_loss", "uncordon_on_failure", "delete_emptydir_data", "evict_unmanaged")
+    result: dict[str, Any] = {}
+    drain = Drain(Nobody(), {**options, **dict.fromkeys(flags, False)})  # type: ignore[arg-type]  # a stand-in
+    waiting: list[str] = []
+    drain.carry_out(lambda look, _what: waiting.extend(look(patient=True)), result, resume={}, warn=pytest.fail)
+    assert waiting == []
+    assert (result["drained"], result["absent"], result["evicted"]) == (True, ["a"], [])
+
+
+class LosesAnswers(Nobody):
+    """One Node with one pod. What it is asked to change it changes, and nobody hears of it."""
+
+    def __init__(self, *, accepts: bool) -> None:
+        self.accepts = accepts
+        self.spec: dict[str, Any] = {}
+        self.pods = [pod()]
+
+    def node(self, name: str) -> Any:
+        return {"metadata": {"name": name, "uid": "n"}, "spec": self.spec}
+
+    def pods_on(self, node: str) -> list[dict[str, Any]]:
+        return self.pods
+
+    def change_node(self, name: str, uid: str, patch: dict[str, Any]) -> None:
+        self.spec = patch["spec"]
+        raise ClusterUnreachableError("cut off")
+
+    def evict(self, namespace: str, name: str, uid: str, grace_period: int | None) -> None:
+        if self.accepts:
+            self.pods = []
+        raise ClusterUnreachableError("cut off")
+
+
+@pytest.mark.parametrize(
+    ("accepts", "found"),
+    [(True, [(False, []), (True, ["shop/cart-0"]), (False, [])]), (False, [(False, []), (True, []), (False, [])])],
+)
+def test_writes_whose_answers_are_lost_are_reported_when_they_were_made(accepts: bool, found: list[tuple[bool, list[str]]]) -> None:
+    """First the Node is cordoned, then the pod evicted. Each look is a slice of the wait of its own."""
+    options = {"nodes": ["a"], "state": "drained", "wait": True, "grace_period": None, "unreachable_grace": 1.0}
+    flags = {**dict.fromkeys(("own_cordon_only", "accept_loss", "uncordon_on_failure"), False), "delete_emptydir_data": True}
+    cluster = LosesAnswers(accepts=accepts)
+    resume: dict[str, Any] = {}
+
+    def one_slice(look: Any, _what: str) -> None:
+        if waiting := look(patient=True):
+            raise StillWaiting(waiting)
+
+    for changed, evicted in found:
+        result: dict[str, Any] = {}
+        drain = Drain(cluster, {**options, **flags, "evict_unmanaged": True, "resume": resume})  # type: ignore[arg-type]  # a stand-in
+        resume = {}
+        with contextlib.suppress(StillWaiting):
+            drain.carry_out(one_slice, result, resume=resume, warn=pytest.fail)
+        assert (result["changed"], result["evicted"]) == (changed, evicted)

@@ -1,0 +1,213 @@
+"""Which Node is on which device, and which was left by its machine. With real APIs: tests/laws and tests/e2e/test_node_removal.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import ClusterUnreachableError, CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._node_ownership import Ownership, judge, machines_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._nodes import CORDONED, DEVICE, read_node
+
+TAGS = ["openshift-cluster=demo.metal.test"]
+MORNING, NOON, EVENING = (f"2026-11-22T{hour}:00:00Z" for hour in ("06", "12", "18"))
+
+
+def node(name: str, annotations: dict[str, str] | None = None, *, ready: str = "Unknown", master: bool = False) -> dict[str, Any]:
+    annotations = annotations or {}
+    return {
+        "metadata": {
+            "name": name,
+            "uid": f"uid-{name}",
+            "creationTimestamp": NOON,
+            "labels": {"node-role.kubernetes.io/master": ""} if master else {},
+            "annotations": annotations,
+        },
+        "spec": {"unschedulable": True} if CORDONED in annotations else {},
+        "status": {"conditions": [{"type": "Ready", "status": ready, "message": "told"}]},
+    }
+
+
+def device(name: str, created: str = MORNING, tags: list[str] | None = None, state: str = "active", **more: Any) -> dict[str, Any]:
+    found = {"id": f"id-{name}", "hostname": name, "created_at": created, "state": state, "tags": TAGS if tags is None else tags}
+    return {**found, **more}
+
+
+class Cluster:
+    """Nodes of an API; keeps what it was asked to change."""
+
+    def __init__(self, *nodes: dict[str, Any], read_only: bool = False) -> None:
+        self.read_only = read_only
+        self.listed = list(nodes)
+        self.changed: list[tuple[str, str, str]] = []
+        self.deleted: list[str] = []
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return self.listed
+
+    def change_node(self, name: str, uid: str, patch: dict[str, Any]) -> None:
+        self.changed.append((name, uid, patch["metadata"]["annotations"][DEVICE]))
+
+    def delete_node(self, name: str, uid: str) -> None:
+        assert uid == f"uid-{name}"
+        self.deleted.append(name)
+        self.listed = [each for each in self.listed if each["metadata"]["name"] != name]
+
+
+class Metal:
+    """Devices of a project; ``late`` are missing from the first list."""
+
+    def __init__(self, *devices: dict[str, Any], late: tuple[dict[str, Any], ...] = ()) -> None:
+        self._devices, self._late, self.asked = list(devices), list(late), 0
+
+    def read_list(self, path: str, key: str, **more: Any) -> list[dict[str, Any]]:
+        self.asked += 1
+        return self._devices if self.asked == 1 else [*self._devices, *self._late]
+
+
+MASTER = device("master-0")
+
+
+def looked(
+    cluster: Cluster, metal: Metal, *nodes: str, prune: bool = True, ended: tuple[str, ...] = ()
+) -> tuple[list[str], dict[str, Any]]:
+    """One look: what is waited for, and the result."""
+    params = {"project_id": "p", "ownership_tags": TAGS, "nodes": list(nodes), "ended": list(ended), "prune": prune}
+    ownership = Ownership(cluster, metal, params, sleep=lambda _seconds: None)  # type: ignore[arg-type]  # stand-ins
+    waiting: list[str] = []
+    result: dict[str, Any] = {}
+    ownership.carry_out(lambda look, _what: waiting.extend(look(patient=True)), result)
+    return waiting, result
+
+
+@pytest.mark.parametrize(
+    ("obj", "machine", "verdict"),
+    [
+        (node("worker-1"), device("worker-1"), "current"),
+        (node("worker-1"), device("Worker-1"), "current"),
+        # Another machine of its name, or the same one installed anew.
+        (node("worker-1"), device("worker-1", EVENING), "left"),
+        (node("worker-1"), device("worker-1", provisioning_started_at=EVENING), "left"),
+        # Clocks of two services differ by seconds.
+        (node("worker-1"), device("worker-1", "2026-11-22T12:00:50Z"), "current"),
+        (node("worker-1"), device("worker-1", state="deprovisioning"), "left"),
+        (node("worker-1"), None, "left"),
+        (node("worker-9"), None, "other"),
+        (node("worker-9", {DEVICE: "id-worker-9"}), None, "left"),
+        (node("worker-9", {CORDONED: NOON}), None, "left"),
+        (node("master-9", {DEVICE: "id"}, master=True), None, "other"),
+        (node("worker-1", master=True), device("worker-1", EVENING), "other"),
+    ],
+)
+def test_whose_node_it_is(obj: dict[str, Any], machine: dict[str, Any] | None, verdict: str) -> None:
+    listed = [{"provisioning_started_at": None, **machine}] if machine else []
+    assert judge(read_node(obj), machines_of(listed), ["worker-1"]) == verdict
+
+
+def test_the_device_of_a_node_is_recorded_once() -> None:
+    cluster = Cluster(node("worker-1", ready="True"), node("master-0", {DEVICE: "id-master-0"}, ready="True", master=True))
+    waiting, result = looked(cluster, Metal(MASTER, device("worker-1")), "worker-1", prune=False)
+    assert waiting == []
+    assert cluster.changed == [("worker-1", "uid-worker-1", "id-worker-1")]
+    assert (result["changed"], result["recorded"], result["deleted"]) == (True, ["worker-1"], [])
+    assert result["diff"]["after"] == {"worker-1": "id-worker-1"}
+
+
+def test_check_mode_predicts_and_writes_nothing() -> None:
+    cluster = Cluster(node("worker-1"), node("worker-2", ready="True"), read_only=True)
+    _waiting, result = looked(cluster, Metal(MASTER, device("worker-2")), "worker-1")
+    assert (result["recorded"], result["deleted"], result["changed"]) == (["worker-2"], ["worker-1"], True)
+    assert cluster.changed == []
+    assert cluster.deleted == []
+
+
+def test_the_node_of_a_machine_that_is_gone_is_deleted_and_no_other() -> None:
+    cluster = Cluster(
+        node("worker-1"),
+        node("worker-2", {DEVICE: "id-of-long-ago"}),
+        node("somebody-elses"),
+        node("master-0", master=True),
+        node("master-1", {DEVICE: "gone"}, master=True),
+    )
+    _waiting, result = looked(cluster, Metal(MASTER), "worker-1", "master-1")
+    assert cluster.deleted == ["worker-1", "worker-2"] == result["deleted"]
+
+
+def test_without_prune_nothing_is_deleted() -> None:
+    cluster = Cluster(node("worker-1"))
+    assert looked(cluster, Metal(MASTER), "worker-1", prune=False)[1]["changed"] is False
+    assert cluster.deleted == []
+
+
+@pytest.mark.parametrize(("ready", "words"), [("True", "it is Ready"), ("False", "it is not Ready (told)")])
+def test_one_whose_kubelet_reports_is_waited_for(ready: str, words: str) -> None:
+    cluster = Cluster(node("worker-1", ready=ready))
+    waiting, _result = looked(cluster, Metal(MASTER), "worker-1")
+    assert waiting == [f"node worker-1 has no device any more, but its kubelet still reports: {words}"]
+    assert cluster.deleted == []
+
+
+def test_one_whose_device_was_deleted_just_now_is_not_waited_for() -> None:
+    cluster = Cluster(node("worker-1", ready="True"), node("worker-2", ready="True"))
+    waiting, _result = looked(cluster, Metal(MASTER, device("worker-2")), ended=("worker-1", "worker-2"))
+    assert waiting == []
+    assert cluster.deleted == ["worker-1"], "the device of worker-2 is there: whoever says it has ended is wrong"
+
+
+def test_a_list_that_misses_a_device_for_a_moment_deletes_nothing() -> None:
+    cluster = Cluster(node("worker-1"))
+    assert looked(cluster, Metal(MASTER, late=(device("worker-1"),)), "worker-1")[0] == []
+    assert cluster.deleted == []
+
+
+@pytest.mark.parametrize(
+    ("obj", "other", "words"),
+    [
+        (node("worker-1"), device("worker-1", tags=[]), "device id-worker-1 has its name and not the ownership tags"),
+        (
+            node("worker-1", {DEVICE: "id-renamed"}),
+            device("renamed", tags=[]),
+            "its device id-renamed exists, by another name or without the tags",
+        ),
+    ],
+)
+def test_a_machine_that_lost_its_tags_or_its_name_keeps_its_node(obj: dict[str, Any], other: dict[str, Any], words: str) -> None:
+    """Whoever took them away may have meant the machine to stay."""
+    cluster = Cluster(obj)
+    _waiting, result = looked(cluster, Metal(MASTER, other), "worker-1")
+    assert cluster.deleted == []
+    assert result["kept"] == [{"name": "worker-1", "reason": words}]
+
+
+def test_in_a_project_without_devices_of_the_cluster_nothing_is_deleted() -> None:
+    cluster = Cluster(node("worker-1"))
+    with pytest.raises(CollectionError, match="project p has no device with the tags openshift-cluster="):
+        looked(cluster, Metal(device("worker-1", tags=["other"])), "worker-1")
+    assert cluster.deleted == []
+
+
+class LosesAnswers(Cluster):
+    """What it is asked to change it changes, and nobody hears of it."""
+
+    def change_node(self, name: str, uid: str, patch: dict[str, Any]) -> None:
+        super().change_node(name, uid, patch)
+        changed = next(each for each in self.listed if each["metadata"]["name"] == name)
+        changed["metadata"]["annotations"] = patch["metadata"]["annotations"]
+        raise ClusterUnreachableError("cut off")
+
+    def delete_node(self, name: str, uid: str) -> None:
+        super().delete_node(name, uid)
+        raise ClusterUnreachableError("cut off")
+
+
+def test_a_write_whose_answer_is_lost_is_reported_when_it_was_made() -> None:
+    cluster = LosesAnswers(node("worker-1", ready="True"), node("worker-2"))
+    params = {"project_id": "p", "ownership_tags": TAGS, "nodes": ["worker-2"], "ended": [], "prune": True}
+    ownership = Ownership(cluster, Metal(MASTER, device("worker-1")), params, sleep=lambda _seconds: None)  # type: ignore[arg-type]
+    waiting: list[list[str]] = []
+    result: dict[str, Any] = {}
+    ownership.carry_out(lambda look, _what: waiting.extend(look(patient=True) for _ in range(3)), result)
+    assert waiting == [["cut off"], ["cut off"], []]
+    assert (result["changed"], result["recorded"], result["deleted"]) == (True, ["worker-1"], ["worker-2"])
+    assert len(cluster.changed) == len(cluster.deleted) == 1

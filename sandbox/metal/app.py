@@ -87,6 +87,9 @@ _PATTERNS = [compile_path(path)[0] for path in dict.fromkeys(each.path for each 
 
 PREFIX = "/metal/v1"
 
+# Around a part of a path, of which something is left without them.
+_BLANKS = re.compile(r"(?<=/)[ \t\r\n\f\v]+(?=[^/\s])|(?<=[^/\s])[ \t\r\n\f\v]+(?=/|$)")
+
 # The real service's words for any fault of its own (public issue threads).
 _OH_SNAP = (
     "Oh snap, something went wrong! We've logged the error and will take a look - please reach out to us if you continue having trouble."
@@ -268,12 +271,12 @@ class _AsgiEndpoint:
 
 
 def normal_path(path: str) -> tuple[str, str]:
-    """Base and path of a request: double slashes and a repeated prefix are taken out, as older clients write both.
+    """Base and path of a request: double slashes and a repeated prefix are taken out, as older clients write both, and blanks around ids.
 
     >>> normal_path("/metal/v1//metal/v1/projects/")
     ('/metal/v1', '/projects')
     """
-    path = re.sub(r"/{2,}", "/", path)
+    path = _BLANKS.sub("", re.sub(r"/{2,}", "/", path))
     base = ""
     while path == PREFIX or path.startswith(PREFIX + "/"):
         base, path = PREFIX, path[len(PREFIX) :]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from sandbox.metal.calls import Call, Reply, Route, paths
-from sandbox.metal.errors import unprocessable
+from sandbox.metal.errors import not_valid, unprocessable
 
 
 def level(available: int) -> str:
@@ -67,9 +67,9 @@ def _check(call: Call, place: str) -> Reply:
     for server in servers:
         metro, plan = find(server.get(place)), catalogue.plan(server.get("plan"))
         if metro is None:
-            problems.append(f"{server.get(place)} is not a valid {place}")
+            problems.append(not_valid(server.get(place), place))
         if plan is None:
-            problems.append(f"{server.get('plan')} is not a valid plan")
+            problems.append(not_valid(server.get("plan"), "plan"))
         quantity = _quantity(server.get("quantity"))
         if quantity < 1:
             problems.append("Quantity must be greater than 0")

@@ -65,7 +65,8 @@ def _orders(world: MetalWorld, body: dict[str, Any]) -> tuple[dict[str, Any], ..
     if not body.get("hardware_reservation_id"):
         for number, each in enumerate(orders):
             read = DeviceInput(Order(world, each))
-            read.attributes("hostname", *(["tags", "customdata", "userdata", "ipxe_script_url"] if number == 0 else []))
+            further = ("tags", "customdata", "userdata", "ipxe_script_url") if number == 0 else ()
+            read.attributes("hostname", *further, blank={"hostname"})
             if number == 0:
                 read.operating_system(read.plan())
             read.fail()

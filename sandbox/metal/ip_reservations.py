@@ -15,8 +15,8 @@ from sandbox.metal.address_space import gateway_and_address
 from sandbox.metal.addressing import ExhaustedError
 from sandbox.metal.addressing import network as parsed
 from sandbox.metal.calls import Call, Reply, Route, paths, updates
-from sandbox.metal.device_input import DeviceInput
-from sandbox.metal.errors import not_found, unprocessable
+from sandbox.metal.device_input import DeviceInput, one_place
+from sandbox.metal.errors import not_found, not_valid, unprocessable
 from sandbox.metal.records import Assignment, Device, Reservation
 
 if TYPE_CHECKING:
@@ -58,16 +58,11 @@ def request_reservation(call: Call) -> Reply:
         world.addresses.open(block)
         return Reply(call.rendering.reservation(block, call.wanted), 201)
     if type_ not in REQUESTABLE:
-        read.problems.append("Type can't be blank" if not type_ else f"{type_} is not a valid type")
+        read.problems.append(not_valid(type_, "type"))
     if quantity not in PREFIXES or (type_ == "global_ipv4" and quantity not in GLOBAL_QUANTITIES):
         allowed = GLOBAL_QUANTITIES if type_ == "global_ipv4" else tuple(PREFIXES)
         read.problems.append(f"Quantity must be one of {', '.join(map(str, allowed))}")
-    metro = None
-    if type_ == "public_ipv4":
-        name = call.field("metro")
-        metro = world.catalogue.metro(name) if name else world.catalogue.metro_of_facility(call.field("facility"))
-        if metro is None:
-            read.problems.append(f"{name} is not a valid metro" if name else "Metro can't be blank")
+    metro = one_place(call, read) if type_ == "public_ipv4" else None
     read.fail()
     assert quantity is not None  # noqa: S101 - one of PREFIXES, or fail() has raised
     quota = world.settings["quotas"][type_]

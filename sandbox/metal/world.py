@@ -32,7 +32,7 @@ PASSWORD_SHOWN = timedelta(hours=24)
 class MetalWorld:
     """Everything behind the routes.
 
-    ``state_dir``: folder for metal.sqlite. ``seed``: makes ids and token of the first user and project the same in every sandbox.
+    ``state_dir``: folder for metal.sqlite. ``seed``: ids and token of the first user and project are made of it.
     ``boot_url``, ``metadata_url``: where machines reach the two services. ``public_network``: inside 127.0.0.0/8, where devices and
     reservations get their public IPv4 from; it may only change with a new state folder.
 
@@ -47,7 +47,7 @@ class MetalWorld:
         *,
         boot_url: str,
         metadata_url: str,
-        seed: int = 1,
+        seed: int,
         public_network: str = "127.64.0.0/10",
     ) -> None:
         state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -255,8 +255,7 @@ class Sandbox:
         self.world = world
         await self._listen("boot", create_boot_app(world))
         await self._listen("metadata", create_metadata_app(world))
-        days = passing_time.create_app(clusters, state / "machines")
-        metal = create_metal_app(world, {MIRROR_PATH: mirror, passing_time.PATH: days})
+        metal = create_metal_app(world, {MIRROR_PATH: mirror}, passing_time.calls(clusters, state / "machines"))
         await self._listen("main", metal)
         # The same again for clients that know no other scheme.
         authority = await asyncio.to_thread(Authority, state / "tls")

@@ -8,7 +8,6 @@ Texts seen in public issue threads are marked "real"; those that are not marked 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Collection, Mapping
@@ -16,6 +15,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+import orjson
 
 from sandbox.metal import spot_prices, userdata
 from sandbox.metal.calls import Call
@@ -122,7 +123,7 @@ class DeviceInput:
             return {}
         if isinstance(value, str):
             try:
-                value = json.loads(value)
+                value = orjson.loads(value)
             except ValueError:
                 value = None
         if not isinstance(value, dict):
@@ -158,10 +159,10 @@ class DeviceInput:
         """A time to come, as the API writes it."""
         try:
             moment = datetime.fromisoformat(str(value))
-        except ValueError:
+            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        except (ValueError, OverflowError):
             self.problems.append(f"{label} is invalid")
             return None
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         if moment <= datetime.now(UTC):
             self.problems.append(f"{label} must be in the future")
         return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sandbox.metal.addressing import ExhaustedError
 from sandbox.metal.addressing import network as parsed
-from sandbox.metal.calls import Call, Reply, Route, paths
+from sandbox.metal.calls import Call, Reply, Route, paths, whole_number
 from sandbox.metal.errors import unprocessable
 from sandbox.metal.records import MetalGateway, Reservation, VirtualNetwork
 
@@ -83,8 +83,8 @@ def _vlan(call: Call, project_id: str) -> VirtualNetwork:
 
 
 def _private_block(call: Call, vlan: VirtualNetwork, size: object) -> Reservation:
-    number = int(size) if isinstance(size, int | str) and str(size).isdecimal() else 0
-    if number not in PRIVATE_SIZES:
+    number = whole_number(size)
+    if number is None or number not in PRIVATE_SIZES:
         raise unprocessable(f"Private ipv4 subnet size must be one of {', '.join(map(str, PRIVATE_SIZES))}")
     world = call.world
     try:

@@ -22,6 +22,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sandbox.metal.calls import whole_number
 from sandbox.metal.errors import unprocessable
 from sandbox.metal.records import Device, Port, VirtualNetwork
 
@@ -43,8 +44,8 @@ class Ports:
         if not text:
             raise unprocessable("Vnid can't be blank")
         found = self._store.virtual_networks.get(text)
-        if found is None and text.isdecimal():
-            found = self._store.virtual_networks.first("vxlan", (self._device.project_id, self._device.metro, int(text)))
+        if found is None and (number := whole_number(text)) is not None:
+            found = self._store.virtual_networks.first("vxlan", (self._device.project_id, self._device.metro, number))
         if found is None or (found.project_id, found.metro) != (self._device.project_id, self._device.metro):
             raise unprocessable(f"Virtual network {text} does not exist in this project and metro")
         return found

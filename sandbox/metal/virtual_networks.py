@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
-from typing import Any
 
-from sandbox.metal.calls import Call, Reply, Route, paths, updates
+from sandbox.metal.calls import Call, Reply, Route, paths, updates, whole_number
 from sandbox.metal.device_input import DeviceInput, one_place
 from sandbox.metal.errors import is_blank, unprocessable
 from sandbox.metal.records import VirtualNetwork
@@ -39,13 +38,10 @@ def create_virtual_network(call: Call) -> Reply:
     metro = one_place(call, read)
     by_facility = is_blank(call.field("metro"))
     # Those of a building could not choose their number, and 0 is what clients send that choose none (both: clients' code).
-    asked: Any = call.field("vxlan")
+    asked = call.field("vxlan")
     vxlan = None
     if not by_facility and not is_blank(asked) and str(asked) != "0":
-        try:
-            vxlan = int(asked)
-        except (TypeError, ValueError):
-            vxlan = 0
+        vxlan = whole_number(asked)
         if vxlan not in CHOSEN:
             read.problems.append(f"Vxlan must be between {CHOSEN.start} and {CHOSEN.stop - 1}")
         elif metro is not None and world.store.virtual_networks.first("vxlan", (project.id, metro.code, vxlan)):

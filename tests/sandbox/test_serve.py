@@ -304,7 +304,7 @@ def test_days_pass_by_the_control_path(sandbox: RunningSandbox) -> None:
     for wrong in ({"days": 0}, {"days": "many"}, {"days": True}, {}, [31]):
         answer = httpx.post(f"{sandbox.url}/_sandbox/days", json=wrong)
         assert answer.status_code == 422
-        assert "number of days" in answer.json()["errors"][0]
+        assert "number" in answer.json()["errors"][0]
 
 
 def test_it_ends_with_whoever_started_it(tmp_path: Path) -> None:

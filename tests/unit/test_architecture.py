@@ -29,6 +29,7 @@ PLAIN = {
     "_argspec",
     "_addresses",
     "_identifiers",
+    "_metal_answers",
     "_outage",
     "_printable",
     "_redaction",

@@ -52,7 +52,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     serve.add_argument("--speed", type=_speed, default=60.0, metavar="N", help="simulated seconds per second (default: %(default)g)")
     serve.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="the same number gives the same ids and durations (default: %(default)d)"
+        "--seed",
+        type=int,
+        metavar="N",
+        help="the same number gives the same token, ids and durations (default: that of the last start, else a new one)",
     )
     serve.add_argument("--until-eof", action="store_true", help="end when standard input does: with whoever started it, however that ends")
     build = commands.add_parser(

@@ -15,6 +15,7 @@ import contextlib
 import logging
 import os
 import time
+from collections.abc import Container
 from pathlib import Path
 from typing import cast
 
@@ -42,6 +43,9 @@ UDP_SIZE = 1232
 """Answers larger than this over UDP are truncated, so that the client comes back over TCP (DNS flag day 2020)."""
 TRANSFER_TYPES = (dns.rdatatype.AXFR, dns.rdatatype.IXFR)
 CHAIN_LIMIT = 8
+HEADER_SIZE = 12
+RESPONSE = 0x80
+"""The bit of the header's third byte that responses have."""
 
 Rdatas = list[dns.rdata.Rdata]
 
@@ -62,6 +66,14 @@ class DynamicZone:
             self._zone = dns.zone.from_text(_new_zone(self.origin), origin=self.origin, relativize=False)
             self._write()
 
+    def name_server_at(self, address: str) -> None:
+        """Let the zone's name server be at ``address``: another start may have had another one."""
+        name, wanted = dns.name.from_text("ns", self.origin), dns.rdataset.from_text("IN", "A", 60, address)
+        if self._rdataset(name, dns.rdatatype.A) != wanted:
+            self._zone.replace_rdataset(name, wanted)
+            self._next_serial()
+            self._write()
+
     @property
     def serial(self) -> int:
         return int(self._soa()[0].serial)
@@ -77,6 +89,8 @@ class DynamicZone:
 
     def answer(self, wire: bytes, *, tcp: bool) -> bytes | None:
         """The reply to one message, or ``None`` for what is no DNS query and gets none."""
+        if len(wire) < HEADER_SIZE or wire[2] & RESPONSE:
+            return None
         try:
             request = dns.message.from_wire(wire, keyring=self.keyring)
         except dns.message.UnknownTSIGKey:
@@ -87,8 +101,6 @@ class DynamicZone:
             return self._distrusted(wire, dns.rcode.BADTIME)
         except dns.exception.DNSException:
             return self._malformed(wire)
-        if request.flags & dns.flags.QR:
-            return None
         return self._respond(request, tcp=tcp)
 
     def _respond(self, request: dns.message.Message, *, tcp: bool) -> bytes:
@@ -179,7 +191,7 @@ class DynamicZone:
         # A second SOA closes the transfer (RFC 5936); as an RRset of its own it is not merged with the first.
         response.answer.append(dns.rrset.from_rdata_list(self.origin, self._soa().ttl, list(self._soa())))
 
-    def _distrusted(self, wire: bytes, error: dns.rcode.Rcode) -> bytes | None:
+    def _distrusted(self, wire: bytes, error: dns.rcode.Rcode) -> bytes:
         """NOTAUTH with an unsigned TSIG record that names the error (RFC 8945 section 5.2)."""
         try:
             request = dns.message.from_wire(wire, keyring=False)
@@ -192,12 +204,10 @@ class DynamicZone:
             response.tsig = dns.rrset.from_rdata(request.tsig.name, 0, told)
         return response.to_wire()
 
-    def _malformed(self, wire: bytes) -> bytes | None:
+    def _malformed(self, wire: bytes) -> bytes:
         """FORMERR as a bare header: there is no message to make a response from."""
-        if len(wire) < 12 or wire[2] & 0x80:
-            return None
         opcode = (wire[2] >> 3) & 0xF
-        return wire[:2] + bytes([0x80 | (opcode << 3), int(dns.rcode.FORMERR)]) + b"\0" * 8
+        return wire[:2] + bytes([RESPONSE | (opcode << 3), int(dns.rcode.FORMERR)]) + b"\0" * 8
 
     # -- updates
 
@@ -211,6 +221,10 @@ class DynamicZone:
         # As BIND since 9.18.11: what is to be updated is judged before the prerequisites are, though RFC 2136 has it the other way round.
         if any(not rrset.name.is_subdomain(self.origin) for rrset in request.update):
             return dns.rcode.NOTZONE
+        if not all(_well_formed(rrset, (dns.rdataclass.ANY,)) for rrset in request.update):
+            return dns.rcode.FORMERR
+        if not all(_well_formed(rrset, (dns.rdataclass.ANY, dns.rdataclass.NONE)) for rrset in request.prerequisite):
+            return dns.rcode.FORMERR
         rcode = self._prerequisites(request)
         if rcode != dns.rcode.NOERROR:
             return rcode
@@ -325,6 +339,17 @@ class DynamicZone:
         fresh.replace(self._path)
 
 
+def _well_formed(rrset: dns.rrset.RRset, any_type: Container[dns.rdataclass.RdataClass | None]) -> bool:
+    """Whether an update may name such records (RFC 2136 sections 3.2.5 and 3.4.1.3).
+
+    They are of the zone's class and of a type that records have. The type ``ANY`` stands for all of a name where the class is ``any_type``.
+    """
+    if rrset.rdclass != dns.rdataclass.IN:
+        return False
+    every = rrset.rdtype == dns.rdatatype.ANY and rrset.deleting in any_type
+    return every or not dns.rdatatype.is_metatype(rrset.rdtype)
+
+
 class Server:
     """Serves a :class:`DynamicZone` on one address and port, UDP and TCP."""
 
@@ -350,6 +375,7 @@ class Server:
                     raise
                 continue
             self.port = port
+            self.zone.name_server_at(self.address)
             return
 
     async def stop(self) -> None:

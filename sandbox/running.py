@@ -37,6 +37,7 @@ class SandboxStartError(Exception):
 class RunningSandbox:
     """``python -m sandbox serve`` on a free port, with ``directory`` for its state and ``log`` for what it writes to stderr.
 
+    ``listen``: address and port of the first start; later ones keep what that took.
     ``started`` is called with each line of stderr until the sandbox is ready: the first start builds the control plane's
     programs, for minutes, and says so there.
     """
@@ -49,6 +50,7 @@ class RunningSandbox:
         speed: float = 60.0,
         seed: int | None = None,
         kubelets: str | None = None,
+        listen: str = "127.0.0.1:0",
         started: Callable[[str], None] | None = None,
     ) -> None:
         self.directory = directory
@@ -59,7 +61,7 @@ class RunningSandbox:
         self._kubelets = kubelets
         self._started = started
         self._process: subprocess.Popen[str] | None = None
-        self._address = "127.0.0.1:0"
+        self._address = listen
         # One for all calls: making one reads all certificates this machine trusts, which takes longer than a call.
         self._client = httpx.Client(timeout=30)
 

@@ -4,7 +4,8 @@
 """``python -m sandbox serve``: the one process that is the whole sandbox.
 
 Wires the rooms together: name server, Metal API with metadata and boot service, mirror, clusters, machines. What has to be the same after a
-restart (addresses, keys) is in ``sandbox.json`` of the state folder; a lock there keeps a second sandbox out.
+restart (addresses, keys) is in ``sandbox.json`` of the state folder; a lock there keeps a second sandbox out. Which state folder has which
+of the machines' networks is the subject of ``sandbox.networks``.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from sandbox.machines.simulated import SimulatedMachines
 from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
 from sandbox.metal.tls import Authority
 from sandbox.metal.world import MetalWorld
+from sandbox.networks import IDENTITY, NetworkError, Networks
 from sandbox.openshift import (
     Binaries,
     BinariesError,
@@ -53,6 +55,7 @@ from sandbox.openshift import (
     require_namespaces,
     system_factory,
 )
+from sandbox.openshift.binaries import cache_root
 from sandbox.openshift.https import Listener
 from sandbox.openshift.mirror import create_mirror_app
 from sandbox.openshift.mirror import keyring as release_keyring
@@ -63,8 +66,8 @@ LOG = logging.getLogger(__name__)
 BASE_DOMAIN = "metal.test"
 DEFAULT_ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 8800
-MACHINES = ipaddress.ip_network("127.64.0.0/10")
-# Each sandbox that runs on this computer has one of these for its machines; the last is the clusters' own, see sandbox.openshift.
+MACHINES = ipaddress.IPv4Network("127.64.0.0/10")
+# Each state folder on this computer has one of these for its machines; the last is the clusters' own, see sandbox.openshift.
 MACHINE_NETWORKS = tuple(MACHINES.subnets(new_prefix=16))[:-1]
 MIRROR_PATH = "/pub/"
 KEY_NAME = "sandbox"
@@ -83,7 +86,7 @@ class StartError(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    """What is ``None`` was not given: then it is as at the last start, else the default. Port 0 is any free one.
+    """What is ``None`` was not given: then it is as at the last start, else the default. Port 0 is any free one, ``seed`` any number.
 
     ``until_eof``: end when standard input ends, which it does with the process that holds its other end.
     """
@@ -92,7 +95,7 @@ class Options:
     address: str | None
     port: int | None
     speed: float
-    seed: int
+    seed: int | None
     kubelets: Kubelets | None = None
     until_eof: bool = False
 
@@ -121,31 +124,41 @@ def serve(options: Options) -> int:
         logging.getLogger(chatty).setLevel(logging.WARNING)
     _allow_many_sockets()
     with _locked(options.state):
-        identity = Identity(options.state, options.address, options.port, options.kubelets)
+        identity = Identity(options)
         programs = _programs(identity.kubelets)
         identity.save()
         return asyncio.run(_run(options, identity, programs))
 
 
 class Identity:
-    """What a sandbox keeps over restarts: its address, ports, machines' network, DNS key, and of which kind its kubelets are."""
+    """What a sandbox keeps over restarts: address, ports, machines' network, DNS key, seed, and of which kind its kubelets are."""
 
-    def __init__(self, state: Path, address: str | None, port: int | None, kubelets: Kubelets | None = None) -> None:
-        self._path = state / "sandbox.json"
+    def __init__(self, options: Options) -> None:
+        """Raises :class:`StartError`."""
+        self._state = state = options.state
+        self._path = state / IDENTITY
         kept: dict[str, Any] = {}
         if self._path.exists():
             try:
                 kept = json.loads(self._path.read_text(encoding="utf-8"))
             except ValueError:
                 raise StartError(f"{self._path} is damaged: remove it, or the whole folder to begin anew") from None
-        self.address: str = address or kept.get("address") or DEFAULT_ADDRESS
-        self.kubelets: Kubelets = kept.get("kubelets") or kubelets or "pretended"
-        if kubelets not in (None, self.kubelets):
-            raise StartError(f"--kubelets {kubelets}: the machines in {state} have {self.kubelets} ones; begin anew with another --state")
-        self.machine_network, self._claim = _claim_network(kept.get("machine_network"))
+        self.address: str = options.address or kept.get("address") or DEFAULT_ADDRESS
+        self.kubelets: Kubelets = kept.get("kubelets") or options.kubelets or "pretended"
+        if options.kubelets not in (None, self.kubelets):
+            raise StartError(
+                f"--kubelets {options.kubelets}: the machines in {state} have {self.kubelets} ones; begin anew with another --state"
+            )
+        # Tokens are made of it: as hard to guess as they are, unless somebody wants the same ones each time.
+        self.seed: int = next(each for each in (options.seed, kept.get("seed"), secrets.randbits(128)) if each is not None)
+        self._networks = Networks(cache_root() / "machine-networks.json", MACHINE_NETWORKS)
+        try:
+            self._held = self._networks.take(state, kept.get("machine_network"))
+        except NetworkError as error:
+            raise StartError(str(error)) from None
         self.dns_secret: str = kept.get("dns_secret") or base64.b64encode(secrets.token_bytes(32)).decode("ascii")
         ports: dict[str, int] = kept.get("ports") or {}
-        wanted = ports.get("main", DEFAULT_PORT) if port is None else port
+        wanted = ports.get("main", DEFAULT_PORT) if options.port is None else options.port
         self.ports = {"main": self._main_port(wanted)}
         for number, name in enumerate(SECOND_LISTENERS, 1):
             # The next ones after the main port, so that a user sees what belongs together; any free ones when those are taken.
@@ -153,6 +166,10 @@ class Identity:
             self.ports[name] = _free_port(self.address, first, set(self.ports.values()))
             if ports.get(name) not in (None, self.ports[name]):
                 LOG.warning("port %d of the last start (%s) is taken, now it is %d", ports[name], name, self.ports[name])
+
+    @property
+    def machine_network(self) -> str:
+        return self._held.network
 
     def url(self, name: str) -> str:
         return f"http://{self.address}:{self.ports[name]}"
@@ -179,10 +196,11 @@ class Identity:
             "ports": self.ports,
             "machine_network": self.machine_network,
             "dns_secret": self.dns_secret,
+            "seed": self.seed,
             "kubelets": self.kubelets,
         }
         fresh.write_text(json.dumps(kept), encoding="utf-8")
-        fresh.replace(self._path)
+        self._networks.reserve(self._state, self.machine_network, lambda: fresh.replace(self._path))
 
 
 @dataclass(frozen=True)
@@ -221,7 +239,7 @@ class Sandbox:
             identity.url("metadata"),
             (names.address, names.port),
             factory,
-            seed=self._options.seed,
+            seed=identity.seed,
         )
         self._ends("machines", machines.close)
         world = MetalWorld(
@@ -230,15 +248,14 @@ class Sandbox:
             machines,
             boot_url=identity.url("boot"),
             metadata_url=identity.url("metadata"),
-            seed=self._options.seed,
+            seed=identity.seed,
             public_network=identity.machine_network,
         )
         self._ends("Metal API", world.close)
         self.world = world
         await self._listen("boot", create_boot_app(world))
         await self._listen("metadata", create_metadata_app(world))
-        days = passing_time.create_app(clusters, state / "machines")
-        metal = create_metal_app(world, {MIRROR_PATH: mirror, passing_time.PATH: days})
+        metal = create_metal_app(world, {MIRROR_PATH: mirror}, passing_time.calls(clusters, state / "machines"))
         await self._listen("main", metal)
         # The same again for clients that know no other scheme.
         authority = await asyncio.to_thread(Authority, state / "tls")
@@ -387,29 +404,6 @@ def _programs(kubelets: Kubelets) -> Programs:
         ) from None
     except BinariesError as error:
         raise StartError(str(error)) from None
-
-
-def _claim_network(kept: str | None) -> tuple[str, socket.socket]:
-    """``kept``, or the first of the machines' networks that no running sandbox has; it is ours for as long as the socket is open.
-
-    Two sandboxes on one computer must not give the same address to two machines that both want port 6443. A name in the
-    kernel's abstract namespace goes with its process, however that ends. Raises :class:`StartError`.
-    """
-    for network in MACHINE_NETWORKS:
-        if kept not in (None, str(network)):
-            continue
-        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        try:
-            claim.bind(f"\0equinix_metal.openshift/sandbox/{network}")
-        except OSError:
-            claim.close()
-            continue
-        return str(network), claim
-    if kept is not None:
-        raise StartError(
-            f"another sandbox uses {kept}, which this one's machines had: end that one first, or start anew with another --state"
-        )
-    raise StartError(f"all {len(MACHINE_NETWORKS)} networks of {MACHINES} are taken by running sandboxes")
 
 
 def _probe(address: str, port: int) -> int:

@@ -17,6 +17,19 @@ TOGETHER = ("tests/cluster", "tests/ignition", "tests/sandbox/openshift")
 """Folders whose tests share what takes long to start."""
 
 
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+
+def pytest_configure() -> None:
+    """Leave no proxy in the environment: every server of the tests is on this computer, and no proxy reaches it.
+
+    Behind a proxy the control plane's programs are built before the tests (``python -m sandbox build``).
+    """
+    for name in PROXIES:
+        os.environ.pop(name, None)
+        os.environ.pop(name.upper(), None)
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """For ``pytest -n auto``: often a test waits, for machines and for programs it has started; many more would keep each other waiting."""
     return (os.cpu_count() or 1) + 1

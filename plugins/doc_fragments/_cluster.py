@@ -25,7 +25,7 @@ options:
     default: []
   api_timeout:
     description:
-      - How long one call to the cluster's API may take until the last byte of its answer, in seconds.
+      - How long one call to the cluster's API may take until the last byte of its answer, in seconds; more than 0.
     type: float
     default: 15
 requirements:

@@ -26,7 +26,7 @@ options:
       - auth_token
   metal_api_timeout:
     description:
-      - How long one call may take until the last byte of its answer, in seconds.
+      - How long one call may take until the last byte of its answer, in seconds; more than 0.
     type: float
     default: 30
   metal_api_retries:

@@ -54,7 +54,7 @@ options:
     type: str
     aliases: [api_token, auth_token]
   metal_api_timeout:
-    description: How long one call may take until the last byte of its answer, in seconds.
+    description: How long one call may take until the last byte of its answer, in seconds; more than 0.
     type: float
     default: 30
   metal_api_retries:

@@ -79,6 +79,11 @@ class Options:
         """Write the ids among the parameters as the API returns them; returns what is wrong with those that are none."""
         return _canonical(self.argument_spec, params)
 
+    def out_of_range(self, params: Mapping[str, Any]) -> list[str]:
+        """Return what is wrong with the numbers among the parameters: Ansible also takes ``nan``, ``inf`` and negative ones."""
+        floats = [name for name, option in self.argument_spec.items() if option.get("type") == "float"]
+        return [problem for name in floats if (problem := out_of_range(name, params.get(name)))]
+
     def arguments(self) -> dict[str, Any]:
         """What ``AnsibleModule`` takes."""
         return {
@@ -89,6 +94,19 @@ class Options:
             "required_if": [list(rule) for rule in self.required_if],
             "required_by": {name: list(names) for name, names in self.required_by.items()},
         }
+
+
+ABOVE_ZERO = frozenset({"metal_api_timeout", "api_timeout", "timeout"})
+"""Within no time at all no service answers."""
+GREATEST = 1e9
+"""Of all options that are fractions (seconds, dollars): 31 years. Timers and sockets raise OverflowError beyond 292 years."""
+
+
+def out_of_range(name: str, value: float | None) -> str | None:
+    """Return what is wrong with the value of an option that is a fraction; None for a good one."""
+    if value is None or (0 < value <= GREATEST) or (value == 0 and name not in ABOVE_ZERO):
+        return None
+    return f"{name} must be {'greater than 0' if name in ABOVE_ZERO else '0 or greater'} and at most {GREATEST:.0f}, not {value:g}"
 
 
 ATTRIBUTES = frozenset({"tags", "description", "details"})

@@ -30,7 +30,7 @@ class BaseModule(AnsibleModule):  # type: ignore[misc]  # ansible-core has no ty
 
     def __init__(self, options: Options) -> None:
         super().__init__(supports_check_mode=True, **options.arguments())
-        if problems := options.canonical(self.params):
+        if problems := [*options.canonical(self.params), *options.out_of_range(self.params)]:
             self.fail_json(msg=together("Cannot use the options", problems))
 
     def _load_params(self) -> None:

@@ -22,7 +22,7 @@ def digest(secret: Any) -> str:
     """What may be shown of a secret text: size and SHA-256, enough to see that it changed. Nothing (``""``) of what is no text."""
     if not isinstance(secret, str) or not secret:
         return ""
-    content = secret.encode()
+    content = secret.encode("utf-8", "surrogatepass")
     return f"{len(content)} bytes, sha256 {hashlib.sha256(content).hexdigest()}"
 
 

@@ -11,12 +11,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+
+LONGEST_MESSAGE = 20_000
+"""Characters of an error: one of hundreds of machines has a sentence for each."""
+
 
 class CollectionError(Exception):
     """An expected failure.
 
     ``message`` says what was attempted on what, what the other side answered and what to do next. ``details`` is plain data
     for programs (JSON types only, no secrets); a module returns it as ``failure``. ``acted``: something was changed before it came.
+
+    A message is one line, whatever is in the names and texts that it quotes.
     """
 
     acted = False
@@ -28,6 +35,14 @@ class CollectionError(Exception):
 
     def __str__(self) -> str:
         return self.message
+
+    @property
+    def message(self) -> str:
+        return self._message
+
+    @message.setter
+    def message(self, text: str) -> None:
+        self._message = printable(text, LONGEST_MESSAGE)
 
 
 class MetalError(CollectionError):

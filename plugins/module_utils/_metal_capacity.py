@@ -57,12 +57,17 @@ def ask_capacity(client: MetalClient, servers: Sequence[Mapping[str, Any]], *, o
     told = answer.get("servers")
     told = [server for server in told if isinstance(server, Mapping)] if isinstance(told, list) else []
     # Quantities come back as numbers or as text (vendor's OpenAPI text says text, clients saw numbers).
-    known = {(server.get("plan"), server.get("metro"), str(server.get("quantity"))): server.get("available") for server in told}
+    known = {_question(server): server.get("available") for server in told}
     found = []
     for server in asked:
-        available = known.get((server["plan"], server["metro"], str(server["quantity"])))
+        available = known.get(_question(server))
         found.append({**server, "available": available if isinstance(available, bool) else None})
     return found
+
+
+def _question(server: Mapping[str, Any]) -> tuple[str, ...]:
+    """The plan, metro and quantity of a server, as text."""
+    return tuple(str(server.get(name)) for name in ("plan", "metro", "quantity"))
 
 
 def lacking(servers: Sequence[Mapping[str, Any]]) -> list[str]:

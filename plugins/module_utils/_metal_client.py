@@ -34,9 +34,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import NoneType
 from typing import Any, NoReturn, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import out_of_range
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
     CollectionError,
     DeniedError,
@@ -52,6 +54,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     ValidationError,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._identifiers import UUID
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_answers import NotJsonError, decoded, number, shaped
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._outage import Outage
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._play import boot_time
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
@@ -104,6 +107,13 @@ _NAMES_A_REQUEST = re.compile(r"[(,] ?request \S")
 MAX_PAUSE = 60.0
 SHORT_PAUSE = 5.0
 """Seconds that may go by between the look that found nothing and the create."""
+MAX_PAGES = 1000
+"""Of one list: a million objects, or ten thousand of a service that gives ten at a time."""
+LIST_TIME = 60
+"""Calls of the longest duration in whose time a list is read: half an hour, by default."""
+LONGEST_SENTENCE = 500
+MOST_SENTENCES = 20
+"""Of what the service says about a refusal: more is nothing that anybody reads."""
 MAX_CONNECT_ATTEMPTS = 5
 """An address where nothing listens is given up on earlier than a service that has trouble: about eight seconds, time for a restart."""
 
@@ -138,15 +148,15 @@ class Pace:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._lock = threading.Lock()
-        self._limit = 0
-        self._left = 0
+        self._limit = 0.0
+        self._left = 0.0
         self._ends = 0.0
 
     def note(self, headers: Mapping[str, str]) -> None:
         """Take what an answer tells; answers without these headers tell nothing."""
         try:
-            limit, left = int(headers["X-RateLimit-Limit"]), int(headers["X-RateLimit-Remaining"])
-            ends = float(headers["X-RateLimit-Reset"])
+            limit, left = _header(headers, "X-RateLimit-Limit"), _header(headers, "X-RateLimit-Remaining")
+            ends = _header(headers, "X-RateLimit-Reset")
         except (KeyError, ValueError):
             return
         if ends > 1e9:
@@ -162,7 +172,7 @@ class Pace:
             time_left = self._ends - self._now()
             if time_left <= 0 or self._limit <= 0 or self._left > self._limit / 4:
                 return 0.0
-            self._left = max(0, self._left - 1)
+            self._left = max(0.0, self._left - 1)
             return time_left / (self._left + 1)
 
 
@@ -183,6 +193,17 @@ def _adapter_class() -> Any:
             return manager
 
     return Adapter
+
+
+@cache
+def _session_class() -> Any:
+    """A session for ``requests`` that does not look where a redirect points: what is odd there would raise errors of all kinds."""
+
+    class Session(requests.Session):  # type: ignore[misc, unused-ignore]  # typed where stubs are installed
+        def get_redirect_target(self, resp: Any) -> None:
+            return None
+
+    return Session
 
 
 class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type information
@@ -215,6 +236,8 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         super().__init__(token)
         self._base = _checked_url(url)
         self._user_agent_prefix = f"{_checked_prefix(user_agent_prefix)}equinix_metal.openshift/{COLLECTION_VERSION} "
+        if problem := out_of_range("metal_api_timeout", timeout):
+            raise CollectionError(problem)
         self._timeout = timeout
         self._retries = max(0, retries)
         self._sleep = sleep
@@ -238,7 +261,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
     def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """GET one object. ``doing`` completes "Could not ..." in an error. Raises MetalError."""
         answer = self._call("GET", path, params=params, doing=doing)
-        return _identified(_mapping(answer, "GET", path, doing), path)
+        return _identified(shaped(_mapping(answer, "GET", path, doing)), path)
 
     def read_list(
         self,
@@ -249,17 +272,13 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         params: Mapping[str, Any] | None = None,
         keep: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     ) -> list[dict[str, Any]]:
-        """GET a whole list, all its pages. ``key`` is the list's name in the answer. Entries that are no objects are left out.
+        """GET a whole list, all its pages. ``key`` is the list's name in the answer. Entries that are nothing (``null``) are left out.
 
         ``keep`` makes of each object what is kept of it, its ``id`` with it: of thousands, one page at a time is whole in memory.
         """
         data, _meta = self._read_all(path, params or {}, doing, key, keep)
-        items = data.get(key)
-        if items is None:
-            items = []  # seen from the service: null for an empty list
-        if not isinstance(items, list):
-            raise UnreadableError(f"Could not {doing}: the answer has no list {key!r} ({self._last_answer})", method="GET", path=path)
-        return [_identified(item) for item in items if isinstance(item, dict)]
+        # Seen from the service: null for an empty list.
+        return [item for item in data.get(key) or [] if item is not None]
 
     def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
         """POST, PUT or PATCH; returns the JSON answer, nothing when it is empty. Raises LostAnswerError when the effect is unknown.
@@ -275,8 +294,8 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
     def write_one(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> dict[str, Any]:
         """Like :meth:`write`, for what is answered with the object itself. An answer that is no such object is as good as lost."""
         answer = self._call(method, path, body=body, doing=doing, again=again)
-        if isinstance(answer.data, dict) and _identified(answer.data).get("id"):
-            return _identified(answer.data)
+        if isinstance(answer.data, dict) and (item := _identified(shaped(answer.data))).get("id"):
+            return item
         origin = _origin(method, path, answer.request_id)
         raise LostAnswerError(
             f"Could not {doing}: the answer ({answer.status}) has no id ({origin}). Whether it was done is unknown",
@@ -288,7 +307,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
 
     def ask(self, path: str, body: Any, *, doing: str) -> dict[str, Any]:
         """POST a question that changes nothing (one of ``READS_BY_POST``); allowed in check mode, repeated like a read."""
-        return _mapping(self._call("POST", path, body=body, doing=doing), "POST", path, doing)
+        return shaped(_mapping(self._call("POST", path, body=body, doing=doing), "POST", path, doing))
 
     def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Mapping[str, Any] | None = None) -> bool:
         """DELETE; False when it was not there (any more): also after a try whose answer was lost, which may have done it.
@@ -346,17 +365,27 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
     ) -> tuple[Any, dict[str, Any] | None]:
         """All pages of a list as one answer, or the answer itself when it is no list or one page was asked for."""
         wanted = dict(params)
-        one_page = "page" in wanted
         origin = ""
+        ends = time.monotonic() + LIST_TIME * self._timeout
 
-        def fetch(number: int | None = None) -> dict[str, Any]:
+        def unreadable(what: str) -> UnreadableError:
+            return UnreadableError(f"Could not {doing}: {what} ({origin})", method="GET", path=path)
+
+        def fetch(number: int | None = None, name: str | None = key) -> dict[str, Any]:
             nonlocal origin
+            if time.monotonic() > ends:
+                raise unreadable(f"its pages were not all read within {LIST_TIME * self._timeout:g} seconds")
             numbered = wanted if number is None else {**wanted, "page": number}
             told = self._call("GET", path, params=numbered, doing=doing)
             origin = _origin("GET", path, told.request_id)
             answer = _mapping(told, "GET", path, doing)
-            if keep is not None and key is not None and isinstance(answer.get(key), list):
-                answer[key] = [keep(_identified(item)) if isinstance(item, dict) else None for item in answer[key]]
+            if name is not None and not isinstance(answer.get(name), (list, NoneType)):
+                raise unreadable(f"the answer has no list {name!r}")
+            if key is not None and answer.get(key) is not None:
+                if not all(isinstance(item, (dict, NoneType)) for item in answer[key]):
+                    raise unreadable(f"the list {key!r} has entries that are no objects")
+                shape = keep or _as_it_is
+                answer[key] = [None if item is None else shape(_identified(shaped(item))) for item in answer[key]]
             return answer
 
         if path.rstrip("/").rpartition("/")[2] in PAGED:
@@ -366,26 +395,31 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             if attempt:
                 self._sleep(_backoff(attempt))
             pages = [fetch()]
-            if one_page:
-                return pages[0], _meta(pages[0])
             found = key or _list_name(pages[0])
-            if found is None:
+            if "page" in wanted or found is None:
                 return pages[0], _meta(pages[0])
             name = found
-            while _has_next(pages, name, wanted.get("per_page")):
-                pages.append(fetch(len(pages) + 1))
-            totals = {total for page in pages if (total := _meta(page).get("total")) is not None}
-            lost = [page for page in pages if page.get(name) is None and _meta(page).get("total")]
-            if len(totals) <= 1 and not lost:
+            seen = _ids(pages[0], name)
+            repeated = False
+            while _has_next(pages, name, wanted.get("per_page")) and not repeated:
+                if len(pages) == MAX_PAGES:
+                    raise unreadable(f"it has more than {MAX_PAGES} pages")
+                pages.append(fetch(len(pages) + 1, name))
+                more = _ids(pages[-1], name)
+                repeated = more <= seen if more else bool(pages[-1].get(name)) and pages[-1].get(name) == pages[-2].get(name)
+                seen |= more
+            totals = {total for page in pages if (total := _total(page)) is not None}
+            lost = [page for page in pages if page.get(name) is None and _total(page)]
+            if len(totals) <= 1 and not lost and not repeated:
                 break
         if lost:
             # What exists must not be taken for nothing: it would be created once more.
-            text = f"Could not {doing}: the answer has no list {name!r}, though it counts {_meta(lost[0])['total']} ({origin})"
-            raise UnreadableError(text, method="GET", path=path)
+            raise unreadable(f"the answer has no list {name!r}, though it counts {_total(lost[0])}")
+        if repeated:
+            raise unreadable(f"page {len(pages)} has nothing that was not on a page before, and the service says that there is more")
         if len(totals) > 1:
             # One that moved to a page that was read before is on none of these; what exists must not be taken for nothing.
-            text = f"Could not {doing}: the list changed each of the {attempt + 1} times that its {len(pages)} pages were read ({origin})"
-            raise UnreadableError(text, method="GET", path=path)
+            raise unreadable(f"the list changed each of the {attempt + 1} times that its {len(pages)} pages were read")
         merged = dict(pages[0])
         merged[name] = _without_repeats(item for page in pages for item in page.get(name) or [])
         return merged, {**_meta(pages[-1]), "next": None}
@@ -459,7 +493,10 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             self._gate.before_request()
         if body is not None:
             headers["Content-Type"] = "application/json"
-            content = json.dumps(body).encode()
+            try:
+                content = json.dumps(body, allow_nan=False).encode()
+            except (ValueError, RecursionError) as problem:
+                raise CollectionError(f"Could not {doing}: what is to be sent is no JSON: {problem}") from problem
         limit = TimeLimit(self._timeout)
         sent = boot_time()
         heard: list[Any] = []  # its head comes before its body, and may be all that comes
@@ -493,6 +530,9 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             else:
                 text = f"Could not {doing}: the connection was lost during {call}: {_reason(error)}"
             raise UnreachableError(self._text(text), method=method, path=path, request_id=request_id) from error
+        except ValueError as problem:
+            # Such as half a character, which no address can have.
+            raise CollectionError(self._text(f"Could not {doing}: {method} /{path} cannot be sent: {problem}")) from problem
         self.time_told = (response.headers.get("Date"), time.time())
         if (told := _date(response.headers)) is not None:
             self._service_time = (told, sent, boot_time())
@@ -507,8 +547,8 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         readable = True
         if response.content.strip():
             try:
-                data = response.json()
-            except ValueError:
+                data = decoded(response.content)
+            except NotJsonError:
                 readable = False
         elif method == "GET" or path in READS_BY_POST:
             readable = False
@@ -555,7 +595,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         """This thread's connections. ``requests`` does not promise that threads may share a session."""
         session = getattr(self._threads, "session", None)
         if session is None:
-            session = self._threads.session = requests.Session()
+            session = self._threads.session = _session_class()()
             # Credentials come from the options alone, never from a .netrc.
             session.auth = _no_auth
             for scheme in ("http://", "https://"):
@@ -590,9 +630,14 @@ def _checked_url(url: str) -> str:
 
 
 def _checked_bundle(path: str) -> str:
-    if not Path(path).expanduser().exists():
+    try:
+        bundle = Path(path).expanduser()
+        there = bundle.exists()
+    except (OSError, ValueError, RuntimeError):
+        there = False  # no file can have this name, or nobody this home
+    if not there:
         raise CollectionError(f"metal_api_ca_path is not there: {path}")
-    return str(Path(path).expanduser())
+    return str(bundle)
 
 
 def _checked_proxy(url: str) -> str:
@@ -653,6 +698,22 @@ def _identified(item: dict[str, Any], path: str = "") -> dict[str, Any]:
     return item if item.get("id") or not UUID.fullmatch(last.lower()) else {**item, "id": last}
 
 
+def _as_it_is(item: dict[str, Any]) -> dict[str, Any]:
+    return item
+
+
+def _ids(page: Mapping[str, Any], name: str) -> set[str]:
+    """The ids of a page's entries, those that can be told."""
+    identities = [item.get("id") for item in page.get(name) or [] if isinstance(item, dict)]
+    return {identity for identity in identities if isinstance(identity, str)}
+
+
+def _total(page: Mapping[str, Any]) -> int | None:
+    """How many entries all pages have, if the service counts them."""
+    total = _meta(page).get("total")
+    return total if isinstance(total, int) and not isinstance(total, bool) else None
+
+
 def _meta(page: Mapping[str, Any]) -> dict[str, Any]:
     """The page's ``meta`` with ``next`` always there: packet-python reads it as an index, and services leave it out on the last page."""
     meta = page.get("meta")
@@ -678,20 +739,21 @@ def _has_next(pages: Sequence[Mapping[str, Any]], name: str, per_page: Any) -> b
         return True
     if isinstance(meta.get("last_page"), int) and isinstance(meta.get("current_page"), int):
         return bool(meta["current_page"] < meta["last_page"])
-    if isinstance(meta.get("total"), int):
-        return sum(len(page.get(name) or []) for page in pages) < int(meta["total"])
+    if (total := _total(last)) is not None:
+        return sum(len(page.get(name) or []) for page in pages) < total
     return "next" not in meta and len(items) == per_page
 
 
 def _without_repeats(items: Iterator[Any]) -> list[Any]:
     """Each object once: one that moved to a later page while pages were read is seen twice."""
-    seen: set[Any] = set()
+    seen: set[str] = set()
     kept = []
     for item in items:
         identity = item.get("id") if isinstance(item, dict) else None
-        if identity is not None and identity in seen:
-            continue
-        seen.add(identity)
+        if isinstance(identity, str):
+            if identity in seen:
+                continue
+            seen.add(identity)
         kept.append(item)
     return kept
 
@@ -705,7 +767,15 @@ def _sentences(data: Any) -> list[str]:
         errors = [f"{name} {value}" for name, value in errors.items()]
     if not isinstance(errors, list):
         errors = [errors]
-    return [error if isinstance(error, str) else json.dumps(error) for error in errors]
+    return [printable(error if isinstance(error, str) else json.dumps(error), LONGEST_SENTENCE) for error in errors[:MOST_SENTENCES]]
+
+
+def _header(headers: Mapping[str, str], name: str) -> float:
+    """A number that can be calculated with. Raises KeyError and ValueError."""
+    value = number(float(headers[name]))
+    if value is None:
+        raise ValueError(name)
+    return value
 
 
 def _date(headers: Mapping[str, str]) -> float | None:
@@ -726,7 +796,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     except ValueError:
         try:
             seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
-        except ValueError:
+        except (ValueError, TypeError, OverflowError):
             return None
     return min(MAX_PAUSE, max(1.0, seconds))
 

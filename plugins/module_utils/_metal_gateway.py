@@ -21,7 +21,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec i
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, MetalError, NotFoundError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import reference
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once, is_gone
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once, is_gone, limited
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
@@ -115,6 +115,10 @@ class Gateway:
         if params["state"] == "absent":
             there = there or found
         if len(there) > 1:
+            # Several private gateways may share a VLAN: the options may fit only one of them.
+            wanted = self.wanted()
+            there = [gateway for gateway in there if limited(self.view(gateway), wanted) == wanted] or there
+        if len(there) > 1:
             ids = ", ".join(sorted(str(gateway.get("id")) for gateway in there))
             raise CollectionError(f"{len(there)} gateways are {self.title}: {ids}. Say which one is meant by its id or ip_reservation_id")
         return there[0] if there else None
@@ -127,7 +131,7 @@ class Gateway:
             return same_block
         if reference(gateway.get("virtual_network")) != params["virtual_network_id"]:
             return False
-        # A VLAN has one gateway, or several of a VRF, each with a block of its own (vendor's docs).
+        # Several of a VRF each have a block of their own (vendor's docs); of others, one with another block has drifted.
         return same_block or not params["ip_reservation_id"] or not gateway.get("vrf")
 
     def wanted(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec i
     identifiers,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_answers import number
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import (
     LEAVING,
     metro_code,
@@ -181,10 +182,10 @@ def spot_prices(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any
     answer = client.read("market/spot/prices/metros", params={"metro": metro, "plan": params["plan"]}, doing="read the spot prices")
     told = answer.get("spot_market_prices")
     prices = [
-        {"metro": code, "plan": plan, "price_per_hour": float(entry["price"])}
+        {"metro": code, "plan": plan, "price_per_hour": float(price)}
         for code, plans in (told.items() if isinstance(told, Mapping) else ())
         for plan, entry in (plans.items() if isinstance(plans, Mapping) else ())
-        if isinstance(entry, Mapping) and isinstance(entry.get("price"), (int, float))
+        if isinstance(entry, Mapping) and (price := number(entry.get("price"))) is not None
     ]
     chosen = [each for each in prices if metro in (None, each["metro"]) and params["plan"] in (None, each["plan"])]
     return {"spot_prices": sorted(chosen, key=lambda each: (each["price_per_hour"], each["metro"], each["plan"]))}

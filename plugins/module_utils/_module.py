@@ -11,6 +11,8 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -212,6 +214,10 @@ class MetalModule:
         self._lock_of_this_call: ClusterLock | None = None
         self._wrote = False
         self._warned: set[str] = set()
+        if self.params.get("resume"):
+            self.params["resume"] = _unsealed(self.params["resume"])
+            if self.params["resume"] is None:
+                self._ansible.fail_json(msg="The option resume is not what a call of this module has returned. Leave it out")
 
     def __enter__(self) -> MetalModule:
         return self
@@ -223,6 +229,8 @@ class MetalModule:
         if error is None:
             self._ansible.exit_json(**self.result)
         if isinstance(error, StillWaiting):
+            if "resume" in self.result:
+                self.result["resume"] = _sealed(self.result["resume"])
             self._ansible.exit_json(waiting=error.waiting, **self.result)
         if isinstance(error, CollectionError):
             if self._client is not None and not isinstance(error, LockedError):
@@ -647,3 +655,18 @@ class MetalModule:
         self.result.update(devices.results())
         self.result["diff"] = shown(before, after, "devices")
         self.result["changed"] = any(member.acted for member in devices.members)
+
+
+def _sealed(memory: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result ``resume`` of these values, which a further call gets back as its option."""
+    return {"memory": memory, "sha256": _checksum(memory)}
+
+
+def _unsealed(resume: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the values of the option ``resume``; None if they are not those that a call has returned."""
+    memory = resume.get("memory")
+    return memory if isinstance(memory, dict) and resume.get("sha256") == _checksum(memory) else None
+
+
+def _checksum(memory: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(memory, sort_keys=True).encode()).hexdigest()

@@ -28,7 +28,7 @@ options:
     description:
       - Id of a public block of 8 to 128 addresses in the metro of the VLAN, or of a block of a VRF.
       - Either this or O(private_ipv4_subnet_size) is needed to create a gateway.
-      - In a VLAN with several gateways of a VRF it tells them apart.
+      - In a VLAN with several gateways it selects one of them. So does O(private_ipv4_subnet_size) if their sizes differ.
     type: str
   private_ipv4_subnet_size:
     description:

@@ -25,6 +25,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import out_of_range
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._outage import FILE_VARIABLE
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._notices import NoticeDisplay
@@ -125,9 +126,13 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
     def _seconds(arguments: Mapping[str, Any], name: str, default: float) -> float:
         value = arguments.get(name)
         try:
-            return default if value is None else float(value)
+            seconds = default if value is None else float(value)
         except (TypeError, ValueError) as problem:
             raise AnsibleActionFail(f"{name} has to be a number of seconds, it is {value!r}") from problem
+        # The module gets what is left of it, and could not refuse it any more.
+        if wrong := out_of_range(name, seconds):
+            raise AnsibleActionFail(wrong)
+        return seconds
 
 
 def _by_their_names(given: Mapping[str, Any]) -> dict[str, Any]:

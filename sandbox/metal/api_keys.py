@@ -22,9 +22,14 @@ def list_project_keys(call: Call) -> Reply:
 
 
 def _list(call: Call, keys: list[ApiKey]) -> Reply:
-    """Not paged (vendor's OpenAPI text)."""
-    search = call.query.get("search", "").lower()
-    return Reply({"api_keys": [call.rendering.api_key(each) for each in keys if search in each.description.lower()]})
+    """Not paged (vendor's OpenAPI text). A read-only key is not shown the tokens of others, which may write (ours)."""
+    search, own = call.query.get("search", "").lower(), call.caller.key
+    shown = [
+        call.rendering.api_key(each, with_token=not own.read_only or each.id == own.id)
+        for each in keys
+        if search in each.description.lower()
+    ]
+    return Reply({"api_keys": shown})
 
 
 def create_user_key(call: Call) -> Reply:

@@ -12,18 +12,23 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import orjson
 from starlette.applications import Starlette
 from starlette.datastructures import QueryParams
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, Router, compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sandbox import bodies
+from sandbox.bodies import Bounded
+from sandbox.control import PATH as CONTROL
+from sandbox.control import Call as ControlCall
+from sandbox.control import ControlApp, Endpoint
 from sandbox.metal import (
     api_keys,
     bgp,
@@ -53,6 +58,7 @@ from sandbox.metal.authentication import authenticate, who
 from sandbox.metal.calls import Call, Handler, Reply
 from sandbox.metal.errors import ApiError, not_found, not_imitated, unknown, unprocessable
 from sandbox.metal.faults import Fault
+from sandbox.metal.journal import without_secrets
 from sandbox.metal.rate_limit import RateLimit
 from sandbox.metal.records import Device
 from sandbox.metal.world import MetalWorld
@@ -87,6 +93,12 @@ _PATTERNS = [compile_path(path)[0] for path in dict.fromkeys(each.path for each 
 
 PREFIX = "/metal/v1"
 
+# What is shorter and given as a token is no secret, but could be a part of anything.
+_SHORTEST_SECRET = 8
+
+# Around a part of a path, of which something is left without them.
+_BLANKS = re.compile(r"(?<=/)[ \t\r\n\f\v]+(?=[^/\s])|(?<=[^/\s])[ \t\r\n\f\v]+(?=/|$)")
+
 # The real service's words for any fault of its own (public issue threads).
 _OH_SNAP = (
     "Oh snap, something went wrong! We've logged the error and will take a look - please reach out to us if you continue having trouble."
@@ -101,15 +113,17 @@ class JSONAnswer(Response):
 
 
 class MetalApp:
-    """The API under ``/metal/v1/...`` and ``/...``, the control path under ``/_sandbox/``, and what ``mounts`` adds (prefix -> app).
+    """The API under ``/metal/v1/...`` and ``/...``, the control API under ``/_sandbox/``, and what ``mounts`` adds (prefix -> app).
 
     It is the outermost application of its server: to cut a connection it has to reach the server's own end of it.
     """
 
-    def __init__(self, world: MetalWorld, mounts: Mapping[str, ASGIApp] | None = None) -> None:
+    def __init__(
+        self, world: MetalWorld, mounts: Mapping[str, ASGIApp] | None = None, calls: Sequence[tuple[ControlCall, Endpoint]] = ()
+    ) -> None:
         self.world = world
         self._mounts = dict(mounts or {})
-        self._control = Router(control.routes(world), redirect_slashes=False, default=_unknown_control)
+        self._control = ControlApp([*control.calls(world), *calls])
         self._limit = RateLimit(world)
         self._routes = Router(
             [
@@ -123,20 +137,44 @@ class MetalApp:
         if scope["type"] != "http":
             # No lifespan, no websockets: world.start() and world.close() are called by whoever made the world.
             return
-        for prefix, app in self._mounts.items():
-            if scope["path"].startswith(prefix):
-                await app(scope, receive, send)
-                return
-        if scope["path"].startswith("/_sandbox/"):
-            await self._control(scope, receive, send)
+        other = next((app for prefix, app in self._mounts.items() if scope["path"].startswith(prefix)), None)
+        if other is None and (scope["path"] == CONTROL or scope["path"].startswith(f"{CONTROL}/")):
+            other = Bounded(self._control)
+        if other is not None:
+            await other(scope, receive, send)
             return
         base, path = normal_path(scope["path"])
         # The router looks at these; what came before them (a proxy's prefix) does not matter here.
         scope = {**scope, "path": path, "raw_path": path.encode(), "root_path": "", "metal.base": base}
-        await self._metal(scope, receive, send)
+        started = time.time()
+        try:
+            body = await bodies.take(scope, receive)
+        except bodies.TooLargeError as problem:
+            await self._refuse(scope, receive, send, problem, started)
+        except ClientDisconnect:
+            return
+        else:
+            await self._metal(scope, bodies.given(body, receive), send, started)
 
-    async def _metal(self, scope: Scope, receive: Receive, send: Send) -> None:
-        world, method, started = self.world, scope["method"], time.time()
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send, problem: bodies.TooLargeError, started: float) -> None:
+        """Answer 413 before anything else is looked at: whose token it is, for one (ours, but for the status, which gateways use)."""
+        request, request_id = Request(scope, receive), str(uuid.uuid4())
+        query = scope["query_string"].decode("latin-1")
+        path = scope["metal.base"] + scope["path"]
+        self.world.journal.write(
+            service="metal",
+            method=scope["method"],
+            path=f"{path}?{query}" if query else path,
+            status=413,
+            who="nobody",
+            started=started,
+            request_id=request_id,
+            secrets=_secrets(self.world, request),
+        )
+        await bodies.refuse(JSONAnswer({"errors": [str(problem)]}, 413, headers={"X-Request-Id": request_id}), scope, receive, send)
+
+    async def _metal(self, scope: Scope, receive: Receive, send: Send, started: float) -> None:
+        world, method = self.world, scope["method"]
         query = scope["query_string"].decode("latin-1")
         path = scope["metal.base"] + scope["path"]
         request = Request(scope, receive)
@@ -146,8 +184,6 @@ class MetalApp:
         name = who(world.store, token)
         fault = world.faults.for_request(method, path, f"{path}?{query}" if query else path)
         if fault is not None and fault.delay:
-            # Taken in first: a caller that gives up meanwhile has asked for it all the same.
-            await request.body()
             await asyncio.sleep(fault.delay)
         if fault is not None and fault.cut == "before":
             answer, status = None, 0
@@ -171,6 +207,7 @@ class MetalApp:
             started=started,
             request_id=request_id,
             fault=fault.id if fault is not None else None,
+            secrets=_secrets(world, request),
         )
         if answer is not None:
             answer.headers["X-Request-Id"] = request_id
@@ -207,7 +244,7 @@ class MetalApp:
         except ApiError as problem:
             answer = JSONAnswer({"errors": list(problem.texts)}, problem.status, headers=problem.headers)
         except Exception:
-            log.exception("%s %s failed", request.method, scope["path"])
+            log.exception("%s failed", without_secrets(f"{request.method} {scope['path']}", _secrets(self.world, request)))
             answer = JSONAnswer({"errors": [_OH_SNAP]}, 500)
         answer.headers.update(headers)
         return answer
@@ -268,25 +305,27 @@ class _AsgiEndpoint:
 
 
 def normal_path(path: str) -> tuple[str, str]:
-    """Base and path of a request: double slashes and a repeated prefix are taken out, as older clients write both.
+    """Base and path of a request: double slashes and a repeated prefix are taken out, as older clients write both, and blanks around ids.
 
     >>> normal_path("/metal/v1//metal/v1/projects/")
     ('/metal/v1', '/projects')
     """
-    path = re.sub(r"/{2,}", "/", path)
+    path = _BLANKS.sub("", re.sub(r"/{2,}", "/", path))
     base = ""
     while path == PREFIX or path.startswith(PREFIX + "/"):
         base, path = PREFIX, path[len(PREFIX) :]
     return base, path.rstrip("/") or "/"
 
 
+def _secrets(world: MetalWorld, request: Request) -> list[str]:
+    """Return the tokens that may not be in the journal: those of the sandbox, and what the request gives as its own."""
+    headers = [request.headers.get(name, "") for name in ("x-auth-token", "x-consumer-token", "authorization")]
+    own = [word for value in headers for word in value.split()]
+    return [*(key.token for key in world.store.api_keys), *(each for each in own if len(each) >= _SHORTEST_SECRET)]
+
+
 def _known_path(path: str) -> bool:
     return any(pattern.match(path) for pattern in _PATTERNS)
-
-
-async def _unknown_control(scope: Scope, receive: Receive, send: Send) -> None:
-    answer = JSONAnswer({"errors": [f"There is no {scope['path']} on the control path"]}, 404)
-    await answer(scope, receive, send)
 
 
 async def _json_body(request: Request) -> tuple[dict[str, Any], bool | None]:
@@ -310,6 +349,8 @@ def _fault_answer(fault: Fault) -> Response:
     """A body that is text is sent as it is (an HTML page, a broken one), everything else as JSON."""
     status = fault.status or 500
     headers = {name.lower(): value for name, value in fault.headers.items()}
+    if status in {204, 304}:
+        return Response(None, status, headers=headers)
     if isinstance(fault.body, str):
         return Response(fault.body, status, headers={"content-type": JSONAnswer.media_type, **headers})
     return JSONAnswer(fault.body, status, headers=headers)
@@ -353,9 +394,14 @@ async def _cut(receive: Receive, send: Send) -> None:
         continue
 
 
-def create_metal_app(world: MetalWorld, mounts: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
-    """The Metal API and its control path. ``mounts``: further applications on the same listener, by the prefix of their paths."""
-    return MetalApp(world, mounts)
+def create_metal_app(
+    world: MetalWorld, mounts: Mapping[str, ASGIApp] | None = None, calls: Sequence[tuple[ControlCall, Endpoint]] = ()
+) -> ASGIApp:
+    """The Metal API and the control API.
+
+    ``mounts``: further applications on the same listener, by the prefix of their paths. ``calls``: of other parts, for the control API.
+    """
+    return MetalApp(world, mounts, calls)
 
 
 # The services that machines talk to. Unknown callers and what they may not have: as the sources of the real services answer.
@@ -379,6 +425,7 @@ def _machine_endpoint(world: MetalWorld, service: str, answer: Answering) -> Cal
             status=response.status_code,
             who=device.hostname if device is not None else f"unknown {address}",
             started=started,
+            secrets=_secrets(world, request),
         )
         return response
 
@@ -408,13 +455,12 @@ def create_boot_app(world: MetalWorld) -> ASGIApp:
                 return PlainTextResponse(str(problem), 400)
         return Response(status_code=200)
 
-    return Starlette(
-        routes=[
-            Route("/auto.ipxe", _machine_endpoint(world, "boot", auto_ipxe), methods=["GET"]),
-            Route("/phone-home", _machine_endpoint(world, "boot", phone_home), methods=["POST"]),
-            Route("/events", _machine_endpoint(world, "boot", user_events), methods=["POST"]),
-        ]
-    )
+    routes = [
+        Route("/auto.ipxe", _machine_endpoint(world, "boot", auto_ipxe), methods=["GET"]),
+        Route("/phone-home", _machine_endpoint(world, "boot", phone_home), methods=["POST"]),
+        Route("/events", _machine_endpoint(world, "boot", user_events), methods=["POST"]),
+    ]
+    return Bounded(Starlette(routes=routes))
 
 
 def create_metadata_app(world: MetalWorld) -> ASGIApp:
@@ -444,12 +490,11 @@ def create_metadata_app(world: MetalWorld) -> ASGIApp:
     def get(path: str, answer: Answering) -> Route:
         return Route(path, _machine_endpoint(world, "metadata", answer), methods=["GET"])
 
-    return Starlette(
-        routes=[
-            *[get(f"{base}/metadata", document) for base in ("", "/api/v1")],
-            *[get(f"{base}/userdata", text) for base in ("", "/api/v1")],
-            get("/2009-04-04/meta-data", ec2),
-            get("/2009-04-04/meta-data/{item:path}", ec2),
-            get("/2009-04-04/user-data", text),
-        ]
-    )
+    routes = [
+        *[get(f"{base}/metadata", document) for base in ("", "/api/v1")],
+        *[get(f"{base}/userdata", text) for base in ("", "/api/v1")],
+        get("/2009-04-04/meta-data", ec2),
+        get("/2009-04-04/meta-data/{item:path}", ec2),
+        get("/2009-04-04/user-data", text),
+    ]
+    return Bounded(Starlette(routes=routes))

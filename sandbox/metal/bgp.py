@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sandbox.metal.calls import Call, Reply, Route, paths, updates
-from sandbox.metal.errors import unprocessable
+from sandbox.metal.errors import is_blank, not_valid, unprocessable
 from sandbox.metal.records import BgpConfig, BgpSession, Device
 
 if TYPE_CHECKING:
@@ -36,9 +36,11 @@ def request_config(call: Call) -> Reply:
     """
     project, world = call.project(), call.world
     problems = []
-    kind, asn, md5 = call.field("deployment_type"), call.field("asn"), call.field("md5")
+    kind, asn = call.field("deployment_type"), call.field("asn")
+    # metal-cli and cloud-provider-equinix-metal send an empty one for none.
+    md5 = None if is_blank(call.field("md5")) else call.field("md5")
     if kind not in ("local", "global"):
-        problems.append(f"{kind} is not a valid deployment type" if kind else "Deployment type can't be blank")
+        problems.append(not_valid(kind, "deployment type"))
     if asn is None:
         problems.append("Asn can't be blank")
     elif not isinstance(asn, int) or isinstance(asn, bool) or not 0 < asn <= LARGEST_ASN:
@@ -84,7 +86,7 @@ def create_session(call: Call) -> Reply:
         raise unprocessable("BGP is not enabled for this project")
     family = call.field("address_family")
     if not isinstance(family, str) or family not in FAMILIES:
-        raise unprocessable(f"{family} is not a valid address family" if family else "Address family can't be blank")
+        raise unprocessable(not_valid(family, "address family"))
     if any(each.address_family == family for each in world.store.bgp_sessions.by("device", device.id)):
         raise unprocessable(f"Device already has session for {family}")  # known: " already has session "
     now = world.now()

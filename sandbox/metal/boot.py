@@ -8,9 +8,10 @@ Callers are known by their source address, as with the metadata service.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
+
+import orjson
 
 from sandbox.metal.records import Device
 
@@ -94,7 +95,7 @@ def user_event(world: MetalWorld, device: Device, body: bytes) -> None:
 
 def _json(body: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(body)
+        found = orjson.loads(body)
     except ValueError as problem:
         raise BadEventError("the body is not JSON") from problem
     if not isinstance(found, dict):

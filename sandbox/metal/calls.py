@@ -31,6 +31,15 @@ T = TypeVar("T")
 MAX_PER_PAGE = 1000
 
 
+def whole_number(value: Any) -> int | None:
+    """Return a number, or the one that a text has, as clients send both; None for anything else. Of digits beyond nine only those count."""
+    if isinstance(value, str):
+        sign, digits = (-1, value[1:]) if value.startswith("-") else (1, value)
+        # Python refuses to read thousands of them.
+        return sign * int(digits[:9]) if digits.isascii() and digits.isdecimal() else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 @dataclass
 class Reply:
     """``body`` None is an empty answer."""
@@ -110,12 +119,8 @@ class Call:
     def number(self, name: str, default: int, maximum: int) -> int:
         """A number of the query between 1 and ``maximum``; others are brought into these bounds, and what is none is passed over (ours:
         the vendor's text has no 422 for lists)."""
-        text = self.query.get(name, "").strip()
-        sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text)
-        if not (digits.isascii() and digits.isdecimal()):
-            return default
-        # Longer ones Python would refuse to read.
-        return min(max(sign * int(digits[:9]), 1), maximum)
+        given = whole_number(self.query.get(name, "").strip())
+        return default if given is None else min(max(given, 1), maximum)
 
     def page(self, key: str, records: list[T], render: Callable[[T], Any], *, per_page: int = 10) -> Reply:
         """One page of ``records`` under ``key``, with all links: ``next`` is present and null on the last page (recorded answers)."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox.metal.calls import Call, Reply, Route, paths
-from sandbox.metal.errors import unprocessable
+from sandbox.metal.calls import Call, Reply, Route, paths, whole_number
+from sandbox.metal.errors import not_valid, unprocessable
 
 
 def level(available: int) -> str:
@@ -67,10 +67,10 @@ def _check(call: Call, place: str) -> Reply:
     for server in servers:
         metro, plan = find(server.get(place)), catalogue.plan(server.get("plan"))
         if metro is None:
-            problems.append(f"{server.get(place)} is not a valid {place}")
+            problems.append(not_valid(server.get(place), place))
         if plan is None:
-            problems.append(f"{server.get('plan')} is not a valid plan")
-        quantity = _quantity(server.get("quantity"))
+            problems.append(not_valid(server.get("plan"), "plan"))
+        quantity = whole_number(server.get("quantity")) or 0
         if quantity < 1:
             problems.append("Quantity must be greater than 0")
         if metro is not None and plan is not None:
@@ -83,13 +83,6 @@ def _check(call: Call, place: str) -> Reply:
     for each in found:
         call.world.asked_for(*each)
     return Reply({"servers": answers})
-
-
-def _quantity(asked: object) -> int:
-    """A number or its text; 0 for anything else."""
-    if isinstance(asked, str) and asked.isascii() and asked.isdecimal():
-        return int(asked[:9])
-    return asked if isinstance(asked, int) and not isinstance(asked, bool) else 0
 
 
 ROUTES: list[Route] = [

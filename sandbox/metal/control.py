@@ -1,131 +1,219 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The control path /_sandbox/: what tests and demos do to the sandbox itself. On loopback, without token, never in the journal."""
+"""What the control API does to the Metal API: its journal, settings, faults, and what no call of the real API can make."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 import secrets
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
+from sandbox.control import LARGEST, Call, ControlError, Endpoint, Field, Given, checked
 from sandbox.metal import ip_reservations, provisioning
+from sandbox.metal.addressing import ExhaustedError
+from sandbox.metal.catalogue import Metro, Plan
 from sandbox.metal.devices import new_device
-from sandbox.metal.errors import ApiError, not_found, unprocessable
-from sandbox.metal.records import ApiKey, Event, HardwareReservation
+from sandbox.metal.errors import ApiError, not_found, not_valid, unprocessable
+from sandbox.metal.faults import FIELDS as FAULT_FIELDS
+from sandbox.metal.records import ApiKey, Event, HardwareReservation, Project
+from sandbox.metal.settings import HELP as SETTINGS_HELP
 from sandbox.metal.world import MetalWorld
 
 # Devices made in one transaction: others get a turn in between.
 _AT_ONCE = 200
+# As many as there are addresses for.
+_MOST_DEVICES = 16_384
+# A simulated second in eleven days: slower is no use.
+_SLOWEST = 1e-6
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+_COUNT = Field("how many", "whole number", most=_MOST_DEVICES)
+_PLAN, _METRO = Field("slug or id of the plan"), Field("code or id of the metro")
+_PROJECT = Field("id of the project; without it that of the first user")
+_SETTINGS = {
+    name: Field(text, "number", least=_SLOWEST, most=LARGEST) if name == "speed" else Field(text, "object")
+    for name, text in SETTINGS_HELP.items()
+}
+_CHANGE = "change settings; a group or a value that is not given stays as it is"
+
+CALLS = (
+    Call(
+        "GET",
+        "/journal",
+        "list requests with time, method, path, status, who, seconds, request_id and fault, oldest first; no secrets, no bodies",
+        query={
+            "service": Field("whose requests", choices=("metal", "boot", "metadata", "all")),
+            "method": Field("methods, separated by commas"),
+            "path": Field("found in path or query", "pattern"),
+            "since": Field("begun at this time or later, in seconds since 1970", "number", most=1e11),
+            "after": Field("with a larger n than this entry's", "whole number"),
+            "newest": Field("only the last of them, this many", "whole number"),
+        },
+    ),
+    Call("DELETE", "/journal", "empty the journal; it then has the requests that begin afterwards"),
+    Call("GET", "/settings", "show all settings"),
+    Call("PATCH", "/settings", _CHANGE, body=_SETTINGS, example={"speed": 600, "latency": {"write": 0.5}}, checks_body=True),
+    Call(
+        "PUT",
+        "/settings",
+        "the same as PATCH",
+        body=_SETTINGS,
+        example={"quotas": {"devices": 10}},
+        checks_body=True,
+    ),
+    Call("DELETE", "/settings", "put all settings but the speed back to their defaults"),
+    Call(
+        "POST",
+        "/devices",
+        "make active devices at once, without machines, beside quota and stock",
+        body={
+            "count": _COUNT,
+            "plan": _PLAN,
+            "metro": _METRO,
+            "operating_system": Field("slug or id of the operating system"),
+            "project_id": _PROJECT,
+            "hostname": Field("{{index}} in it is the number, from 1"),
+            "tags": Field("the devices' tags", "texts"),
+            "customdata": Field("the devices' custom data", "object"),
+            "description": Field("the devices' description"),
+        },
+        example={"count": 3, "plan": "c3.small.x86", "metro": "da", "hostname": "seeded-{{index}}", "tags": ["mine"]},
+    ),
+    Call(
+        "POST",
+        "/hardware_reservations",
+        "make reserved machines",
+        body={
+            "count": _COUNT,
+            "plan": _PLAN,
+            "metro": _METRO,
+            "project_id": _PROJECT,
+            "spare": Field("they are spares", "flag"),
+            "need_of_service": Field("they are in need of service", "flag"),
+            "custom_rate": Field("their price", "number"),
+            "termination_time": Field("when the contract ends", "time"),
+        },
+        example={"count": 2, "plan": "c3.small.x86", "metro": "da"},
+    ),
+    Call(
+        "POST",
+        "/users",
+        "make a second user with an organization, a project and a token of their own",
+        body={"name": Field("the user's first name, also the name of organization and project"), "email": Field("the user's address")},
+        example={"name": "Other"},
+    ),
+    Call("GET", "/approvals", "list what waits for a person at the vendor's: addresses over the quota, and global BGP"),
+    Call(
+        "POST",
+        "/approvals/{id}",
+        "approve or deny one of them",
+        body={"approved": Field("false denies it; without a body it is approved", "flag")},
+        example={"approved": True},
+    ),
+    Call("GET", "/faults", "list the faults, with the number of requests that met each (hits)"),
+    Call(
+        "POST",
+        "/faults",
+        "make the next matching requests meet a fault",
+        body=FAULT_FIELDS,
+        example={"method": "POST", "path": "/devices$", "status": 429, "headers": {"Retry-After": "5"}, "times": 2},
+        checks_body=True,
+    ),
+    Call("DELETE", "/faults", "remove all faults"),
+    Call("DELETE", "/faults/{id}", "remove one fault"),
+    Call("GET", "/inventory", "list everything that exists and would be billed, of all projects"),
+)
 
 
-def routes(world: MetalWorld) -> list[Route]:
+def calls(world: MetalWorld) -> list[tuple[Call, Endpoint]]:
+    """Return the calls, each with what answers it."""
     control = Control(world)
-    table: list[tuple[str, str, Endpoint]] = [
-        ("GET", "/journal", control.read_journal),
-        ("DELETE", "/journal", control.clear_journal),
-        ("GET", "/settings", control.read_settings),
-        ("PUT", "/settings", control.change_settings),
-        ("POST", "/devices", control.seed_devices),
-        ("GET", "/faults", control.list_faults),
-        ("POST", "/faults", control.add_fault),
-        ("DELETE", "/faults", control.remove_faults),
-        ("DELETE", "/faults/{id}", control.remove_faults),
-        ("GET", "/inventory", control.inventory),
-        ("POST", "/hardware_reservations", control.add_hardware_reservations),
-        ("POST", "/users", control.add_user),
-        ("GET", "/approvals", control.list_approvals),
-        ("POST", "/approvals/{id}", control.decide),
-    ]
-    return [Route(f"/_sandbox{path}", _answering(endpoint), methods=[method]) for method, path, endpoint in table]
+    handlers: dict[tuple[str, str], Endpoint] = {
+        ("GET", "/journal"): control.read_journal,
+        ("DELETE", "/journal"): control.clear_journal,
+        ("GET", "/settings"): control.read_settings,
+        ("PATCH", "/settings"): control.change_settings,
+        ("PUT", "/settings"): control.change_settings,
+        ("DELETE", "/settings"): control.reset_settings,
+        ("POST", "/devices"): control.seed_devices,
+        ("POST", "/hardware_reservations"): control.add_hardware_reservations,
+        ("POST", "/users"): control.add_user,
+        ("GET", "/approvals"): control.list_approvals,
+        ("POST", "/approvals/{id}"): control.decide,
+        ("GET", "/faults"): control.list_faults,
+        ("POST", "/faults"): control.add_fault,
+        ("DELETE", "/faults"): control.remove_faults,
+        ("DELETE", "/faults/{id}"): control.remove_faults,
+        ("GET", "/inventory"): control.inventory,
+    }
+    return [(each, _answering(handlers[each.method, each.path])) for each in CALLS]
 
 
 def _answering(endpoint: Endpoint) -> Endpoint:
-    async def answer(request: Request) -> Response:
+    async def answer(given: Given, params: Mapping[str, str]) -> Response:
         try:
-            return await endpoint(request)
+            return await endpoint(given, params)
         except ApiError as problem:
-            return JSONResponse({"errors": list(problem.texts)}, problem.status)
+            raise ControlError(problem.status, *problem.texts) from problem
 
     return answer
 
 
 class Control:
+    """What the calls do. Each handler gets the fields of the query and the body, checked, and the parts of the path."""
+
     def __init__(self, world: MetalWorld) -> None:
         self._world = world
 
-    async def read_journal(self, request: Request) -> Response:
-        """``{"journal": [...]}``, oldest first, of the Metal API.
+    async def read_journal(self, given: Given, _params: Mapping[str, str]) -> Response:
+        service = given.get("service", "metal")
+        entries = self._world.journal.read(
+            since=given.get("since", 0),
+            after=given.get("after", 0),
+            service=None if service == "all" else service,
+            method=given.get("method"),
+            path=given.get("path"),
+        )
+        return JSONResponse({"journal": entries[-given["newest"] :] if given.get("newest") else entries})
 
-        Query: ``since`` (seconds since 1970), ``after`` (an entry's n), ``method`` (a list), ``path`` (regular expression), ``service``
-        (metal, boot, metadata, all), ``newest`` (only so many, the last of them).
-        """
-        query = request.query_params
-        service = query.get("service", "metal")
-        try:
-            newest = int(query.get("newest") or 0)
-            entries = self._world.journal.read(
-                since=float(query.get("since") or 0),
-                after=int(query.get("after") or 0),
-                service=None if service == "all" else service,
-                method=query.get("method"),
-                path=query.get("path"),
-            )
-        except (ValueError, re.error) as problem:
-            raise unprocessable(str(problem)) from problem
-        return JSONResponse({"journal": entries[-newest:] if newest else entries})
-
-    async def clear_journal(self, request: Request) -> Response:
+    async def clear_journal(self, _given: Given, _params: Mapping[str, str]) -> Response:
         self._world.journal.clear()
         return Response(status_code=204)
 
-    async def read_settings(self, request: Request) -> Response:
+    async def read_settings(self, _given: Given, _params: Mapping[str, str]) -> Response:
         return JSONResponse({"speed": self._world.clock.speed, **self._world.settings})
 
-    async def change_settings(self, request: Request) -> Response:
-        """What is not given stays. The speed holds until the sandbox is started again."""
-        change = await _body(request)
-        speed = change.pop("speed", None)
-        if speed is not None and (not isinstance(speed, int | float) or isinstance(speed, bool) or speed <= 0):
-            raise unprocessable("speed must be a number greater than 0")
-        self._world.change_settings(change)
+    async def change_settings(self, given: Given, params: Mapping[str, str]) -> Response:
+        speed = given.pop("speed", None)
+        checked({"speed": speed}, _SETTINGS)
+        self._world.change_settings(given)
         if speed is not None:
             self._world.clock.speed = float(speed)
-        return await self.read_settings(request)
+        return await self.read_settings(given, params)
 
-    async def seed_devices(self, request: Request) -> Response:
-        """Make ``count`` active devices at once, without machines and beside quota and stock.
+    async def reset_settings(self, given: Given, params: Mapping[str, str]) -> Response:
+        self._world.reset_settings()
+        return await self.read_settings(given, params)
 
-        Fields: count, plan, metro, operating_system, project_id, hostname (``{{index}}`` is the number, from 1), tags, customdata,
-        description. Answers ``{"count", "ids"}``.
-        """
-        body = await _body(request)
+    async def seed_devices(self, given: Given, _params: Mapping[str, str]) -> Response:
+        """Answers ``{"count", "ids"}``."""
         world = self._world
-        plan = world.catalogue.plan(body.get("plan", "c3.small.x86"))
-        metro = world.catalogue.metro(body.get("metro", "da"))
-        system = world.catalogue.operating_system(body.get("operating_system", "ubuntu_24_04"))
-        project = world.store.projects.get(body.get("project_id") or world.project_id)
-        count, pattern = body.get("count", 1), str(body.get("hostname", "seeded-{{index}}"))
-        if plan is None or metro is None or system is None or not isinstance(count, int):
-            raise unprocessable("count, plan, metro or operating_system is not valid")
-        if project is None:
-            raise not_found()
+        plan, metro = self._plan(given), self._metro(given)
+        name = given.get("operating_system", "ubuntu_24_04")
+        system = world.catalogue.operating_system(name)
+        if system is None:
+            raise unprocessable(not_valid(name, "operating system"))
+        project = self._project(given)
+        count, pattern = given.get("count", 1), given.get("hostname", "seeded-{{index}}")
         user_id = next(iter(world.store.users)).id
         attributes = {
-            "tags": tuple(map(str, body.get("tags") or ())),
-            "customdata": dict(body.get("customdata") or {}),
-            "description": body.get("description"),
+            "tags": tuple(given.get("tags", ())),
+            "customdata": given.get("customdata", {}),
+            "description": given.get("description"),
             "wanted_addresses": (
                 {"address_family": 4, "public": True, "cidr": system.subnet, "ip_reservations": []},
                 {"address_family": 6, "public": True, "cidr": 127, "ip_reservations": []},
@@ -134,64 +222,80 @@ class Control:
         }
         ids: list[str] = []
         for start in range(0, count, _AT_ONCE):
-            with world.store.transaction():
-                for number in range(start + 1, min(start + _AT_ONCE, count) + 1):
-                    hostname = pattern.replace("{{index}}", str(number))
-                    device = new_device(world, project, (plan, system, metro), {**attributes, "hostname": hostname}, user_id=user_id)
-                    device = world.addresses.equip(device)
-                    progress = {}
-                    for type_ in provisioning.types(device):
-                        event = Event(
-                            id=str(uuid.uuid4()),
-                            type=type_,
-                            body=provisioning.EVENTS[type_],
-                            created_at=device.created_at,
-                            project_id=project.id,
-                            device_id=device.id,
-                        )
-                        progress[type_] = world.store.put(event).id
-                    world.store.put(replace(device, state="active", allow_pxe=False, progress=progress))
-                    ids.append(device.id)
+            try:
+                with world.store.transaction():
+                    for number in range(start + 1, min(start + _AT_ONCE, count) + 1):
+                        hostname = pattern.replace("{{index}}", str(number))
+                        device = new_device(world, project, (plan, system, metro), {**attributes, "hostname": hostname}, user_id=user_id)
+                        device = world.addresses.equip(device)
+                        progress = {}
+                        for type_ in provisioning.types(device):
+                            event = Event(
+                                id=str(uuid.uuid4()),
+                                type=type_,
+                                body=provisioning.EVENTS[type_],
+                                created_at=device.created_at,
+                                project_id=project.id,
+                                device_id=device.id,
+                            )
+                            progress[type_] = world.store.put(event).id
+                        world.store.put(replace(device, state="active", allow_pxe=False, progress=progress))
+                        ids.append(device.id)
+            except ExhaustedError as problem:
+                raise unprocessable(f"{start} devices were made, then there were no addresses: {problem}") from problem
             await asyncio.sleep(0)
         return JSONResponse({"count": len(ids), "ids": ids}, 201)
 
-    async def add_hardware_reservations(self, request: Request) -> Response:
-        """Make reserved machines: count, plan, metro, project_id, spare, need_of_service, custom_rate, termination_time."""
-        body, world = await _body(request), self._world
-        plan = world.catalogue.plan(body.get("plan", "c3.small.x86"))
-        metro = world.catalogue.metro(body.get("metro", "da"))
-        count = body.get("count", 1)
-        if plan is None or metro is None or not isinstance(count, int):
-            raise unprocessable("count, plan or metro is not valid")
-        project_id = body.get("project_id") or world.project_id
-        if world.store.projects.get(project_id) is None:
-            raise not_found()
+    async def add_hardware_reservations(self, given: Given, _params: Mapping[str, str]) -> Response:
+        """Answers ``{"count", "ids"}``."""
+        world, count = self._world, given.get("count", 1)
+        plan, metro, project = self._plan(given), self._metro(given), self._project(given)
         ids = []
         with world.store.transaction():
             for _number in range(count):
                 reservation = HardwareReservation(
                     id=str(uuid.uuid4()),
-                    project_id=project_id,
+                    project_id=project.id,
                     plan=plan.slug,
                     metro=metro.code,
                     created_at=world.now(),
                     switch_uuid=uuid.uuid4().hex[:8],
-                    spare=bool(body.get("spare")),
-                    need_of_service=bool(body.get("need_of_service")),
-                    custom_rate=body.get("custom_rate"),
-                    termination_time=body.get("termination_time"),
+                    spare=given.get("spare", False),
+                    need_of_service=given.get("need_of_service", False),
+                    custom_rate=given.get("custom_rate"),
+                    termination_time=given.get("termination_time"),
                 )
                 ids.append(world.store.put(reservation).id)
         return JSONResponse({"count": count, "ids": ids}, 201)
 
-    async def add_user(self, request: Request) -> Response:
-        """A second user, with an organization and a project of their own. Fields: name, email. Answers ids and a token."""
-        body, world = await _body(request), self._world
-        name = str(body.get("name") or "Other")
+    def _plan(self, given: Given) -> Plan:
+        name = given.get("plan", "c3.small.x86")
+        plan = self._world.catalogue.plan(name)
+        if plan is None:
+            raise unprocessable(not_valid(name, "plan"))
+        return plan
+
+    def _metro(self, given: Given) -> Metro:
+        name = given.get("metro", "da")
+        metro = self._world.catalogue.metro(name)
+        if metro is None:
+            raise unprocessable(not_valid(name, "metro"))
+        return metro
+
+    def _project(self, given: Given) -> Project:
+        project = self._world.store.projects.get(given.get("project_id", self._world.project_id))
+        if project is None:
+            raise not_found()
+        return project
+
+    async def add_user(self, given: Given, _params: Mapping[str, str]) -> Response:
+        """Answers ids and a token."""
+        world = self._world
+        name = given.get("name", "Other")
         ids = (str(uuid.uuid4()), str(uuid.uuid4()), str(uuid.uuid4()))
         now = world.now()
         with world.store.transaction():
-            world.add_user(name, "User", str(body.get("email") or f"{name.lower()}@sandbox.test"), ids, project_name=name.lower())
+            world.add_user(name, "User", given.get("email", f"{name.lower()}@sandbox.test"), ids, project_name=name.lower())
             key = world.store.put(
                 ApiKey(
                     id=str(uuid.uuid4()),
@@ -205,8 +309,7 @@ class Control:
             )
         return JSONResponse({"user_id": ids[0], "organization_id": ids[1], "project_id": ids[2], "token": key.token}, 201)
 
-    async def list_approvals(self, request: Request) -> Response:
-        """What waits for a person at the vendor's: requests for addresses, and for global BGP."""
+    async def list_approvals(self, _given: Given, _params: Mapping[str, str]) -> Response:
         store = self._world.store
         waiting = [
             {"id": each.id, "kind": "ip_reservation", "type": each.type, "quantity": each.quantity, "project_id": each.project_id}
@@ -220,10 +323,9 @@ class Control:
         ]
         return JSONResponse({"approvals": waiting})
 
-    async def decide(self, request: Request) -> Response:
-        """``{"approved": true|false}`` on one of them; without a body it is approved."""
-        body, world = await _body(request), self._world
-        id_, approved = request.path_params["id"], body.get("approved", True) is not False
+    async def decide(self, given: Given, params: Mapping[str, str]) -> Response:
+        """Answers ``{"id", "state"}``."""
+        world, id_, approved = self._world, params["id"], given.get("approved", True)
         with world.store.transaction():
             reservation, config = world.store.reservations.get(id_), world.store.bgp_configs.get(id_)
             if reservation is not None:
@@ -234,18 +336,18 @@ class Control:
                 raise not_found()
         return JSONResponse({"id": id_, "state": state})
 
-    async def list_faults(self, request: Request) -> Response:
-        return JSONResponse({"faults": [each.shown() for each in self._world.faults.all()]})
+    async def list_faults(self, _given: Given, _params: Mapping[str, str]) -> Response:
+        return JSONResponse({"faults": [each.as_json() for each in self._world.faults.all()]})
 
-    async def add_fault(self, request: Request) -> Response:
-        return JSONResponse(self._world.faults.add(await _body(request)).shown(), 201)
+    async def add_fault(self, given: Given, _params: Mapping[str, str]) -> Response:
+        return JSONResponse(self._world.faults.add(given).as_json(), 201)
 
-    async def remove_faults(self, request: Request) -> Response:
-        self._world.faults.remove(request.path_params.get("id"))
+    async def remove_faults(self, _given: Given, params: Mapping[str, str]) -> Response:
+        self._world.faults.remove(params.get("id"))
         return Response(status_code=204)
 
-    async def inventory(self, request: Request) -> Response:
-        """Everything that exists and would be billed, of all projects. Blocks that came by themselves cost nothing."""
+    async def inventory(self, _given: Given, _params: Mapping[str, str]) -> Response:
+        """Blocks that came by themselves cost nothing, and are not in it."""
         store = self._world.store
         return JSONResponse(
             {
@@ -291,13 +393,3 @@ class Control:
                 "vrfs": [{"id": each.id, "name": each.name, "project_id": each.project_id} for each in store.vrfs],
             }
         )
-
-
-async def _body(request: Request) -> dict[str, Any]:
-    try:
-        body = json.loads(await request.body() or b"{}")
-    except ValueError:
-        raise unprocessable("the body is not JSON") from None
-    if not isinstance(body, dict):
-        raise unprocessable("the body is not a JSON object")
-    return body

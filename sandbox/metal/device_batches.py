@@ -13,7 +13,7 @@ import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sandbox.metal.calls import Call, Reply, Route, paths
+from sandbox.metal.calls import Call, Reply, Route, paths, whole_number
 from sandbox.metal.device_input import DeviceInput, Order
 from sandbox.metal.devices import give_up, order
 from sandbox.metal.errors import ApiError, unprocessable
@@ -54,10 +54,8 @@ def create_batches(call: Call) -> Reply:
 
 
 def _orders(world: MetalWorld, body: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-    quantity = body.get("quantity", 1)
-    if isinstance(quantity, str) and quantity.isdecimal():
-        quantity = int(quantity)
-    if not isinstance(quantity, int) or not 1 <= quantity <= LARGEST:
+    quantity = whole_number(body.get("quantity", 1))
+    if quantity is None or not 1 <= quantity <= LARGEST:
         raise unprocessable(f"Quantity must be between 1 and {LARGEST}")
     names = hostnames(body, quantity)
     one = {name: value for name, value in body.items() if name not in {"quantity", "hostname", "hostnames", "facility_diversity_level"}}
@@ -65,7 +63,8 @@ def _orders(world: MetalWorld, body: dict[str, Any]) -> tuple[dict[str, Any], ..
     if not body.get("hardware_reservation_id"):
         for number, each in enumerate(orders):
             read = DeviceInput(Order(world, each))
-            read.attributes("hostname", *(["tags", "customdata", "userdata", "ipxe_script_url"] if number == 0 else []))
+            further = ("tags", "customdata", "userdata", "ipxe_script_url") if number == 0 else ()
+            read.attributes("hostname", *further, blank={"hostname"})
             if number == 0:
                 read.operating_system(read.plan())
             read.fail()

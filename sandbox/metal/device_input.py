@@ -8,18 +8,20 @@ Texts seen in public issue threads are marked "real"; those that are not marked 
 
 from __future__ import annotations
 
-import json
 import math
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import orjson
+
 from sandbox.metal import spot_prices, userdata
 from sandbox.metal.calls import Call
 from sandbox.metal.catalogue import Metro, OperatingSystem, Plan
-from sandbox.metal.errors import unprocessable
+from sandbox.metal.errors import is_blank, not_valid, unprocessable
 from sandbox.metal.records import Project
 
 if TYPE_CHECKING:
@@ -58,8 +60,11 @@ class DeviceInput:
         if self.problems:
             raise unprocessable(*self.problems)
 
-    def attributes(self, *names: str) -> dict[str, Any]:
-        """Fields that a create and an update share, of those in ``names`` that were sent, ready for the record."""
+    def attributes(self, *names: str, blank: Collection[str] = ()) -> dict[str, Any]:
+        """Fields that a create and an update share, of those in ``names`` that were sent, ready for the record.
+
+        ``blank``: fields that are left out when they are blank, so that the record's own default holds.
+        """
         readers = {
             "hostname": self._hostname,
             "description": self._text,
@@ -71,7 +76,11 @@ class DeviceInput:
             "termination_time": self._time,
             **dict.fromkeys(("always_pxe", "locked", "network_frozen", "spot_instance"), self._flag),
         }
-        return {name: readers[name](name, self._body[name]) for name in names if name in self._body and name in readers}
+        return {
+            name: readers[name](name, self._body[name])
+            for name in names
+            if name in self._body and name in readers and not (name in blank and is_blank(self._body[name]))
+        }
 
     def _hostname(self, name: str, value: Any) -> Any:
         if not isinstance(value, str) or not _HOSTNAME.fullmatch(value):
@@ -85,7 +94,7 @@ class DeviceInput:
         return value
 
     def _flag(self, name: str, value: Any) -> bool:
-        if value is None:
+        if is_blank(value):
             return False
         if isinstance(value, bool) or str(value).lower() in {"true", "false", "1", "0"}:
             return str(value).lower() in {"true", "1"}
@@ -93,10 +102,10 @@ class DeviceInput:
         return False
 
     def _billing_cycle(self, name: str, value: Any) -> Any:
-        if value is None:
+        if is_blank(value):
             return "hourly"
         if value not in BILLING_CYCLES:
-            self.problems.append(f"{value} is not a valid billing cycle")
+            self.problems.append(not_valid(value, "billing cycle"))
         return value
 
     def _tags(self, name: str, value: Any) -> tuple[str, ...]:
@@ -114,7 +123,7 @@ class DeviceInput:
             return {}
         if isinstance(value, str):
             try:
-                value = json.loads(value)
+                value = orjson.loads(value)
             except ValueError:
                 value = None
         if not isinstance(value, dict):
@@ -150,10 +159,10 @@ class DeviceInput:
         """A time to come, as the API writes it."""
         try:
             moment = datetime.fromisoformat(str(value))
-        except ValueError:
+            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        except (ValueError, OverflowError):
             self.problems.append(f"{label} is invalid")
             return None
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         if moment <= datetime.now(UTC):
             self.problems.append(f"{label} must be in the future")
         return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -162,22 +171,16 @@ class DeviceInput:
 
     def plan(self) -> Plan | None:
         value = self._body.get("plan")
-        if not value:
-            self.problems.append("Plan can't be blank")
-            return None
         plan = self._world.catalogue.plan(value)
         if plan is None:
-            self.problems.append(f"{value} is not a valid plan")  # real
+            self.problems.append(not_valid(value, "plan"))
         return plan
 
     def operating_system(self, plan: Plan | None) -> OperatingSystem | None:
         value = self._body.get("operating_system")
-        if not value:
-            self.problems.append("Operating system can't be blank")
-            return None
         system = self._world.catalogue.operating_system(value)
         if system is None:
-            self.problems.append(f"{value} is not a valid operating system")
+            self.problems.append(not_valid(value, "operating system"))
         elif plan is not None and plan.slug not in system.on:
             self.problems.append(f"Operating system {system.slug} is not provisionable on {plan.slug}")
             return None
@@ -188,36 +191,39 @@ class DeviceInput:
 
         Without ``plan`` nobody asks for stock.
         """
-        places = self._body.get("metro")
-        by_facility = not places
-        if by_facility:
-            places = self._body.get("facility")
-        catalogue = self._world.catalogue
-        names = places if isinstance(places, list) else [places] if places else []
-        if not names:
-            self.problems.append("Metro can't be blank")
-            return None
-        found: list[Metro] = []
-        for name in names:
-            if str(name).lower() == "any":
-                found += catalogue.metros.values()
-            elif (metro := catalogue.metro_of_facility(name) if by_facility else catalogue.metro(name)) is not None:
-                found.append(metro)
-            else:
-                self.problems.append(f"{name} is not a valid {'facility' if by_facility else 'metro'}")  # real for facilities
-                return None
-        if plan is None:
-            return found[0]
+        kind = place_kind(self._body)
+        found = self.places(kind, self._body.get(kind))
+        if plan is None or not found:
+            return found[0] if found else None
         for metro in found:
             if self._world.available_servers(metro.code, plan.slug):
                 return metro
         if self._body.get("spot_instance"):
             self.problems.append(f"No available servers with plan {plan.slug} in facility {found[0].facility}")  # real, 2024
-        elif by_facility:
-            self.problems.append(f"The facility {names[0]} has no provisionable {plan.slug} servers matching your criteria")  # real
+        elif kind == "facility" and len(found) > 1:
+            self.problems.append(not_valid(None, kind))  # real, 2018
+        elif kind == "facility":
+            self.problems.append(
+                f"The facility {found[0].facility} has no provisionable {plan.slug} servers matching your criteria"
+            )  # real
         else:
             self.problems.append(_NO_STOCK)
         return None
+
+    def places(self, kind: str, asked: Any) -> list[Metro]:
+        """The metros that a name, or a list of them in order of preference, stands for; empty when that was refused."""
+        catalogue = self._world.catalogue
+        find = catalogue.metro_of_facility if kind == "facility" else catalogue.metro
+        names = [None] if is_blank(asked) else asked if isinstance(asked, list) else [asked]
+        found = [list(catalogue.metros.values()) if isinstance(name, str) and name.lower() == "any" else [find(name)] for name in names]
+        unknown = [name for name, (first, *_more) in zip(names, found, strict=True) if first is None]
+        if kind == "facility" and len(unknown) == len(names) > 1:
+            # Of several facilities none exists: the service blamed the field (packngo#121).
+            unknown = [None]
+        if unknown:
+            self.problems.append(not_valid(unknown[0], kind))
+            return []
+        return [metro for metros in found for metro in metros if metro is not None]
 
     def features(self, plan: Plan | None) -> None:
         """A list (all of them required) or a map of name to required or preferred (vendor's OpenAPI text); ``{}`` is none.
@@ -338,6 +344,22 @@ class DeviceInput:
         if family == 4 and public and prefix < min(30, smallest) and not blocks:
             self.problems.append(_NO_SPACE)
         return {"address_family": family, "public": public, "cidr": prefix, "ip_reservations": blocks}
+
+
+def place_kind(body: Mapping[str, Any]) -> str:
+    """Which of the two fields says where: ``metro``, or for clients from before 2025 ``facility``."""
+    without_metro = is_blank(body.get("metro"))
+    return "facility" if without_metro and (not is_blank(body.get("facility")) or ("facility" in body and "metro" not in body)) else "metro"
+
+
+def one_place(call: Call, read: DeviceInput) -> Metro | None:
+    """Where something is that is in one place only, as the body or the query says."""
+    fields = {name: call.field(name) for name in ("metro", "facility") if name in call.body or name in call.query}
+    kind = place_kind(fields)
+    metro = call.world.catalogue.metro_of_facility(fields.get(kind)) if kind == "facility" else call.world.catalogue.metro(fields.get(kind))
+    if metro is None:
+        read.problems.append(not_valid(fields.get(kind), kind))
+    return metro
 
 
 def amount(value: Any) -> float | None:

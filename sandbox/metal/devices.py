@@ -14,7 +14,7 @@ from sandbox.metal import hardware_reservations, metadata
 from sandbox.metal.calls import Call, Reply, Route, paths, updates
 from sandbox.metal.catalogue import Metro, OperatingSystem, Plan
 from sandbox.metal.device_input import DeviceInput, Order
-from sandbox.metal.errors import forbidden, unprocessable
+from sandbox.metal.errors import forbidden, is_blank, unprocessable
 from sandbox.metal.records import Device, Port, Project
 from sandbox.metal.rendering import ACTIONS, allowed_actions
 
@@ -71,7 +71,7 @@ def order(world: MetalWorld, body: dict[str, Any], project: Project, *, user_id:
     if reservation is not None:
         body = {**body, "plan": reservation.plan, "metro": reservation.metro}
     read = DeviceInput(Order(world, body))
-    attributes = read.attributes(*CREATE)
+    attributes = read.attributes(*CREATE, blank={"hostname"})
     plan = read.plan()
     system = read.operating_system(plan)
     metro = read.metro(plan if reservation is None else None)
@@ -80,7 +80,7 @@ def order(world: MetalWorld, body: dict[str, Any], project: Project, *, user_id:
     bid = read.spot_price(plan, metro)
     read.features(plan)
     _heed_quotas(read, world, project, plan)
-    storage = body.get("storage")
+    storage = None if is_blank(body.get("storage")) else body["storage"]
     if storage is not None and not isinstance(storage, dict):
         read.problems.append("Storage is invalid")
     if reservation is not None and attributes.get("spot_instance"):

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
+
+import orjson
 
 
 class ApiError(Exception):
@@ -30,6 +33,23 @@ def not_found() -> ApiError:
 
 def unprocessable(*texts: str) -> ApiError:
     return ApiError(422, *texts)
+
+
+def is_blank(value: Any) -> bool:
+    """Return whether a field counts as not given: null, an empty text, a list of such.
+
+    Clients written in Go send these for fields that nobody has set.
+    """
+    if isinstance(value, list):
+        return all(map(is_blank, value))
+    return value is None or value == {} or (isinstance(value, str) and not value.strip())
+
+
+def not_valid(value: Any, kind: str) -> str:
+    """Return the 422 text for a value that names nothing: "Facility can't be blank" and "ams1 is not a valid facility" are real."""
+    if is_blank(value):
+        return f"{kind.capitalize()} can't be blank"
+    return f"{value if isinstance(value, str) else orjson.dumps(value).decode()} is not a valid {kind}"
 
 
 def forbidden() -> ApiError:

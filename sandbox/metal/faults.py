@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sandbox.control import Field, problems, shown
 from sandbox.metal.errors import unprocessable
 
 # Words of "cut": before anything happens, after the effect but before the answer, or in the middle of the answer.
@@ -75,16 +76,35 @@ def _without(value: Any, name: str) -> Any:
     return [_without(item, name) for item in value] if isinstance(value, list) else value
 
 
+FIELDS: Mapping[str, Field] = {
+    "method": Field("only requests with this method, any case, the whole of it: POST, or POST|PUT", "pattern"),
+    "path": Field("only requests in whose path, with or without its query, this is found: /devices$", "pattern"),
+    "hostname": Field("instead of requests: provisionings of devices in whose hostname this is found fail", "pattern"),
+    "times": Field("how many requests meet it; without it all of them", "whole number"),
+    "skip": Field("how many matching requests pass before the first that meets it", "whole number"),
+    "status": Field("answered without any effect", "whole number", least=200, most=599),
+    "body": Field("the answer's body beside status: sent as JSON, a text as it is", "JSON value"),
+    "headers": Field("the answer's headers beside status, such as Retry-After", "object"),
+    "delay": Field("real seconds before anything else happens", "number", most=3600),
+    "drip": Field("real seconds between the bytes of the answer", "number", most=3600),
+    "cut": Field("the connection ends: before anything happens, after the effect, or in the middle of the answer's body", choices=CUTS),
+    "odd": Field(
+        "the answer is changed: a field nobody knows in every object (more), null for the lists inside (null-lists) or for the list "
+        "itself (null-list), or a later page that has moved up by one (moved-page)",
+        choices=tuple(ODD),
+    ),
+    "without": Field("the name of a field that is left out of every object of the answer", "text"),
+}
+"""What a fault is made of. One of ``EFFECTS`` is needed."""
+
+EFFECTS = ("status", "delay", "drip", "cut", "hostname", "odd", "without")
+
+
 @dataclass
 class Fault:
-    """Matches requests by method and path: regular expressions, the path's looked for in the path with and without its query.
+    """Matches requests by ``method`` and ``path``, and is used ``times`` times (None: always) after the first ``skip`` matches.
 
-    Used ``times`` times (None: always), after the first ``skip`` matches.
-
-    ``status``, ``body``, ``headers``: answered without any effect. ``delay``: real seconds before anything else. ``cut``: see :data:`CUTS`.
-    ``drip``: real seconds between the bytes of the answer.
-    ``odd``: see :data:`ODD`; ``without``: the name of a field that is left out everywhere. Both meet only answers they can change.
-    ``hostname``: instead of requests, provisionings of devices whose name matches fail.
+    ``odd`` and ``without`` meet only answers they can change. ``FIELDS`` says what each field does.
     """
 
     id: str
@@ -113,8 +133,20 @@ class Fault:
             answer = ODD[self.odd](answer)
         return answer if self.without is None else _without(answer, self.without)
 
-    def shown(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         return dict(vars(self))
+
+
+def _can_be_sent(name: str, value: Any) -> bool:
+    """Return whether a header can be in an answer. Its length is not for a fault to say: ``cut`` is for answers that are too short."""
+    text = str(value)
+    good = (
+        isinstance(value, str | int | float)
+        and text.isprintable()
+        and text.isascii()
+        and re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII)
+    )
+    return bool(good) and name.lower() not in {"content-length", "transfer-encoding", "connection"}
 
 
 class Faults:
@@ -125,48 +157,30 @@ class Faults:
 
     def add(self, data: dict[str, Any]) -> Fault:
         """Raises 422 for what cannot be."""
-        known = {"method", "path", "times", "skip", "status", "body", "headers", "delay", "drip", "cut", "hostname", "odd", "without"}
-        problems = [f"{each} is not a field of a fault ({', '.join(sorted(known))})" for each in sorted(set(data) - known)]
-        for name in ("path", "hostname", "method"):
-            try:
-                re.compile(data.get(name) or "")
-            except (re.error, TypeError):
-                problems.append(f"{name} is not a regular expression")
-        for name, kinds in (
-            ("times", int),
-            ("skip", int),
-            ("status", int),
-            ("delay", (int, float)),
-            ("drip", (int, float)),
-            ("headers", dict),
-            ("cut", str),
-            ("without", str),
-        ):
-            if data.get(name) is not None and not isinstance(data[name], kinds):
-                problems.append(f"{name} cannot be {data[name]!r}")
-        if data.get("cut") not in (None, *CUTS):
-            problems.append(f"cut is not one of {', '.join(CUTS)}")
-        if data.get("odd") not in (None, *ODD):
-            problems.append(f"odd is not one of {', '.join(ODD)}")
-        if not any(data.get(each) for each in ("status", "delay", "drip", "cut", "hostname", "odd", "without")):
-            problems.append("a fault needs one of status, delay, drip, cut, hostname, odd, without")
-        if problems:
-            raise unprocessable(*problems)
+        wrong = problems(data, FIELDS)
+        given = {name: value for name, value in data.items() if value is not None}
+        headers = given.get("headers")
+        if isinstance(headers, dict):
+            wrong += [f"headers: {shown({name: value})} cannot be sent" for name, value in headers.items() if not _can_be_sent(name, value)]
+        if not any(given.get(name) for name in EFFECTS):
+            wrong.append(f"a fault needs one of {', '.join(EFFECTS)}")
+        if wrong:
+            raise unprocessable(*wrong)
         fault = Fault(
             id=str(uuid.uuid4()),
-            method=data.get("method"),
-            path=data.get("path") or "",
-            times=data.get("times"),
-            skip=data.get("skip") or 0,
-            status=data.get("status"),
-            body=data.get("body"),
-            headers={str(name): str(value) for name, value in (data.get("headers") or {}).items()},
-            delay=float(data.get("delay") or 0),
-            drip=float(data.get("drip") or 0),
-            cut=data.get("cut"),
-            hostname=data.get("hostname"),
-            odd=data.get("odd"),
-            without=data.get("without"),
+            method=given.get("method"),
+            path=given.get("path", ""),
+            times=given.get("times"),
+            skip=given.get("skip", 0),
+            status=given.get("status"),
+            body=given.get("body"),
+            headers={name: str(value) for name, value in given.get("headers", {}).items()},
+            delay=float(given.get("delay", 0)),
+            drip=float(given.get("drip", 0)),
+            cut=given.get("cut"),
+            hostname=given.get("hostname"),
+            odd=given.get("odd"),
+            without=given.get("without"),
         )
         self._faults[fault.id] = fault
         return fault

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sandbox.metal.calls import Call, Reply, Route, paths
-from sandbox.metal.errors import not_found, unprocessable
+from sandbox.metal.errors import is_blank, not_found, not_valid, unprocessable
 from sandbox.metal.records import HardwareReservation, Project
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ def choose(world: MetalWorld, project: Project, body: dict[str, Any]) -> Hardwar
     if not name:
         return None
     own: list[HardwareReservation] = world.store.hardware_reservations.by("project", project.id)
-    plan = world.catalogue.plan(body["plan"]) if body.get("plan") else None
+    plan = world.catalogue.plan(body.get("plan"))
+    if plan is None and not is_blank(body.get("plan")):
+        raise unprocessable(not_valid(body["plan"], "plan"))
     metros = _metros(world, body)
     if name == NEXT:
         for each in own:
@@ -40,7 +42,7 @@ def choose(world: MetalWorld, project: Project, body: dict[str, Any]) -> Hardwar
         raise unprocessable(_NONE_LEFT)
     found = next((each for each in own if each.id == name), None)
     if found is None:
-        raise unprocessable(f"{name} is not a valid hardware reservation")
+        raise unprocessable(not_valid(name, "hardware reservation"))
     if not usable(found):
         raise unprocessable(_NOT_READY)
     # Plan and place may be left out (vendor's docs); given, they have to be the reservation's.

@@ -8,15 +8,15 @@ from __future__ import annotations
 import ipaddress
 import uuid
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sandbox.metal import vrfs
 from sandbox.metal.address_space import gateway_and_address
 from sandbox.metal.addressing import ExhaustedError
 from sandbox.metal.addressing import network as parsed
-from sandbox.metal.calls import Call, Reply, Route, paths, updates
-from sandbox.metal.device_input import DeviceInput
-from sandbox.metal.errors import not_found, unprocessable
+from sandbox.metal.calls import Call, Reply, Route, paths, updates, whole_number
+from sandbox.metal.device_input import DeviceInput, one_place
+from sandbox.metal.errors import not_found, not_valid, unprocessable
 from sandbox.metal.records import Assignment, Device, Reservation
 
 if TYPE_CHECKING:
@@ -51,23 +51,18 @@ def request_reservation(call: Call) -> Reply:
     project, world = call.project(), call.world
     read = DeviceInput(call)
     attributes = read.attributes("customdata", "tags")
-    type_, quantity = call.field("type"), _quantity(call.field("quantity"))
+    type_, quantity = call.field("type"), whole_number(call.field("quantity"))
     if type_ == "vrf":
         read.fail()
         block = world.store.put(vrfs.request_block(call, project.id, attributes))
         world.addresses.open(block)
         return Reply(call.rendering.reservation(block, call.wanted), 201)
     if type_ not in REQUESTABLE:
-        read.problems.append("Type can't be blank" if not type_ else f"{type_} is not a valid type")
+        read.problems.append(not_valid(type_, "type"))
     if quantity not in PREFIXES or (type_ == "global_ipv4" and quantity not in GLOBAL_QUANTITIES):
         allowed = GLOBAL_QUANTITIES if type_ == "global_ipv4" else tuple(PREFIXES)
         read.problems.append(f"Quantity must be one of {', '.join(map(str, allowed))}")
-    metro = None
-    if type_ == "public_ipv4":
-        name = call.field("metro")
-        metro = world.catalogue.metro(name) if name else world.catalogue.metro_of_facility(call.field("facility"))
-        if metro is None:
-            read.problems.append(f"{name} is not a valid metro" if name else "Metro can't be blank")
+    metro = one_place(call, read) if type_ == "public_ipv4" else None
     read.fail()
     assert quantity is not None  # noqa: S101 - one of PREFIXES, or fail() has raised
     quota = world.settings["quotas"][type_]
@@ -135,13 +130,6 @@ async def wait_for_decision(world: MetalWorld, id_: str) -> None:
             decide(world, reservation, approved=world.settings["approval"]["granted"])
 
 
-def _quantity(value: Any) -> int | None:
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        return None
-
-
 def _found(call: Call) -> Reservation | Assignment:
     store = call.world.store
     reservation = store.reservations.get(call.params["id"])
@@ -201,7 +189,7 @@ def available(call: Call) -> Reply:
     record = _found(call)
     if not isinstance(record, Reservation):
         raise not_found()
-    prefix = _quantity(call.query.get("cidr"))
+    prefix = whole_number(call.query.get("cidr"))
     if prefix is None or not 20 <= prefix <= 128:
         raise unprocessable("Cidr must be between 20 and 128")
     block = parsed(record.network) if record.network else None

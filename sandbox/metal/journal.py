@@ -1,18 +1,33 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every request, with its outcome and who made it; no bodies and no secrets. Kept over a restart."""
+"""Every request, with its outcome and who made it; no headers, no bodies and no secrets. Kept over a restart.
+
+A client may put its token anywhere by mistake: into a query parameter of any name, or into the path. Hidden (``...``) are tokens of this
+sandbox and of the request, whatever looks like a token, and the values of query parameters that the API does not know.
+"""
 
 from __future__ import annotations
 
 import re
 import sqlite3
 import time
+from collections.abc import Collection
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, unquote_plus
 
-# Query parameters whose values may be secrets: userdata/validate takes the whole userdata in the query.
-_SECRET = re.compile(r"(?<=[?&])(userdata|token|auth_token|md5|password|key)=[^&]*", re.IGNORECASE)
+# Query parameters whose values are shown. Not userdata, customdata, md5 and keys, though the API takes them there.
+_NAMES = """
+    address address_family asn bulk_disable bulk_enable categories cidr created[after] created[before] default_route deployment_type
+    description details distro exclude facility fail_on_approval_required force_delete force_termination from global_ip hostname
+    has_termination_time include ip_reservation_id label legacy mac_address metro name next_hop no_ssh_keys organization_id page per_page
+    personal plan prefix preserve_data project_id provisionable public quantity query read_only remove_associated_instances reserved
+    search slug sort_by sort_direction state tag type types until version virtual_network_id vnid vrf_id vxlan without_projects
+"""
+_SHOWN = frozenset(_NAMES.split())
+# Long, of one word, with letters of both cases and digits: as tokens are, and ids, slugs, hostnames and tags are not.
+_LIKE_A_TOKEN = re.compile(r"(?<![\w-])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{20,}(?![\w-])", re.ASCII)
+_HIDDEN = "..."
 
 KEPT = 200_000
 
@@ -38,16 +53,19 @@ class Journal:
         started: float,
         request_id: str = "",
         fault: str | None = None,
+        secrets: Collection[str] = (),
     ) -> None:
         """``path`` with its query. ``status`` 0: the connection was cut before anything happened. ``started``: of time.time().
 
-        What began before the journal was cleared is not written: a request can be held for long, and who made it be gone.
+        ``secrets``: texts that are hidden wherever they are. What began before the journal was cleared is not written: a request can be
+        held for long, and who made it be gone.
         """
         if started < self._cleared:
             return
+        seconds, method, path = time.time() - started, hide(method, secrets), without_secrets(path, secrets)
         row = self._database.execute(
             "INSERT INTO journal (time, service, method, path, status, who, seconds, request_id, fault) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (started, service, method, without_secrets(path), status, who, time.time() - started, request_id, fault),
+            (started, service, method, path, status, who, seconds, request_id, fault),
         )
         if row.lastrowid and row.lastrowid % 1000 == 0:
             self._database.execute("DELETE FROM journal WHERE n <= ?", (row.lastrowid - KEPT,))
@@ -76,5 +94,27 @@ class Journal:
         self._database.execute("DELETE FROM journal")
 
 
-def without_secrets(path: str) -> str:
-    return _SECRET.sub(r"\1=...", path) if urlsplit(path).query else path
+def without_secrets(path: str, secrets: Collection[str] = ()) -> str:
+    """Return a path with its query, as it may be shown."""
+    path, mark, query = path.partition("?")
+    parameters = []
+    for each in query.split("&"):
+        name, equals, value = each.partition("=")
+        known = unquote_plus(name).lower().removesuffix("[]") in _SHOWN
+        # What has no value may be one.
+        shown = hide(value, secrets) if known else _HIDDEN if value else ""
+        parameters.append(f"{name if known else hide(name, secrets)}{equals}{shown}")
+    return hide(path, secrets) + mark + "&".join(parameters)
+
+
+def hide(text: str, secrets: Collection[str] = ()) -> str:
+    """Return ``text`` without any of ``secrets`` and without what looks like a token, also where it is percent-encoded."""
+    plain, decoded = text, unquote(text)
+    while decoded != plain:
+        plain, decoded = decoded, unquote(decoded)
+    hidden = plain
+    for each in secrets:
+        if each:
+            hidden = hidden.replace(each, _HIDDEN)
+    hidden = _LIKE_A_TOKEN.sub(_HIDDEN, hidden)
+    return text if hidden == plain else hidden

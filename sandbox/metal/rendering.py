@@ -191,12 +191,12 @@ class Rendering:
             "href": self._href("ssh-keys", key.id),
         }
 
-    def api_key(self, key: ApiKey) -> JSON:
+    def api_key(self, key: ApiKey, *, with_token: bool = True) -> JSON:
         """A project's key carries its project and no whole user, a user's key the other way round (SDKs tell them apart by it)."""
         shown: JSON = {
             "id": key.id,
             "description": key.description,
-            "token": key.token,
+            **({"token": key.token} if with_token else {}),
             "read_only": key.read_only,
             "created_at": key.created_at,
             "updated_at": key.updated_at,

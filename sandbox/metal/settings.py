@@ -1,13 +1,15 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be set while the sandbox runs (PUT /_sandbox/settings), kept over a restart. The speed is the clock's own."""
+"""What can be set while the sandbox runs (PATCH /_sandbox/settings), kept over a restart. The speed is the clock's own."""
 
 from __future__ import annotations
 
 import copy
 from typing import Any
 
+from sandbox.control import LARGEST, shown
+from sandbox.metal import catalogue
 from sandbox.metal.errors import unprocessable
 
 DEFAULTS: dict[str, Any] = {
@@ -56,6 +58,21 @@ DEFAULTS: dict[str, Any] = {
     },
 }
 
+HELP: dict[str, str] = {
+    "speed": "simulated seconds per second, until the sandbox is started again",
+    "quotas": "how many devices, VLANs and addresses a project may have, null without limit; plans: {slug: number} of devices of a plan",
+    "capacity": "servers of each plan in each metro: default, metros {code: {slug: number}}; taken_after_check: gone right after a check",
+    "approval": "which requests for addresses wait, and whether time decides: seconds (null: the control API decides), granted",
+    "spot": "spot prices: share_of_price of the price per hour, metros {code: {slug: USD per hour}}; raising one evicts who bid less",
+    "bgp": "sessions_come_up: false leaves them down",
+    "stale_reads": "seconds (simulated): every GET shows the world as it was that long ago, without fresh objects and with deleted ones",
+    "rate_limit": "requests per seconds (real) and token, null without limit; retry_after: send that header",
+    "clock": "ahead: real seconds that the header Date is ahead of this computer's clock, negative behind it",
+    "latency": "real seconds before an answer: read, write",
+    "durations": "simulated seconds of everything that takes time",
+}
+"""Each group of settings; the speed stands beside them."""
+
 # Whose keys are the user's to choose: codes of metros and slugs of plans.
 _FREE = {("capacity", "metros"), ("spot", "metros")}
 # Values that may be below zero.
@@ -72,7 +89,7 @@ def merged(settings: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     problems: list[str] = []
     for group, values in change.items():
         if group not in DEFAULTS or not isinstance(values, dict):
-            problems.append(f"{group} is not a group of settings ({', '.join(DEFAULTS)}) with an object as its value")
+            problems.append(f"{group} is not a group of settings ({', '.join(HELP)}) with an object as its value")
             continue
         for name, value in values.items():
             if name not in DEFAULTS[group]:
@@ -80,7 +97,7 @@ def merged(settings: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
             elif (group, name) in _FREE:
                 problems += _overlay(group, result[group][name], value)
             elif not _fits(DEFAULTS[group][name], value, nullable=(group, name) in _NULLABLE, signed=(group, name) in _SIGNED):
-                problems.append(f"{group}.{name} cannot be {value!r}")
+                problems.append(f"{group}.{name} cannot be {shown(value)}, its default is {shown(DEFAULTS[group][name])}")
             else:
                 result[group][name] = value
     if problems:
@@ -91,9 +108,16 @@ def merged(settings: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
 def _overlay(group: str, metros: dict[str, Any], change: object) -> list[str]:
     """A metro or plan set to null goes back to the default."""
     if not isinstance(change, dict):
-        return [f"{group}.metros cannot be {change!r}"]
+        return [f"{group}.metros cannot be {shown(change)}: give {{metro: {{plan: number}}}}"]
     problems = []
+    known = catalogue.load()
     for code, plans in change.items():
+        if code not in known.metros:
+            problems.append(f"{group}.metros: {code} is not a metro")
+            continue
+        if isinstance(plans, dict) and (strange := [slug for slug in plans if slug not in known.plans]):
+            problems += [f"{group}.metros.{code}: {slug} is not a plan" for slug in strange]
+            continue
         if plans is None:
             metros.pop(code, None)
             continue
@@ -113,4 +137,4 @@ def _fits(default: object, value: object, *, nullable: bool = False, signed: boo
         return isinstance(value, bool)
     if isinstance(default, dict):
         return isinstance(value, dict) and all(_fits(0, each) for each in value.values())
-    return isinstance(value, int | float) and not isinstance(value, bool) and (signed or value >= 0)
+    return isinstance(value, int | float) and not isinstance(value, bool) and (-LARGEST if signed else 0) <= value <= LARGEST

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from sandbox.metal import spot_prices
 from sandbox.metal.calls import Call, Reply, Route, paths
 from sandbox.metal.catalogue import Metro
-from sandbox.metal.device_input import DeviceInput, Order, amount
+from sandbox.metal.device_input import DeviceInput, Order, amount, place_kind
 from sandbox.metal.devices import order
-from sandbox.metal.errors import ApiError, unprocessable
+from sandbox.metal.errors import ApiError, is_blank, unprocessable
 from sandbox.metal.hostnames import hostnames
 from sandbox.metal.records import SpotMarketRequest
 
@@ -54,7 +54,7 @@ def create_request(call: Call) -> Reply:
             max_bid_price=bid or 0.0,
             plan=plan.slug,
             metros=tuple(each.code for each in metros),
-            by_facility=not call.field("metro"),
+            by_facility=is_blank(call.field("metro")),
             end_at=end_at,
             instance_parameters=parameters,
             created_at=world.now(),
@@ -71,18 +71,11 @@ def _number(call: Call, name: str) -> int | None:
 
 
 def _metros(call: Call, read: DeviceInput) -> list[Metro]:
-    catalogue, metro, facilities = call.world.catalogue, call.field("metro"), call.body.get("facilities")
-    if metro:
-        found = [catalogue.metro(metro)]
-        if found == [None]:
-            read.problems.append(f"{metro} is not a valid metro")
-    else:
-        names = facilities if isinstance(facilities, list) else []
-        found = [catalogue.metro_of_facility(each) for each in names]
-        read.problems += [f"{name} is not a valid facility" for name, each in zip(names, found, strict=True) if each is None]
-        if not names:
-            read.problems.append("Metro can't be blank")
-    return [each for each in found if each is not None]
+    fields = {name: call.field(name) for name in ("metro",) if name in call.body or name in call.query}
+    if "facilities" in call.body:
+        fields["facility"] = call.body["facilities"]
+    kind = place_kind(fields)
+    return read.places(kind, fields.get(kind))
 
 
 def meet(world: MetalWorld, request: SpotMarketRequest) -> None:

@@ -6,20 +6,23 @@
 from __future__ import annotations
 
 import email
-import gzip
-import json
 import re
 import zlib
 from collections.abc import Callable
 
+import orjson
 import yaml
 
+from sandbox.bodies import LARGEST
 from sandbox.metal.calls import Call, Reply, Route
 from sandbox.metal.errors import unprocessable
 
 UNRECOGNIZED = "Userdata unrecognized userdata format"
 
 _MARKED = re.compile(r"#!.+|#ps1|#cloud-boothook|#include|#part-handler|#upstart-job|## template: jinja\n")
+
+# PyYAML lets through what the constructors of its types raise: for the date 2001-99-99, say, or for lists in lists in lists.
+_UNPARSED = (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 _PART_TYPES = frozenset(
     {
@@ -42,9 +45,9 @@ def problem(text: str) -> str | None:
     if not text.strip() or _MARKED.match(text):
         return None
     if text.startswith("#cloud-config\n"):
-        return _parse_problem(yaml.safe_load, text, yaml.YAMLError)
+        return _parse_problem(yaml.safe_load, text)
     if text.startswith(("{", "[")):
-        return _parse_problem(json.loads, text, ValueError)
+        return _parse_problem(orjson.loads, text)
     if text.startswith("\x1f\x8b"):
         return _gzip_problem(text)
     if re.match(r"(?:[A-Za-z-]+:.*\n)*Content-Type: multipart/mixed", text, re.IGNORECASE):
@@ -52,18 +55,20 @@ def problem(text: str) -> str | None:
     return UNRECOGNIZED
 
 
-def _parse_problem(parse: Callable[[str], object], text: str, wrong: type[Exception]) -> str | None:
+def _parse_problem(parse: Callable[[str], object], text: str) -> str | None:
     try:
         parse(text)
-    except wrong:
+    except _UNPARSED:
         return UNRECOGNIZED
     return None
 
 
 def _gzip_problem(text: str) -> str | None:
     try:
-        return problem(gzip.decompress(text.encode("latin-1")).decode())
-    except (OSError, EOFError, UnicodeError, zlib.error):
+        unpacking = zlib.decompressobj(wbits=31)
+        inside = unpacking.decompress(text.encode("latin-1"), LARGEST)
+        return problem(inside.decode()) if unpacking.eof else UNRECOGNIZED
+    except (UnicodeError, zlib.error):
         return UNRECOGNIZED
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 
-from sandbox.metal.calls import Call, Reply, Route, paths, updates
-from sandbox.metal.device_input import DeviceInput
-from sandbox.metal.errors import unprocessable
+from sandbox.metal.calls import Call, Reply, Route, paths, updates, whole_number
+from sandbox.metal.device_input import DeviceInput, one_place
+from sandbox.metal.errors import is_blank, unprocessable
 from sandbox.metal.records import VirtualNetwork
 
 # Numbers that may be asked for, and those handed out otherwise (vendor's OpenAPI text).
@@ -35,19 +35,13 @@ def create_virtual_network(call: Call) -> Reply:
     project, world = call.project(), call.world
     read = DeviceInput(call)
     attributes = read.attributes("tags", "description")
-    name = call.field("metro") or call.field("facility")
-    metro = world.catalogue.metro(name) if call.field("metro") else world.catalogue.metro_of_facility(name)
-    if metro is None:
-        read.problems.append(f"{name} is not a valid metro" if name else "Metro can't be blank")
-    by_facility = not call.field("metro")
-    # Those of a building could not choose their number (clients' code).
-    asked = None if by_facility else call.field("vxlan")
+    metro = one_place(call, read)
+    by_facility = is_blank(call.field("metro"))
+    # Those of a building could not choose their number, and 0 is what clients send that choose none (both: clients' code).
+    asked = call.field("vxlan")
     vxlan = None
-    if asked is not None:
-        try:
-            vxlan = int(asked)
-        except (TypeError, ValueError):
-            vxlan = 0
+    if not by_facility and not is_blank(asked) and str(asked) != "0":
+        vxlan = whole_number(asked)
         if vxlan not in CHOSEN:
             read.problems.append(f"Vxlan must be between {CHOSEN.start} and {CHOSEN.stop - 1}")
         elif metro is not None and world.store.virtual_networks.first("vxlan", (project.id, metro.code, vxlan)):

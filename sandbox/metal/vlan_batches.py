@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.metal import ports
 from sandbox.metal.calls import Call, Reply, Route, paths
-from sandbox.metal.errors import ApiError, not_found, unprocessable
+from sandbox.metal.errors import ApiError, not_found, not_valid, unprocessable
 from sandbox.metal.port_rules import Ports
 from sandbox.metal.records import Port, VlanBatch
 
@@ -34,7 +34,7 @@ def create_batch(call: Call) -> Reply:
         # Older texts and clients leave the state out for "assigned".
         state = each.get("state") or "assigned"
         if state not in ("assigned", "unassigned"):
-            raise unprocessable(f"{state} is not a valid state")
+            raise unprocessable(not_valid(state, "state"))
         vlan = found.vlan(each.get("vlan"))
         assignments.append({"vlan_id": vlan.id, "vlan": vlan.vxlan, "state": state, "native": bool(each.get("native"))})
     world, now = call.world, call.world.now()

@@ -14,7 +14,7 @@ from sandbox.metal.addressing import Network
 from sandbox.metal.addressing import network as parsed
 from sandbox.metal.calls import Call, Reply, Route, paths, updates
 from sandbox.metal.device_input import DeviceInput
-from sandbox.metal.errors import not_found, unprocessable
+from sandbox.metal.errors import not_found, not_valid, unprocessable
 from sandbox.metal.records import MetalGateway, Reservation, Vrf, VrfRoute
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def create_vrf(call: Call) -> Reply:
     name = call.field("metro")
     metro = world.catalogue.metro(name)
     if metro is None:
-        read.problems.append(f"{name} is not a valid metro" if name else "Metro can't be blank")
+        read.problems.append(not_valid(name, "metro"))
     if any(each.name == attributes.get("name") for each in world.store.vrfs.by("project", project.id)):
         read.problems.append("Name has already been taken")
     read.fail()

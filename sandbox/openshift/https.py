@@ -14,6 +14,7 @@ import ssl
 import tempfile
 from pathlib import Path
 
+import h11
 from starlette.types import ASGIApp
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -33,11 +34,56 @@ def server_context(pair: KeyPair) -> ssl.SSLContext:
     return context
 
 
-class Listener:
-    """Serves an ASGI application at one address and port until closed."""
+RECEIVED_WITHIN = 60.0
+"""Real seconds in which a request has to be there, from its first byte, or from the connection, to the last of its body."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._config = Config(app, log_config=None, access_log=False, lifespan="off", ws="none", http="h11", interface="asgi3")
+
+class _Connection(H11Protocol):
+    """A connection that ends when a request does not come to its end: uvicorn alone would keep half of one for ever."""
+
+    received_within = RECEIVED_WITHIN
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in the parent
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._calm()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        client = self.conn.their_state
+        # Between two requests of one connection nothing is owed: uvicorn ends that by itself.
+        waiting = client is h11.SEND_BODY or (client is h11.IDLE and (self.cycle is None or bool(self.conn.trailing_data[0])))
+        if not waiting or self.transport.is_closing():
+            self._calm()
+        elif self._patience is None:
+            self._patience = self.loop.call_later(self.received_within, self.transport.close)
+
+    def _calm(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+
+class Listener:
+    """Serves an ASGI application at one address and port until closed. ``received_within``: see :data:`RECEIVED_WITHIN`."""
+
+    def __init__(self, app: ASGIApp, received_within: float = RECEIVED_WITHIN) -> None:
+        self._received_within = received_within
+        # Machines are known by their source address: a header that anybody can send must not change it (uvicorn would let loopback).
+        self._config = Config(
+            app, log_config=None, access_log=False, lifespan="off", ws="none", http="h11", interface="asgi3", proxy_headers=False
+        )
         self._config.load()
         self._state = ServerState()
         self._server: asyncio.Server | None = None
@@ -47,7 +93,9 @@ class Listener:
         loop = asyncio.get_running_loop()
 
         def protocol() -> H11Protocol:
-            return H11Protocol(config=self._config, server_state=self._state, app_state={}, _loop=loop)
+            connection = _Connection(config=self._config, server_state=self._state, app_state={}, _loop=loop)
+            connection.received_within = self._received_within
+            return connection
 
         self._server = await loop.create_server(protocol, address, port, ssl=context, reuse_address=True)
 

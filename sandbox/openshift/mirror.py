@@ -107,8 +107,13 @@ def _answer(root: Path, request: Request) -> Response:
     parts = [part for part in request.path_params["path"].split("/") if part]
     if parts and parts[0] in _SPELLINGS:
         parts[0] = _SPELLINGS[parts[0]]
-    path = root.joinpath(*parts).resolve()
-    if not path.is_relative_to(root.resolve()) or not path.exists():
+    try:
+        path = root.joinpath(*parts).resolve()
+        there = path.is_relative_to(root.resolve()) and path.exists()
+    except (OSError, ValueError):
+        # No file can have such a name: too long, or with a zero byte in it.
+        there = False
+    if not there:
         return _not_found()
     if path.is_file():
         kind = "text/plain" if path.suffix == ".txt" else "application/octet-stream"

@@ -13,23 +13,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from starlette.applications import Starlette
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
+from sandbox.control import Call, ControlError, Endpoint, Field, Given
 from sandbox.openshift import pki
 from sandbox.openshift.cluster import REQUESTS_OUTLIVED, Cluster, Clusters
-
-PATH: Final = "/_sandbox/days"
-
-# Certificates of before 1970 are nobody's.
-_LONGEST: Final = 10_000
 
 # Below a machine's folder: of pretended kubelets, and of real ones (certificate and key in one file, named after its time).
 _CERTIFICATES: Final = ("system/kubelet/kubelet-*-current.crt", "system/var/lib/kubelet/pki/kubelet-*-[0-9]*.pem")
@@ -65,21 +58,27 @@ def _age(cluster: Cluster, machines: Path, time: timedelta) -> Iterator[Path]:
             yield path
 
 
-def create_app(clusters: Clusters, machines: Path) -> Starlette:
-    """The control path for it: POST ``{"days": 31}``."""
+CALL: Final = Call(
+    "POST",
+    "/days",
+    "let days pass for the nodes of clusters that are switched off: their certificates are older then, and certificate requests forgotten; "
+    "409 while a control plane machine is on",
+    body={"days": Field("how many days", "number", most=10_000)},
+    example={"days": 31},
+)
 
-    async def days(request: Request) -> Response:
-        try:
-            body = await request.json()
-        except ValueError:
-            body = None
-        wanted = body.get("days") if isinstance(body, dict) else None
-        if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 < wanted < _LONGEST:
-            return JSONResponse({"errors": [f'give a number of days, less than {_LONGEST}: {{"days": 31}}']}, 422)
+
+def calls(clusters: Clusters, machines: Path) -> list[tuple[Call, Endpoint]]:
+    """Return the call of the control API for it."""
+
+    async def days(given: Given, _params: Mapping[str, str]) -> Response:
+        wanted = given.get("days")
+        if not wanted:
+            raise ControlError(422, 'give a number of days: {"days": 31}')
         try:
             aged = await asyncio.to_thread(pass_days, clusters, machines, wanted)
         except ClusterRunsError as error:
-            return JSONResponse({"errors": [str(error)]}, 409)
+            raise ControlError(409, str(error)) from error
         return JSONResponse({"days": wanted, "certificates": aged})
 
-    return Starlette(routes=[Route(PATH, days, methods=["POST"])])
+    return [(CALL, days)]

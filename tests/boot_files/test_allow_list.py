@@ -14,10 +14,11 @@ from sandbox.running import RunningSandbox
 from .ways import CLUSTER, Pointed, Way, controller, ignition_files
 
 
-@pytest.fixture
-def way(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Way]:
+# Linux connects to each of them from 127.0.0.1.
+@pytest.fixture(params=["127.0.0.1", "127.5.0.1"])
+def way(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Way]:
     folder = ignition_files(tmp_path_factory.mktemp("allowed"))
-    with controller(folder, folder.parent / "ground") as found:
+    with controller(folder, folder.parent / "ground", request.param) as found:
         yield found
         found.run("remove")
 
@@ -63,5 +64,7 @@ def test_only_the_bootstrap_machine_gets_it(way: Way, sandbox: RunningSandbox, s
         assert status(machine, "127.99.0.9") == 200
         way.run("allow", environment=sandbox_environment, boot_files_allow_list=True)
         assert status(machine, "127.99.0.9") == 503
+        # The controller itself checks that the file can be had, also once there is a list.
+        way.run("main", environment=sandbox_environment, boot_files_allow_list=True)
     finally:
         api("DELETE", f"devices/{device['id']}")

@@ -16,8 +16,8 @@ import urllib.parse
 import httpx
 import pytest
 
+from tests.ports import free_port
 from tests.secrets.keeping import keeping
-from tests.unit.test_publish import free_port
 
 from .storage import ACCESS_KEY, SECRET_KEY
 from .ways import BOOTSTRAP, Pointed, Way

@@ -24,7 +24,8 @@ import pytest
 import yaml
 
 from tests import system_packages
-from tests.unit.test_publish import free_port, write_certificate
+from tests.ports import free_port, free_ports
+from tests.unit.test_publish import write_certificate
 
 from .storage import ACCESS_KEY, SECRET_KEY
 
@@ -169,20 +170,20 @@ class Pointed:
         return httpx.get(**asked | changed)
 
 
-def served(way: str) -> dict[str, Any]:
-    ports = free_port(), free_port()
+def served(way: str, address: str = "127.0.0.1") -> dict[str, Any]:
+    ports = free_ports(2, address)
     return {
         "openshift_publish": way,
-        "openshift_publish_address": "127.0.0.1",
-        "openshift_publish_bind_address": "127.0.0.1",
+        "openshift_publish_address": address,
+        "openshift_publish_bind_address": address,
         "openshift_publish_http_port": ports[0],
         "openshift_publish_https_port": ports[1],
     }
 
 
 @contextlib.contextmanager
-def controller(folder: Path, ground: Path) -> Iterator[Way]:
-    yield Way("controller", folder, served("controller"), ground=ground)
+def controller(folder: Path, ground: Path, address: str = "127.0.0.1") -> Iterator[Way]:
+    yield Way("controller", folder, served("controller", address), ground=ground)
 
 
 @contextlib.contextmanager
@@ -245,7 +246,7 @@ def host(folder: Path, ground: Path) -> Iterator[Way]:
 def object_storage(folder: Path, ground: Path) -> Iterator[Way]:
     """moto's S3, over TLS with an authority of its own for what is secret, and over HTTP for what is open."""
     write_certificate(ground)
-    http, https = free_port(), free_port()
+    http, https = free_ports(2)
     command = (sys.executable, "-m", "tests.boot_files.storage", str(ground), str(http), str(https))
     with started(*command, port=https, cwd=ROOT, stderr=(ground / "log").open("wb")):
         bucket = client(http)

@@ -29,8 +29,7 @@ MARK = re.compile(r"\{([a-z0-9_.]+)\}")
 WAITS = "wait_interval"
 RESERVED_HARDWARE = "reserved hardware"
 """No API makes it or takes it away again: the sandbox makes it, and afterwards it is back in the project it was in."""
-LONGEST = 30.0
-"""Seconds within which every hasty call of a module is over, whatever it meets."""
+LONGEST = programs.LONGEST
 
 
 def run(
@@ -45,6 +44,13 @@ def run(
     assert "{" in text, f"{module} ended without a result: {text}"
     result: dict[str, Any] = json.loads(text[text.index("{") :])
     return result
+
+
+def run_often(module: str, options: Mapping[str, Any], environment: Mapping[str, str], server: str, calls: int) -> list[str]:
+    """What is said by each of so many hasty calls of a module, in one process; fewer when one of them hangs, which says so."""
+    given = (module, dict(options), server, calls)
+    _code, text = _said(f"{calls} calls of {module}", programs.play_module_often, *given, environment=environment, hasty=True, longest=None)
+    return text.split(programs.NEXT)[1:]
 
 
 def inventory(source: Path, environment: Mapping[str, str], *, page_size: int | None = None) -> dict[str, Any]:
@@ -75,22 +81,36 @@ def _processes() -> ForkServerContext:
 def _played(
     title: str, program: Callable[..., None], *given: Any, environment: Mapping[str, str], hasty: bool, page_size: int | None
 ) -> tuple[int, str]:
-    """Exit code and all that was said by a process that plays this program."""
-    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as said:
-        manner = programs.Manner(said.name, dict(environment), hasty, page_size)
-        process = _processes().Process(target=program, args=(manner, *given))
-        process.start()
-        process.join(LONGEST if hasty else None)
-        if process.is_alive():
-            process.kill()
-            process.join()
-            pytest.fail(f"{title} was not over after {LONGEST:g} s")
-        code = process.exitcode
-        process.close()
-        text = said.read()
+    """Exit code and all that was said by a process that plays this program. Fails for a traceback, and for the token."""
+    longest = LONGEST if hasty else None
+    code, text = _said(title, program, *given, environment=environment, hasty=hasty, page_size=page_size, longest=longest)
     assert "Traceback" not in text, text
     if token := environment.get("METAL_AUTH_TOKEN", ""):
         assert token not in text
+    return code, text
+
+
+def _said(
+    title: str,
+    program: Callable[..., None],
+    *given: Any,
+    environment: Mapping[str, str],
+    hasty: bool,
+    longest: float | None,
+    page_size: int | None = None,
+) -> tuple[int, str]:
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8", errors="replace") as said:
+        manner = programs.Manner(said.name, dict(environment), hasty, page_size)
+        process = _processes().Process(target=program, args=(manner, *given))
+        process.start()
+        process.join(longest)
+        if process.is_alive():
+            process.kill()
+            process.join()
+            pytest.fail(f"{title} was not over after {longest:g} s")
+        code = process.exitcode
+        process.close()
+        text = said.read()
     return code or 0, text
 
 

@@ -6,9 +6,12 @@ patched, a module knows as little of it as a user's does. Ansible, for one, warn
 
 from __future__ import annotations
 
+import faulthandler
 import gc
+import http.client
 import os
 import sys
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -59,6 +62,7 @@ class Manner:
         if self.hasty:
             client._backoff = lambda failures: 0.01
             client._retry_after = lambda headers: 0.02 if "Retry-After" in headers else None
+            client.MAX_PAUSE = 0.05
         if self.page_size is not None:
             client.PAGE_SIZE = self.page_size
 
@@ -76,6 +80,33 @@ def play_module(manner: Manner, module: str, options: Mapping[str, Any]) -> None
         _cluster_client.PAGE = manner.page_size
     with patch_module_args(dict(options)):
         PROGRAMS[module].main()
+
+
+LONGEST = 30.0
+"""Seconds within which every hasty call of a module is over, whatever it meets."""
+NEXT = "=== the next call ===\n"
+"""What is said before each of many calls."""
+
+
+def play_module_often(manner: Manner, module: str, options: Mapping[str, Any], server: str, calls: int) -> None:
+    """So many calls, one after the other. Before each the server is asked for ``/begin/<number>``. The process ends with one that hangs."""
+    manner.settle()
+    for number in range(calls):
+        connection = http.client.HTTPConnection(server, timeout=LONGEST)
+        connection.request("GET", f"/begin/{number}")
+        connection.getresponse().read()
+        connection.close()
+        print(NEXT, end="", flush=True)
+        faulthandler.dump_traceback_later(LONGEST, exit=True)
+        try:
+            play_module(manner, module, options)
+        except SystemExit:
+            sys.stdout.flush()
+        except BaseException:  # noqa: BLE001 - said as a process says it
+            traceback.print_exc()
+        faulthandler.cancel_dump_traceback_later()
+        if number % 50 == 0:
+            gc.collect()
 
 
 def play_inventory(manner: Manner, source: str) -> None:

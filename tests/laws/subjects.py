@@ -94,8 +94,8 @@ class Life(ABC):
         """Bring the world to where this step has something to do."""
 
     @abstractmethod
-    def act(self, step: str, fault: Fault | None = None, *, check: bool = False) -> Result:
-        """Take the step; ``check``: in check mode."""
+    def act(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> Result:
+        """Take the step; ``check``: in check mode; ``hurry``: wait and try again for no longer than it takes to see that it would."""
 
     @abstractmethod
     def look(self) -> Any:
@@ -120,17 +120,30 @@ def connection(place: Place, fault: Fault | None) -> dict[str, Any]:
     }
 
 
-def metal_options(options: Mapping[str, Any], place: Place, fault: Fault | None) -> dict[str, Any]:
+def metal_options(options: Mapping[str, Any], place: Place, fault: Fault | None, *, hurry: bool = False) -> dict[str, Any]:
     given = {name: value for name, value in options.items() if name != "progress_interval"} | connection(place, fault)
+    if hurry:
+        given["metal_api_retries"] = 1
     if "wait_timeout" in options:
-        given |= {"wait_timeout": 6, "wait_interval": 0.1}
+        given |= {"wait_timeout": 1, "wait_interval": 0.02} if hurry else {"wait_timeout": 6, "wait_interval": 0.1}
     return {"project_id": place.environment["METAL_PROJECT_ID"], **given}
 
 
-class Changing(Life):
+class OfMetal(Life):
+    """A module that speaks to the Metal API."""
+
+    module: str
+
+    @abstractmethod
+    def options(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> dict[str, Any]:
+        """What the module is called with to take the step."""
+
+
+class Changing(OfMetal):
     """A module that changes something, and the life of its resource."""
 
     def __init__(self, scenario: Scenario, place: Place) -> None:
+        self.module = scenario.module
         self._scenario = scenario
         self._place = place
         self.front = MetalFront(place.sandbox)
@@ -142,11 +155,13 @@ class Changing(Life):
             well(self.act(step))
             self._worlds[step] = self.look()
 
-    def act(self, step: str, fault: Fault | None = None, *, check: bool = False) -> Result:
-        options = {**metal_options(getattr(self._scenario, step), self._place, fault), "_ansible_check_mode": check}
-        return run(
-            self._scenario.module, options, self._place.environment, hasty=True, page_size=fault.page_size if fault is not None else None
-        )
+    def options(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> dict[str, Any]:
+        given = metal_options(getattr(self._scenario, step), self._place, fault, hurry=hurry)
+        return {**given, "_ansible_check_mode": check}
+
+    def act(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> Result:
+        options = self.options(step, fault, check=check, hurry=hurry)
+        return run(self.module, options, self._place.environment, hasty=True, page_size=fault.page_size if fault is not None else None)
 
     def prepare(self, step: str) -> None:
         turn = self._round.index(step)
@@ -174,15 +189,18 @@ class Changing(Life):
         self._done = step
 
 
-class Reading(Life):
+class Reading(OfMetal):
     """A module that only reads."""
 
     def __init__(self, module: str, options: Mapping[str, Any], place: Place) -> None:
-        self._module = module
+        self.module = module
         self._options = options
         self._place = place
         self.front = MetalFront(place.sandbox)
         self._plain = self._facts(well(self.act("read")))
+
+    def options(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> dict[str, Any]:
+        return {**metal_options(self._options, self._place, fault, hurry=hurry), "_ansible_check_mode": check}
 
     @staticmethod
     def _facts(result: Result) -> Result:
@@ -191,14 +209,10 @@ class Reading(Life):
     def prepare(self, step: str) -> None:
         """There is all there is to read."""
 
-    def act(self, step: str, fault: Fault | None = None, *, check: bool = False) -> Result:
-        result = run(
-            self._module,
-            {**metal_options(self._options, self._place, fault), "_ansible_check_mode": check},
-            self._place.environment,
-            hasty=True,
-            page_size=fault.page_size if fault is not None else None,
-        )
+    def act(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> Result:
+        options = self.options(step, fault, check=check, hurry=hurry)
+        page_size = fault.page_size if fault is not None else None
+        result = run(self.module, options, self._place.environment, hasty=True, page_size=page_size)
         if fault is not None and not result.get("failed") and not fault.rewrites:
             assert self._facts(result) == self._plain, f"{fault.name}: other things were read than without"
         return result
@@ -225,7 +239,7 @@ class Inventory(Life):
     def prepare(self, step: str) -> None:
         """There is all there is to read."""
 
-    def act(self, step: str, fault: Fault | None = None, *, check: bool = False) -> Result:
+    def act(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> Result:
         options = {
             name: value for name, value in connection(self._place, fault).items() if name not in ("metal_api_url", "metal_api_token")
         }
@@ -258,7 +272,7 @@ class InCluster(Life):
         if step == "change":
             well(self.act("create"))
 
-    def act(self, step: str, fault: Fault | None = None, *, check: bool = False) -> Result:
+    def act(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> Result:
         # What comes between it and the Metal API is of the modules that speak to nothing else.
         metal = metal_options({}, self._place, None) if self._scenario.metal else {}
         options = {

@@ -88,3 +88,18 @@ def test_a_bond_that_another_client_took_apart_in_layer_3_comes_together_again(
     call(sandbox, "POST", f"ports/{ports(sandbox, device)['bond0']['id']}/disbond")
     bring(device, "layer3", sandbox_environment)
     assert ports(sandbox, device)["bond0"]["network_type"] == "layer3"
+
+
+@pytest.mark.parametrize("target", TYPES)
+def test_a_bond_that_another_client_took_apart_with_its_vlans_on_it(
+    target: str, device: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
+    """packet-python leaves the VLANs on the bond when it takes it apart, and the service keeps them there."""
+    bring(device, "hybrid-bonded", sandbox_environment)
+    bond = f"ports/{ports(sandbox, device)['bond0']['id']}"
+    call(sandbox, "POST", f"{bond}/convert/layer-2")
+    call(sandbox, "POST", f"{bond}/disbond")
+    assert len(ports(sandbox, device)["bond0"]["virtual_networks"]) == 2
+    bring(device, target, sandbox_environment)
+    assert ports(sandbox, device)["bond0"]["network_type"] == target
+    assert not any(result["changed"] for result in bring(device, target, sandbox_environment))

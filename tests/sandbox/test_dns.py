@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
+import random
 import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import dns.asyncquery
+import dns.exception
 import dns.flags
 import dns.message
 import dns.name
@@ -212,6 +215,62 @@ async def test_transfer_with_the_key_only(server: Server) -> None:
     assert await asyncio.to_thread(transfer, KEY) == 2
     with pytest.raises(dns.exception.DNSException):
         await asyncio.to_thread(transfer, None)
+
+
+async def test_its_own_address_follows_the_listener(tmp_path: Path) -> None:
+    """Somebody who starts the sandbox again with another ``--listen`` finds the name server there."""
+    zone = DynamicZone(ORIGIN, tmp_path / "zone", keyring("sandbox", SECRET))
+    for address in ("127.5.0.1", "127.5.0.2", "127.5.0.2"):
+        serial = zone.serial
+        server = Server(zone, address)
+        await server.start()
+        try:
+            assert addresses(await ask(server, f"ns.{ORIGIN}")) == [address]
+        finally:
+            await server.stop()
+        zone = DynamicZone(ORIGIN, tmp_path / "zone", keyring("sandbox", SECRET))
+        assert zone.records() == [f"ns.metal.test. 60 A {address}"]
+    assert zone.serial == serial
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_spoilt_messages_are_answered_or_dropped(server: Server, tmp_path: Path, seed: int) -> None:
+    """Messages with some bytes replaced, taken out or added: never an exception, and nothing is done for those without the key."""
+    chance = random.Random(seed)  # noqa: S311 - the same each time
+    signed, unsigned = an_update(WRONG_SECRET), an_update(ring=None)
+    for update in (signed, unsigned):
+        update.present("ns", "A", "127.0.0.1")
+        update.add("api.demo", 60, "A", "127.64.0.2")
+        update.delete("www.demo")
+    transfer = dns.message.make_query(ORIGIN, "AXFR")
+    transfer.use_tsig(KEY)
+    messages = [
+        dns.message.make_query("*.apps.demo.metal.test", "A", use_edns=0).to_wire(),
+        unsigned.to_wire(),
+        signed.to_wire(),
+        transfer.to_wire(),
+    ]
+    for _number in range(150):
+        wire = bytearray(chance.choice(messages))
+        for _change in range(chance.randint(1, 4)):
+            at = chance.randrange(len(wire))
+            wire[at : at + chance.randrange(3)] = chance.randbytes(chance.randrange(3))
+        before = server.zone.records()
+        for tcp in (False, True):
+            reply = server.zone.answer(bytes(wire), tcp=tcp)
+            assert reply is None or len(reply) >= 12
+        assert server.zone.records() == before
+        # The same from somebody who has the key.
+        with contextlib.suppress(dns.exception.DNSException, ValueError):
+            message = dns.message.from_wire(bytes(wire), keyring=False, continue_on_error=True)
+            message.use_tsig(KEY)
+            wire = bytearray(message.to_wire())
+        for tcp in (False, True):
+            reply = server.zone.answer(bytes(wire), tcp=tcp)
+            assert reply is None or len(reply) >= 12
+        assert (await ask(server, ORIGIN, "SOA")).answer
+    again = DynamicZone(ORIGIN, tmp_path / "zone", keyring("sandbox", SECRET))
+    assert again.records() == server.zone.records()
 
 
 async def test_rubbish_is_answered_or_dropped(server: Server) -> None:

@@ -30,6 +30,7 @@ PLAIN = {
     "_addresses",
     "_identifiers",
     "_kubernetes_objects",
+    "_metal_answers",
     "_outage",
     "_play",
     "_printable",

@@ -22,16 +22,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from tests.ports import free_ports
+
 PROGRAM = Path(__file__).resolve().parents[2] / "roles" / "boot_files" / "files" / "publish.py"
 ADDRESS = "127.0.0.1"
+# Not the address that Linux connects from when nobody says from where.
+OTHER_LOOPBACK = "127.5.0.1"
 WORD = "open-sesame"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((ADDRESS, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def write_certificate(folder: Path) -> None:
@@ -46,7 +43,9 @@ def write_certificate(folder: Path) -> None:
         .serial_number(1)
         .not_valid_before(now - datetime.timedelta(hours=1))
         .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(ADDRESS))]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(each)) for each in (ADDRESS, OTHER_LOOPBACK)]), critical=False
+        )
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
@@ -60,16 +59,23 @@ def write_certificate(folder: Path) -> None:
 @dataclass
 class Published:
     folder: Path
+    address: str
     http_port: int
     https_port: int
     process: subprocess.Popen[bytes]
 
-    def get(self, path: str, *, tls: bool = False, word: str | None = None, method: str = "GET") -> tuple[int, bytes]:
+    def get(
+        self, path: str, *, tls: bool = False, word: str | None = None, method: str = "GET", source: str | None = None
+    ) -> tuple[int, bytes]:
+        """Return status and body. ``source``: the address to connect from; None leaves it to the kernel."""
+        bound = None if source is None else (source, 0)
         if tls:
             trust = ssl.create_default_context(cafile=str(self.folder / "tls" / "server.crt"))
-            connection: http.client.HTTPConnection = http.client.HTTPSConnection(ADDRESS, self.https_port, timeout=30, context=trust)
+            connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+                self.address, self.https_port, timeout=30, context=trust, source_address=bound
+            )
         else:
-            connection = http.client.HTTPConnection(ADDRESS, self.http_port, timeout=30)
+            connection = http.client.HTTPConnection(self.address, self.http_port, timeout=30, source_address=bound)
         connection.request(method, path, headers={} if word is None else {"Authorization": f"Bearer {word}"})
         answer = connection.getresponse()
         return answer.status, answer.read()
@@ -78,25 +84,27 @@ class Published:
         end = time.monotonic() + 10
         while time.monotonic() < end and self.process.poll() is None:
             with socket.socket() as probe:
-                if probe.connect_ex((ADDRESS, port)) == 0:
+                if probe.connect_ex((self.address, port)) == 0:
                     return
             time.sleep(0.05)
         raise AssertionError(f"nobody listens at port {port}")
 
 
 @pytest.fixture
-def published(tmp_path: Path) -> Iterator[Published]:
+def published(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Published]:
+    """A server on the loopback address that the test names, 127.0.0.1 by default."""
+    address = getattr(request, "param", ADDRESS)
     folder = tmp_path / "publish"
     for name in ("open", "secret"):
         (folder / name).mkdir(parents=True)
     (folder / "open" / "x86_64.ipxe").write_text("#!ipxe\n", encoding="utf-8")
     (folder / "secret" / "bootstrap.ign").write_text("{}", encoding="utf-8")
     (folder / "bearer").write_text(WORD, encoding="utf-8")
-    ports = free_port(), free_port()
-    settings = {"id": "ours", "bind_address": ADDRESS, "http_port": ports[0], "https_port": ports[1]}
+    ports = free_ports(2, address)
+    settings = {"id": "ours", "bind_address": address, "http_port": ports[0], "https_port": ports[1]}
     (folder / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
     process = subprocess.Popen([sys.executable, str(PROGRAM), str(folder)], stderr=subprocess.PIPE)
-    server = Published(folder, *ports, process)
+    server = Published(folder, address, ports[0], ports[1], process)
     try:
         server.wait(ports[0])
         yield server
@@ -123,7 +131,7 @@ def test_secret_files_are_for_who_says_the_word(published: Published) -> None:
     (published.folder / "secret" / "bootstrap.ign").unlink()
     assert published.get("/bootstrap.ign", tls=True, word=WORD)[0] == 404
     # Who stays silent in a handshake holds nobody up.
-    with socket.create_connection((ADDRESS, published.https_port)):
+    with socket.create_connection((published.address, published.https_port)):
         assert published.get("/bootstrap.ign", tls=True, word=WORD)[0] == 404
     published.process.send_signal(signal.SIGTERM)
     _output, log = published.process.communicate(timeout=30)
@@ -133,3 +141,17 @@ def test_secret_files_are_for_who_says_the_word(published: Published) -> None:
 def test_it_ends_when_its_settings_go(published: Published) -> None:
     (published.folder / "settings.json").unlink()
     assert published.process.wait(timeout=30) == 0
+
+
+@pytest.mark.parametrize("published", [ADDRESS, OTHER_LOOPBACK], indirect=True)
+def test_the_computer_itself_may_always_ask(published: Published) -> None:
+    """Whatever address it serves at: the controller checks there what it has published. Other addresses of loopback are machines."""
+    write_certificate(published.folder / "tls")
+    published.wait(published.https_port)
+    (published.folder / "allowed.json").write_text(json.dumps(["127.64.0.3"]), encoding="utf-8")
+    statuses = {
+        source: published.get("/bootstrap.ign", tls=True, word=WORD, source=source)[0]
+        for source in (None, published.address, "127.64.0.3", "127.64.0.5", "127.5.0.2")
+    }
+    assert statuses == {None: 200, published.address: 200, "127.64.0.3": 200, "127.64.0.5": 503, "127.5.0.2": 503}
+    assert published.get("/bootstrap.ign", tls=True)[0] == 401

@@ -74,7 +74,7 @@ def size(plan: Mapping[str, Any]) -> tuple[float | None, float | None, float | N
     cores = 0
     for cpu in _mappings(specs.get("cpus")):
         # The number of cores stands in the processor's name only ("EPYC 7402P 24-Core Processor").
-        told = re.search(r"(\d+)[- ]?core\b", str(cpu.get("type")), re.IGNORECASE)
+        told = re.search(r"(?<!\d)(\d{1,4})[- ]?core\b", str(cpu.get("type")), re.IGNORECASE)
         count = cpu.get("count")
         cores += int(told[1]) * (count if isinstance(count, int) else 1) if told else 0
     memory = specs.get("memory")
@@ -87,7 +87,7 @@ def _mappings(value: Any) -> list[Mapping[str, Any]]:
 
 
 def gigabytes(text: Any) -> float | None:
-    match = re.fullmatch(r"\s*([\d.]+)\s*([A-Z]+)\s*", str(text).upper())
+    match = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([A-Z]+)\s*", str(text).upper())
     return float(match[1]) * GIGABYTES[match[2]] if match and match[2] in GIGABYTES else None
 
 

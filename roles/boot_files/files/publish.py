@@ -10,7 +10,7 @@ Usage: publish.py FOLDER, where FOLDER has
 - ``secret/``: files that only who says the word in ``bearer`` gets, over HTTPS with ``tls/server.crt`` and ``tls/server.key``. It is
   served from the moment these two exist;
 - ``allowed.json``: the addresses that may have files of ``secret/``, a list of texts. Without it they all may, if they say the word. It is
-  read anew for each request, since a machine has its address only after it was ordered. Who asks from this computer itself may always.
+  read anew for each request, since a machine has its address only after it was ordered. This computer itself may always have them.
 
 ``/healthz`` over HTTP answers with the id. The process ends on SIGTERM, and by itself when ``settings.json`` has gone or changed: whoever
 takes the folder away has ended the server. It writes nothing. Nothing but Python's own library is used, 3.9 or newer, since this runs on
@@ -73,14 +73,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def _expected(self) -> bool:
         if self.allowed is None:
             return True
-        client = self.client_address[0]
+        client, served = self.client_address[0], self.connection.getsockname()
         try:
             addresses = json.loads(self.allowed.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return True
         except (OSError, ValueError):
             return False
-        return client == self.connection.getsockname()[0] or plain(client) in map(plain, addresses)
+        own = {plain(served[0]), plain(own_address(served))}
+        return plain(client) in own or plain(client) in map(plain, addresses)
 
     def _authorized(self) -> bool:
         if self.bearer is None:
@@ -116,6 +117,19 @@ def plain(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     """The address without its zone; an IPv4 client of a server that listens at ``::`` as what it is."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
     return (parsed.ipv4_mapped or parsed) if isinstance(parsed, ipaddress.IPv6Address) else parsed
+
+
+def own_address(served: tuple[Any, ...]) -> str:
+    """Return the address that programs of this computer connect from to ``served``, the socket address of a server here.
+
+    It need not be the server's own: Linux connects to any address of 127.0.0.0/8 from 127.0.0.1.
+    """
+    family = socket.AF_INET6 if ":" in served[0] else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        # Only chooses the route: nothing is sent.
+        probe.connect(served)
+        address: str = probe.getsockname()[0]
+    return address
 
 
 class Server(http.server.ThreadingHTTPServer):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
-import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -27,6 +26,7 @@ from sandbox.dns import DynamicZone, Server, keyring
 from sandbox.machines import Drive, Hardware, Machine
 from sandbox.machines.simulated import SimulatedMachines
 from sandbox.openshift.https import Listener
+from tests.ports import free_port
 
 FAST = 1_000_000.0
 BUILD = "9.6.20251015-1"
@@ -34,12 +34,6 @@ BUILD = "9.6.20251015-1"
 
 def artefact(kind: str, build: str = BUILD, architecture: str = "x86_64") -> bytes:
     return f"sandbox-rhcos {kind} {build} {architecture}\n".encode() + b"\0" * 64
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclasses.dataclass

@@ -15,7 +15,9 @@ import httpx
 import pytest
 import yaml
 
-from .conftest import DataCentre, free_port, hardware
+from tests.ports import free_port
+
+from .conftest import DataCentre, hardware
 
 
 def ubuntu(number: int = 0) -> Any:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -21,6 +19,7 @@ from sandbox.machines import Hardware
 from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
 from sandbox.metal.world import MetalWorld
 from sandbox.openshift.https import Listener
+from tests.ports import free_ports
 
 # Nothing speaks TLS here; reading the system's certificates for every client would take longer than the tests.
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -91,15 +90,6 @@ class ScriptedMachines:
 def machine_client(url: str, address: str) -> httpx.AsyncClient:
     """A client that calls from the machine's own address."""
     return httpx.AsyncClient(base_url=url, transport=httpx.AsyncHTTPTransport(local_address=address, verify=NO_TLS))
-
-
-def free_ports(count: int) -> list[int]:
-    """All held until the last is found: asked for one after the other, the same may come twice."""
-    with contextlib.ExitStack() as held:
-        probes = [held.enter_context(socket.socket()) for _number in range(count)]
-        for each in probes:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in probes]
 
 
 @asynccontextmanager

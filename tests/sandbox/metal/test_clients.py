@@ -15,7 +15,8 @@ from equinix.services import metalv1  # type: ignore[import-untyped] # shipped w
 from sandbox.metal.app import create_metal_app
 from sandbox.metal.tls import Authority
 from sandbox.openshift.https import Listener
-from tests.sandbox.metal.conftest import Sandbox, free_ports
+from tests.ports import free_port
+from tests.sandbox.metal.conftest import Sandbox
 
 
 @pytest.fixture
@@ -115,7 +116,7 @@ async def test_strict_models_read_the_network(sandbox: Sandbox, strict: Any) -> 
 @pytest.fixture
 async def tls(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
     """``host:port`` of the same API over TLS, trusted by whoever asks ``requests``."""
-    authority, port = Authority(tmp_path / "tls"), free_ports(1)[0]
+    authority, port = Authority(tmp_path / "tls"), free_port()
     listener = Listener(create_metal_app(sandbox.world))
     await listener.open("127.0.0.1", port, authority.server_context("127.0.0.1"))
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(authority.certificate_file))

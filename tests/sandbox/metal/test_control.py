@@ -46,6 +46,105 @@ async def test_the_journal_has_every_request_and_no_secret(sandbox: Sandbox) -> 
     assert await journal(sandbox, service="all") == []
 
 
+# Where a client may put its token by mistake; the token takes the place of the braces.
+TOKEN_PLACES = [
+    "/projects?token={}",
+    "/projects?anything={}",
+    "/projects?X-Auth-Token={}&page=1",
+    "/projects?{}",
+    "/projects?{}=1",
+    "/projects?search={}",
+    "/projects?name=before-{}-after",
+    "/projects?include=members,{}",
+    "/projects?sort_by={}&sort_by=name",
+    "/projects?a[b]={}",
+    "/projects?a=1;b={}",
+    "/projects/{}",
+    "/projects/{}/devices",
+    "/projects/x{}y/devices?page=1",
+    "/user/api-keys/{}",
+    "/{}",
+    "/nothing/{}?{}",
+    "//metal/v1//{}",
+]
+
+
+def percent_encoded(text: str) -> str:
+    return "".join(f"%{ord(each):02X}" for each in text)
+
+
+@pytest.mark.parametrize("path", TOKEN_PLACES)
+async def test_no_token_gets_into_the_journal(sandbox: Sandbox, path: str) -> None:
+    read_only = (await sandbox.api.post("/user/api-keys", json={"description": "a", "read_only": True})).json()["token"]
+    unknown = "f7Kq2ZtBn9XwLr4VhJd8Ms3PyGc6TaEu"
+    for token in (sandbox.world.token, read_only, unknown):
+        for written in (token, percent_encoded(token), percent_encoded(percent_encoded(token))):
+            # Sent as it is: a client would tidy up the path. Whatever the header says, the path may have another token.
+            for headers in ({}, {"X-Auth-Token": token}, {"Authorization": f"Bearer {token}"}, {"X-Consumer-Token": token}):
+                url = httpx.URL(f"{sandbox.url}/").copy_with(raw_path=path.replace("{}", written).encode())
+                await sandbox.control.send(sandbox.control.build_request("GET", url, headers=headers))
+    for token in (sandbox.world.token, read_only, "short-but-mine"):
+        await sandbox.control.request(token, f"{sandbox.url}/projects", headers={"X-Auth-Token": "short-but-mine"})
+    text = str(await journal(sandbox, service="all"))
+    for token in (sandbox.world.token, read_only, unknown, "short-but-mine"):
+        assert token not in text
+        assert percent_encoded(token) not in text
+    assert len(await journal(sandbox)) >= 36
+
+
+async def test_what_the_journal_shows_of_a_path(sandbox: Sandbox) -> None:
+    shown = [
+        "/metal/v1/projects?per_page=3&page=1",
+        f"/metal/v1{sandbox.project}/devices?tag=openshift-cluster%3Ddemo.metal.test&hostname=worker-0.demo.metal.test&include=plan,metro",
+        f"/metal/v1{sandbox.project}/devices?tag[]=Rack-A1-Row-Seven&state=active,queued",
+        "/metal/v1/capacity/metros",
+        "/metal/v1/spot-market-requests/next-available-hardware-reservation",
+    ]
+    for path in shown:
+        await sandbox.control.get(f"{sandbox.url}{path}")
+    assert [each["path"] for each in await journal(sandbox)] == shown
+    await sandbox.control.get(f"{sandbox.url}/userdata/validate?userdata=short&page=1&md5=short&key=&x")
+    assert (await journal(sandbox))[-1]["path"] == "/userdata/validate?userdata=...&page=1&md5=...&key=&x"
+
+
+async def test_a_read_only_key_does_not_see_the_tokens_of_others(sandbox: Sandbox) -> None:
+    """They may write. With a key that may write itself, they are all listed: Terraform reads them there."""
+    project = sandbox.project
+    for path in ("/user/api-keys", f"{project}/api-keys"):
+        reader = (await sandbox.api.post(path, json={"description": "reads", "read_only": True})).json()
+        writer = (await sandbox.api.post(path, json={"description": "writes", "read_only": False})).json()
+        listed = await sandbox.control.get(f"{sandbox.url}{path}", headers={"X-Auth-Token": reader["token"]})
+        assert listed.status_code == 200
+        tokens = {each["id"]: each.get("token") for each in listed.json()["api_keys"]}
+        assert tokens[reader["id"]] == reader["token"]
+        assert [token for id_, token in tokens.items() if id_ != reader["id"]] == [None] * (len(tokens) - 1)
+        assert len(tokens) >= 2
+        every = (await sandbox.api.get(path)).json()["api_keys"]
+        assert {each["id"]: each["token"] for each in every}[writer["id"]] == writer["token"]
+        for token in (writer["token"], sandbox.world.token):
+            assert token not in listed.text
+    # A project's reader sees neither those of the user, nor anything else that holds one.
+    answer = await sandbox.control.get(f"{sandbox.url}{project}?include=members,api_keys", headers={"X-Auth-Token": reader["token"]})
+    assert writer["token"] not in answer.text
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "X-Client-IP", "True-Client-IP", "Via"])
+async def test_a_header_makes_nobody_a_machine(sandbox: Sandbox, header: str) -> None:
+    """Machines are known by their source address alone."""
+    device = await sandbox.active(hostname="one", userdata="#!/bin/sh the secret", always_pxe=True)
+    address = device["ip_addresses"][0]["address"]
+    value = f"for={address}" if header == "Forwarded" else address
+    for path in ("/metadata", "/userdata", "/api/v1/userdata", "/2009-04-04/user-data", "/2009-04-04/meta-data/hostname"):
+        answer = await sandbox.control.get(f"{sandbox.metadata_url}{path}", headers={header: value})
+        assert (answer.status_code, answer.json()) == (404, {"message": "resource not found"}), path
+    assert (await sandbox.control.get(f"{sandbox.boot_url}/auto.ipxe", headers={header: value})).status_code == 404
+    events = len((await sandbox.api.get(f"/devices/{device['id']}/events")).json()["events"])
+    body = {"state": "failed", "code": 1000, "message": "forged"}
+    assert (await sandbox.control.post(f"{sandbox.boot_url}/events", json=body, headers={header: value})).status_code == 200
+    assert len((await sandbox.api.get(f"/devices/{device['id']}/events")).json()["events"]) == events
+    assert {each["who"] for each in await journal(sandbox, service="metadata")} == {"unknown 127.0.0.1"}
+
+
 async def test_a_journal_that_was_cleared_has_only_what_began_since(sandbox: Sandbox) -> None:
     """Whoever made a request that is still held may be gone: it is not one of those that come now."""
     await sandbox.control.post("/faults", json={"path": "/plans$", "times": 1, "delay": 0.5})

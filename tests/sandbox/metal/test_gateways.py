@@ -34,7 +34,6 @@ async def test_a_private_gateway_has_a_block_of_its_own(sandbox: Sandbox) -> Non
         "Cannot delete Virtual Network when metal gateway is assigned"
     ]
     assert await sandbox.errors("DELETE", f"/ips/{block['id']}") == ["Cannot delete an IP reservation that is used by a metal gateway"]
-    assert await sandbox.errors("POST", f"{sandbox.project}/metal-gateways", json=body) == ["Virtual network already has a metal gateway"]
 
     sandbox.world.change_settings({"durations": {"gateway_delete": 20_000}})
     deleted = await sandbox.api.delete(f"/metal-gateways/{made['id']}")
@@ -45,6 +44,60 @@ async def test_a_private_gateway_has_a_block_of_its_own(sandbox: Sandbox) -> Non
     assert await sandbox.errors("GET", f"/metal-gateways/{made['id']}", 404) == ["Not found"]
     assert await sandbox.errors("GET", f"/ips/{block['id']}", 404) == ["Not found"]
     assert (await sandbox.api.delete(f"/virtual-networks/{vlan_id}")).status_code == 204
+
+
+async def test_several_private_gateways_share_a_vlan(sandbox: Sandbox) -> None:
+    """As in equinix.cloud's integration target, which ran against the real service: two are made, listed and deleted, then the VLAN."""
+    vlan_id = await vlan(sandbox)
+    body = {"virtual_network_id": vlan_id, "private_ipv4_subnet_size": 8}
+    made = [await post(sandbox, "metal-gateways", body, include="ip_reservation") for _number in range(2)]
+    blocks = {each["ip_reservation"]["network"] for each in made}
+    assert len(blocks) == 2
+    ids = [each["id"] for each in made]
+    listed = (await sandbox.api.get(f"{sandbox.project}/metal-gateways")).json()["metal_gateways"]
+    assert [each["id"] for each in listed] == ids
+    assert [each["id"] for each in (await sandbox.api.get(f"/virtual-networks/{vlan_id}")).json()["metal_gateways"]] == ids
+    await sandbox.api.delete(f"/metal-gateways/{ids[0]}")
+    await sandbox.until(lambda: len(sandbox.world.store.metal_gateways) == 1)
+    assert await sandbox.errors("DELETE", f"/virtual-networks/{vlan_id}") == [
+        "Cannot delete Virtual Network when metal gateway is assigned"
+    ]
+    await sandbox.api.delete(f"/metal-gateways/{ids[1]}")
+    await sandbox.until(lambda: not len(sandbox.world.store.metal_gateways))
+    assert (await sandbox.api.delete(f"/virtual-networks/{vlan_id}")).status_code == 204
+
+
+async def test_gateways_that_cannot_share_a_vlan(sandbox: Sandbox) -> None:
+    """A public block has its VLAN for itself; so has a VRF (ours)."""
+
+    async def block(**body: Any) -> dict[str, Any]:
+        made = await post(sandbox, "ips", {"type": "public_ipv4", "quantity": 8, "metro": "da", **body})
+        return {"ip_reservation_id": made["id"]}
+
+    vrfs = [await post(sandbox, "vrfs", {"name": name, "metro": "da", "ip_ranges": [f"10.{name}.0.0/16"]}) for name in ("1", "2")]
+    private = {"private_ipv4_subnet_size": 8}
+    public = [await block() for _number in range(2)]
+    routed = [await block(type="vrf", vrf_id=vrf["id"], network=f"10.{vrf['name']}.4.0", cidr=24) for vrf in vrfs]
+    for first, others in (
+        (private, [public[0], routed[0]]),
+        (public[0], [private, public[1], routed[0]]),
+        (routed[0], [private, public[1], routed[1]]),
+    ):
+        vlan_id = await vlan(sandbox)
+        made = await post(sandbox, "metal-gateways", {"virtual_network_id": vlan_id, **first})
+        for other in others:
+            body = {"virtual_network_id": vlan_id, **other}
+            assert await sandbox.errors("POST", f"{sandbox.project}/metal-gateways", json=body) == [
+                "Virtual network already has a metal gateway"
+            ], (first, other)
+        # One that is being deleted is in nobody's way.
+        await sandbox.api.delete(f"/metal-gateways/{made['id']}")
+        last = await post(sandbox, "metal-gateways", {"virtual_network_id": vlan_id, **others[-1]})
+        await sandbox.api.delete(f"/metal-gateways/{last['id']}")
+        await sandbox.until(lambda: not len(sandbox.world.store.metal_gateways))
+    both = {"virtual_network_id": await vlan(sandbox)}
+    await post(sandbox, "metal-gateways", {**both, **routed[0]})
+    await post(sandbox, "metal-gateways", {**both, **await block(type="vrf", vrf_id=vrfs[0]["id"], network="10.1.5.0", cidr=24)})
 
 
 async def test_devices_never_get_addresses_of_a_gateway(sandbox: Sandbox) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.sandbox.metal.conftest import NO_TLS, free_ports, sandbox_in
+from tests.ports import free_ports
+from tests.sandbox.metal.conftest import NO_TLS, sandbox_in
 
 ROOT = Path(__file__).resolve().parents[3]
 

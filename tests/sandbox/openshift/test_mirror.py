@@ -58,6 +58,25 @@ def told(executable: Path, *arguments: str, environment: dict[str, str] | None =
     return result.stdout
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/%00",
+        f"{CLIENTS}/%00",
+        f"{CLIENTS}/stable/\N{SNOWMAN}",
+        "/" + "a" * 300,
+        f"{CLIENTS}/" + "a/" * 3000,
+        "/%ff%fe",
+        "/..%2f..%2fetc%2fpasswd",
+        "/%2fetc",
+    ],
+    ids=["zero", "zero below", "snowman", "long", "deep", "not UTF-8", "above", "absolute"],
+)
+async def test_a_name_that_no_file_has_is_not_found(client: httpx.AsyncClient, path: str) -> None:
+    answer = await client.get(path)
+    assert answer.status_code == 404, answer.text
+
+
 @pytest.mark.parametrize("version", catalogue.VERSIONS)
 async def test_checksums_of_everything_served(client: httpx.AsyncClient, version: str) -> None:
     sums = (await client.get(f"{CLIENTS}/{version}/sha256sum.txt")).raise_for_status().text

@@ -180,6 +180,13 @@ def test_what_is_no_number_is_told(name: str) -> None:
         Scripted({"progress_interval": 5, name: "soon"}, DONE).run()
 
 
+@pytest.mark.parametrize("name", ["progress_interval", "wait_timeout"])
+@pytest.mark.parametrize("value", ["nan", "inf", -1])
+def test_time_that_does_not_pass_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(AnsibleActionFail, match=f"{name} must be 0 or greater and at most 1000000000, not {value}"):
+        Scripted({"progress_interval": 5, name: value}, DONE).run()
+
+
 def test_of_many_only_some_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     ProgressAction.show(Scripted({}, DONE), [f"worker-{number} is queued" for number in range(30)], 75.0)
     printed = capsys.readouterr().out

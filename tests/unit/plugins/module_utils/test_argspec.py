@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options, out_of_range
 
 OPTIONS = Options(
     {
@@ -41,3 +41,24 @@ OPTIONS = Options(
 def test_what_is_given_and_says_nothing_is_told(given: dict[str, Any], cleared: list[str]) -> None:
     told = OPTIONS.cleared({**dict.fromkeys(OPTIONS.argument_spec), **given}, ("id", "device_id", "ids"))
     assert [text.partition(" ")[0] for text in told] == cleared
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "good"),
+    [
+        ("wait_timeout", None, True),
+        ("wait_timeout", 0, True),
+        ("wait_timeout", 1e9, True),
+        ("wait_timeout", 1.1e9, False),
+        ("wait_timeout", -0.1, False),
+        ("wait_timeout", float("nan"), False),
+        ("wait_timeout", float("inf"), False),
+        ("metal_api_timeout", 0.1, True),
+        ("metal_api_timeout", 0, False),
+        ("metal_api_timeout", float("nan"), False),
+    ],
+)
+def test_numbers_are_refused_that_nobody_can_wait_for(name: str, value: float | None, good: bool) -> None:
+    assert (out_of_range(name, value) is None) == good
+    found = Options({name: {"type": "float"}, "vxlan": {"type": "int"}}).out_of_range({name: value, "vxlan": -1})
+    assert found == ([] if good else [out_of_range(name, value)])

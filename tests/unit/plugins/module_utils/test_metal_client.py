@@ -309,7 +309,7 @@ def _device(number: int) -> dict[str, Any]:
 def pages(*sizes: int, **meta: Any) -> list[Reply]:
     replies, count = [], 0
     for number, size in enumerate(sizes, 1):
-        items = [{"id": count + n} for n in range(size)]
+        items = [{"id": str(count + n)} for n in range(size)]
         count += size
         filled = {
             name: number if value == "NUMBER" else len(sizes) if value == "PAGES" else sum(sizes) if value == "TOTAL" else value
@@ -320,7 +320,7 @@ def pages(*sizes: int, **meta: Any) -> list[Reply]:
     return replies
 
 
-def names(client: MetalClient) -> list[int]:
+def names(client: MetalClient) -> list[str]:
     return [item["id"] for item in client.read_list("projects/p/devices", "devices", doing="list")]
 
 
@@ -332,43 +332,125 @@ def names(client: MetalClient) -> list[int]:
         pages(3, 3, 1, current_page="NUMBER", last_page="PAGES"),
         pages(3, 3, 1, total="TOTAL"),
         pages(7, next=None, total=7),
-        [Reply(200, {"devices": [{"id": n} for n in range(7)]})],
+        [Reply(200, {"devices": [{"id": str(n)} for n in range(7)]})],
     ],
 )
 def test_every_list_is_read_to_its_end_whatever_tells_it(replies: list[Reply]) -> None:
     with serving(*replies) as service:
-        assert names(client_of(service)) == list(range(7))
+        assert names(client_of(service)) == list("0123456")
         assert len(service.seen) == len(replies)
 
 
-@pytest.mark.parametrize("data", [{"devices": None}, {}, {"devices": [None, 3, {"id": 0}], "meta": None}])
+@pytest.mark.parametrize("data", [{"devices": None}, {}, {"devices": [None, {"id": "0"}], "meta": None}])
 def test_an_odd_list_spoils_only_itself(data: Any) -> None:
     with serving(Reply(200, data)) as service:
-        assert names(client_of(service)) in ([], [0])
+        assert names(client_of(service)) in ([], ["0"])
 
 
 def test_a_list_that_changes_while_it_is_read_is_read_again() -> None:
-    first = {"devices": [{"id": 0}, {"id": 1}], "meta": {"total": 4, "current_page": 1, "last_page": 2}}
+    first = {"devices": [{"id": "0"}, {"id": "1"}], "meta": {"total": 4, "current_page": 1, "last_page": 2}}
     # 0 was deleted in between: 2 moved to the first page and would be missed.
-    moved = {"devices": [{"id": 3}], "meta": {"total": 3, "current_page": 2, "last_page": 2}}
-    again = {"devices": [{"id": 1}, {"id": 2}], "meta": {"total": 3, "current_page": 1, "last_page": 2}}
+    moved = {"devices": [{"id": "3"}], "meta": {"total": 3, "current_page": 2, "last_page": 2}}
+    again = {"devices": [{"id": "1"}, {"id": "2"}], "meta": {"total": 3, "current_page": 1, "last_page": 2}}
     with serving(*[Reply(200, data) for data in (first, moved, again, moved)]) as service:
-        assert names(client_of(service)) == [1, 2, 3]
+        assert names(client_of(service)) == ["1", "2", "3"]
 
 
 def test_a_list_that_changes_each_time_it_is_read_is_an_error() -> None:
-    first = {"devices": [{"id": 0}, {"id": 1}], "meta": {"total": 4, "current_page": 1, "last_page": 2}}
-    moved = {"devices": [{"id": 3}], "meta": {"total": 3, "current_page": 2, "last_page": 2}}
+    first = {"devices": [{"id": "0"}, {"id": "1"}], "meta": {"total": 4, "current_page": 1, "last_page": 2}}
+    moved = {"devices": [{"id": "3"}], "meta": {"total": 3, "current_page": 2, "last_page": 2}}
     told = r"the list changed each of the 3 times that its 2 pages were read \(GET /projects/"
     with serving(*[Reply(200, data) for data in (first, moved) * 3]) as service, pytest.raises(UnreadableError, match=told):
         names(client_of(service, retries=2))
 
 
 def test_an_object_that_moved_to_a_later_page_is_told_once() -> None:
-    first = {"devices": [{"id": 0}, {"id": 1}], "meta": {"total": 3, "current_page": 1, "last_page": 2}}
-    second = {"devices": [{"id": 1}, {"id": 2}], "meta": {"total": 3, "current_page": 2, "last_page": 2}}
+    first = {"devices": [{"id": "0"}, {"id": "1"}], "meta": {"total": 3, "current_page": 1, "last_page": 2}}
+    second = {"devices": [{"id": "1"}, {"id": "2"}], "meta": {"total": 3, "current_page": 2, "last_page": 2}}
     with serving(Reply(200, first), Reply(200, second)) as service:
-        assert names(client_of(service)) == [0, 1, 2]
+        assert names(client_of(service)) == ["0", "1", "2"]
+
+
+class Endless:
+    """Replies without end: page after page, each with ``size`` entries of ids that ``identity`` tells by their number."""
+
+    def __init__(self, identity: Callable[[int], Any], size: int = 2, **meta: Any) -> None:
+        self._identity, self._size, self._meta, self.given = identity, size, meta, 0
+
+    def __len__(self) -> int:
+        return 2
+
+    def pop(self, _index: int) -> Reply:
+        numbers = range(self.given * self._size, (self.given + 1) * self._size)
+        self.given += 1
+        items = [{"id": identity} if (identity := self._identity(number)) is not None else {"name": "odd"} for number in numbers]
+        return Reply(200, {"devices": items, "meta": self._meta})
+
+
+@pytest.mark.parametrize(
+    "meta", [{"next": "/more"}, {"next": {"href": "?page=2"}}, {"current_page": 1, "last_page": 10**300}, {"total": 10**300}]
+)
+@pytest.mark.parametrize(
+    "identity",
+    [lambda _number: "a", lambda number: str(number % 2), lambda number: str(number % 6), lambda _number: None, lambda _number: [1]],
+    ids=["one id", "one page", "three pages", "no ids", "ids that are none"],
+)
+@pytest.mark.parametrize("by_packet", [False, True])
+def test_pages_that_repeat_themselves_end(identity: Callable[[int], Any], meta: dict[str, Any], by_packet: bool) -> None:
+    with serving(Reply()) as service:
+        service.replies = Endless(identity, **meta)  # type: ignore[assignment]  # as much of a list as is used
+        client = client_of(service, retries=2)
+        with pytest.raises(UnreadableError, match=r"page [234] has nothing that was not on a page before.*GET /projects/p/devices"):
+            client.call_api("projects/p/devices") if by_packet else names(client)
+        assert len(service.seen) <= 3 * 4
+
+
+def test_pages_without_end_are_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_metal_client, "MAX_PAGES", 20)
+    with serving(Reply()) as service:
+        service.replies = Endless(str, next="/more")  # type: ignore[assignment]  # as above
+        with pytest.raises(UnreadableError, match="it has more than 20 pages"):
+            names(client_of(service))
+        assert len(service.seen) == 20
+
+
+def test_slow_pages_without_end_are_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_metal_client, "LIST_TIME", 0.1)
+    with serving(Reply()) as service:
+        service.replies = Endless(str, next="/more")  # type: ignore[assignment]  # as above
+        with pytest.raises(UnreadableError, match=r"its pages were not all read within 0\.5 seconds"):
+            names(client_of(service, timeout=5))
+
+
+@pytest.mark.parametrize("entries", [[3], ["a"], [{"id": "a"}, []], 7, "text", True, {"id": "a"}])
+def test_what_is_no_list_of_objects_is_not_taken_for_an_empty_one(entries: Any) -> None:
+    with (
+        serving(Reply(200, {"devices": entries})) as service,
+        pytest.raises(UnreadableError, match=r"Could not list: .*(no list|no objects)"),
+    ):
+        names(client_of(service))
+    first = Reply(200, {"devices": [{"id": "0"}], "meta": {"next": "/more"}})
+    with serving(first, Reply(200, {"devices": entries})) as service, pytest.raises(UnreadableError):
+        names(client_of(service))
+
+
+ODD = [None, True, 7, -1, 0.5, 10**400, "", "text", [], [7], {}, {"a": [1]}]
+
+
+@pytest.mark.parametrize("name", ["next", "total", "current_page", "last_page", "per_page"])
+@pytest.mark.parametrize("value", ODD, ids=repr)
+@pytest.mark.parametrize("by_packet", [False, True])
+def test_an_odd_meta_is_an_answer_or_an_error(name: str, value: Any, by_packet: bool) -> None:
+    page = {"devices": [{"id": "a"}], "meta": {"next": None, "total": 1, "current_page": 1, "last_page": 1, name: value}}
+    with serving(Reply(200, page)) as service:
+        client = client_of(service, retries=0)
+        with suppress(UnreadableError):
+            read = (
+                client.call_api("projects/p/devices")["devices"]
+                if by_packet
+                else client.read_list("projects/p/devices", "devices", doing="list")
+            )
+            assert read == [{"id": "a"}]
 
 
 def test_parameters_are_written_as_the_api_takes_them() -> None:

@@ -92,6 +92,8 @@ GATEWAYS = Answers(
         one("2", "v2", "b2", vrf={"id": "r"}),
         one("3", "v2", "b3", vrf={"id": "r"}),
         one("4", "v4", "b4", state="deleting"),
+        one("6", "v6", "b6"),
+        one("7", "v6", "b7", ip_reservation={"id": "b7", "type": "private_ipv4", "cidr": 28}),
     ]
 )
 
@@ -108,6 +110,9 @@ GATEWAYS = Answers(
         ({"virtual_network_id": "v4"}, None),
         ({"virtual_network_id": "v4", "state": "absent"}, "4"),
         ({"virtual_network_id": "v5"}, None),
+        # Several private gateways may share a VLAN: the one that fits all options is meant.
+        ({"virtual_network_id": "v6", "ip_reservation_id": "b7"}, "7"),
+        ({"virtual_network_id": "v6", "private_ipv4_subnet_size": 8}, "6"),
     ],
 )
 def test_a_gateway_is_found_by_its_vlan_or_its_block(params: dict[str, Any], found: str | None) -> None:
@@ -117,6 +122,9 @@ def test_a_gateway_is_found_by_its_vlan_or_its_block(params: dict[str, Any], fou
 def test_gateways_that_cannot_be_told_apart_are_an_error() -> None:
     with pytest.raises(CollectionError, match=r"2 gateways.*2, 3"):
         gateway(GATEWAYS, virtual_network_id="v2").find()
+    for options in ({}, {"private_ipv4_subnet_size": 64}, {"ip_reservation_id": "b9"}):
+        with pytest.raises(CollectionError, match=r"2 gateways.*6, 7"):
+            gateway(GATEWAYS, virtual_network_id="v6", **options).find()
     with pytest.raises(CollectionError, match="There is no gateway with the id"):
         gateway(GATEWAYS, id="9").find()
     assert gateway(GATEWAYS, id="9", state="absent").find() is None
@@ -149,7 +157,7 @@ def test_gateways_are_listed_by_what_is_asked() -> None:
     client: Any = GATEWAYS
     assert [each["id"] for each in find_gateways(client, params)["metal_gateways"]] == ["3"]
     everything = dict.fromkeys(params)
-    assert len(find_gateways(client, {**everything, "project_id": "p"})["metal_gateways"]) == 4
+    assert len(find_gateways(client, {**everything, "project_id": "p"})["metal_gateways"]) == 6
 
 
 VRFS = Answers(

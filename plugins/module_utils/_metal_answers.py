@@ -1,0 +1,168 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shape of what a Metal API answers: what is JSON, and which field is of which type.
+
+A field that is not of its type is as good as missing: it is left out here, once for all, and everything behind the client deals with
+missing fields only.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+DEEPEST = 64
+"""Levels of lists and objects in each other. Answers have up to 10, beside what users keep as customdata."""
+LARGEST = 2**63
+"""No number of the API comes near it, and beyond it arithmetic with fractions fails."""
+LONGEST = 1000
+"""Characters of a text that names something."""
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+class NotJsonError(ValueError):
+    """Bytes that are no JSON, or JSON that cannot be read."""
+
+
+def decoded(content: bytes) -> Any:
+    """Return the JSON value. Raises NotJsonError, also for ``NaN``, which Python would take.
+
+    Halves of characters (``\\ud800`` alone) become question marks: such a text could neither be hashed nor printed.
+    """
+    try:
+        value = json.loads(content, parse_constant=_refuse)
+        if _SURROGATE.search(content):
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError) as problem:
+        raise NotJsonError(str(problem)) from problem
+    return value
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def number(value: Any) -> int | float | None:
+    """Return a number that can be calculated with; nothing for everything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return value if -LARGEST < value < LARGEST else None
+
+
+# Each returns the value as it may be used, or nothing.
+
+
+def _text(value: Any) -> Any:
+    return value if isinstance(value, str) and len(value) <= LONGEST else None
+
+
+def _long_text(value: Any) -> Any:
+    return value if isinstance(value, str) else None
+
+
+def _flag(value: Any) -> Any:
+    return value if isinstance(value, bool) else None
+
+
+def _word(value: Any) -> Any:
+    """What is a text in one kind of object and a number in another."""
+    return _text(value) if isinstance(value, str) else number(value)
+
+
+def _texts(value: Any) -> Any:
+    return [each for each in value if _text(each) is not None] if isinstance(value, list) else None
+
+
+def _mapping(value: Any) -> Any:
+    return value if isinstance(value, dict) else None
+
+
+def _object(value: Any) -> Any:
+    return _typed(value) if isinstance(value, dict) else None
+
+
+def _objects(value: Any) -> Any:
+    return [_typed(each) for each in value if isinstance(each, dict)] if isinstance(value, list) else None
+
+
+def _fields(kind: Callable[[Any], Any], names: str) -> dict[str, Callable[[Any], Any]]:
+    return dict.fromkeys(names.split(), kind)
+
+
+FIELDS: Mapping[str, Callable[[Any], Any]] = {
+    **_fields(
+        _text,
+        "id href hostname name slug code state type status metro_code network_type billing_cycle termination_time end_at created_at"
+        " updated_at requested_at network netmask gateway address mac label fingerprint gateway_address deployment_type md5 lifecycle_state"
+        " ipxe_script_url line class country switch_name",
+    ),
+    **_fields(_long_text, "description details key body userdata use_case"),
+    **_fields(
+        number, "vxlan cidr asn local_asn max_prefix devices_min devices_max max_bid_price spot_price_max provisioning_percentage hour"
+    ),
+    **_fields(
+        _flag,
+        "locked always_pxe network_frozen spot_instance public management manageable global_ip bonded default_route"
+        " backend_transfer_enabled provisionable spare need_of_service licensed",
+    ),
+    **_fields(_word, "address_family"),
+    **_fields(_texts, "tags ip_ranges categories deployment_types provisionable_on error_messages learned_routes"),
+    **_fields(
+        _object,
+        "plan metro facility operating_system project device hardware_reservation assigned_to parent_block vrf virtual_network"
+        " native_virtual_network ip_reservation metal_gateway organization payment_method data bond pricing",
+    ),
+    **_fields(_mapping, "specs max_devices"),
+    **_fields(
+        _objects,
+        "ip_addresses network_ports virtual_networks provisioning_events assignments devices instances relationships"
+        " available_in_metros projects metal_gateways",
+    ),
+}
+"""The fields that are read, by their names: a name means the same in every kind of object (vendor's OpenAPI text)."""
+
+
+def shaped(item: dict[str, Any]) -> dict[str, Any]:
+    """Return the object without what is not of its type, at every level, and without what is deeper than ``DEEPEST`` levels.
+
+    ``null`` is of every type. Fields of unknown names stay as they are.
+    """
+    return _typed(item if _is_flat(item) else _cut(item, DEEPEST))
+
+
+def _typed(item: dict[str, Any]) -> dict[str, Any]:
+    wrong = []
+    for name, value in item.items():
+        if value is not None and name in FIELDS:
+            kept = FIELDS[name](value)
+            if kept is None:
+                wrong.append(name)
+            elif kept is not value:
+                item[name] = kept
+    for name in wrong:
+        del item[name]
+    return item
+
+
+def _is_flat(value: Any) -> bool:
+    level = [value]
+    for _depth in range(DEEPEST):
+        level = [inner for outer in level for inner in (outer.values() if type(outer) is dict else outer) if type(inner) in (dict, list)]
+        if not level:
+            return True
+    return False
+
+
+def _cut(value: Any, levels: int) -> Any:
+    """The value without the lists and objects below so many levels."""
+    if isinstance(value, dict):
+        return {name: _cut(inner, levels - 1) for name, inner in value.items() if levels > 1 or not isinstance(inner, (dict, list))}
+    if isinstance(value, list):
+        return [_cut(inner, levels - 1) for inner in value if levels > 1 or not isinstance(inner, (dict, list))]
+    return value

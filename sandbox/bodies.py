@@ -1,0 +1,87 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bodies of requests: taken in whole before anybody looks at them, up to a limit, so that nobody fills the memory or holds up a handler."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from starlette.requests import ClientDisconnect
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LARGEST = 10 * 2**20
+"""Bytes of a body (ours: no figure of the real service is known). Userdata of a thousand machines in one batch is less."""
+DRAINED_WITHIN = 5.0
+"""Real seconds in which the rest of a body that is too large is read and forgotten: a client that is cut off while it writes may never
+read why."""
+
+
+class TooLargeError(Exception):
+    """The body is larger than ``LARGEST``; the rest of it was not read."""
+
+    def __init__(self) -> None:
+        super().__init__(f"The body is too large: it may have {LARGEST} bytes")
+
+
+async def take(scope: Scope, receive: Receive) -> bytes:
+    """Return the body of a request. Raises :class:`TooLargeError`, as soon as that is known, and starlette's ``ClientDisconnect``."""
+    declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
+    if declared.isdigit() and int(declared) > LARGEST:
+        raise TooLargeError
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        body += message.get("body", b"")
+        if len(body) > LARGEST:
+            raise TooLargeError
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def given(body: bytes, receive: Receive) -> Receive:
+    """Return a ``receive`` that hands out ``body``, which was taken from it already."""
+    whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def hand_out() -> Message:
+        return whole.pop() if whole else await receive()
+
+    return hand_out
+
+
+async def refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    """Send ``answer`` to a request whose body was not read, and end the connection."""
+    answer.headers["connection"] = "close"
+    await send({"type": "http.response.start", "status": answer.status_code, "headers": answer.raw_headers})
+    await send({"type": "http.response.body", "body": bytes(answer.body), "more_body": True})
+    # Who asks whether to send it has not begun.
+    drained_within = 0 if any(name == b"expect" for name, _value in scope["headers"]) else DRAINED_WITHIN
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(drained_within):
+            while (message := await receive())["type"] == "http.request" and message.get("more_body", False):
+                continue
+    await send({"type": "http.response.body"})
+
+
+class Bounded:
+    """An application whose requests have bodies of limited size."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            body = await take(scope, receive)
+        except TooLargeError as problem:
+            await refuse(PlainTextResponse(f"{problem}\n", 413), scope, receive, send)
+        except ClientDisconnect:
+            return
+        else:
+            await self._app(scope, given(body, receive), send)

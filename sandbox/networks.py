@@ -1,0 +1,160 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which loopback network the machines of each sandbox have.
+
+Two sandboxes on one computer must not give one address to two machines that both want port 6443, and a sandbox that is started again needs
+the addresses its machines had. So a network belongs to a state folder, whether its sandbox runs or not:
+
+- reserved, by an entry in a file of the user's cache folder, for as long as the state folder exists;
+- held while the sandbox runs, by a name in the kernel's abstract namespace, which other users' sandboxes see too and which goes with its
+  process, however that ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import ipaddress
+import json
+import logging
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+LOG = logging.getLogger(__name__)
+
+IDENTITY = "sandbox.json"
+"""The file of a state folder that names its network."""
+
+
+class NetworkError(Exception):
+    """No network can be had; the message is one sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """A network that this process has for as long as ``lock`` is open."""
+
+    network: str
+    lock: socket.socket
+
+
+class Networks:
+    """The networks of all state folders of this user. ``file`` has them as ``{state: {"network", "used"}}``."""
+
+    def __init__(self, file: Path, networks: Sequence[ipaddress.IPv4Network]) -> None:
+        self._file = file
+        self._networks = [str(each) for each in networks]
+
+    def take(self, state: Path, kept: str | None) -> Held:
+        """Hold the network of ``state``: ``kept``, or for a new state folder one that nobody has. Raises :class:`NetworkError`."""
+        state = state.resolve()
+        with self._entries() as entries:
+            own = kept or _network_of(entries, state)
+            if own is not None:
+                held = _hold(own)
+                if held is None:
+                    raise NetworkError(
+                        f"{own}, the network of the machines in {state}, is in use by {_user_of(entries, own, state)}: "
+                        "stop that one first, or start anew with another --state"
+                    )
+                return held
+            reserved = {entry["network"]: folder for folder, entry in _oldest_first(entries)}
+            for network in self._networks:
+                if network not in reserved and (held := _hold(network)) is not None:
+                    return held
+            for network, folder in reserved.items():
+                if (held := _hold(network)) is not None:
+                    LOG.warning(
+                        "all %d networks for machines are reserved by state folders; taking %s of %s, which was not used for longest. "
+                        "Remove state folders that are not needed any more",
+                        len(self._networks),
+                        network,
+                        folder,
+                    )
+                    entries.pop(folder)
+                    return held
+        raise NetworkError(f"all {len(self._networks)} networks for machines are in use by running sandboxes")
+
+    def reserve(self, state: Path, network: str, write: Callable[[], object]) -> None:
+        """Keep ``network`` for ``state``. ``write`` puts it into the state folder, without which the entry would not count."""
+        with self._entries() as entries:
+            write()
+            entries[str(state.resolve())] = {"network": network, "used": time.time()}
+
+    @contextlib.contextmanager
+    def _entries(self) -> Iterator[dict[str, Any]]:
+        """The entries that count, locked; what the caller changes is written in the end.
+
+        Without a cache folder that can be written there are none: then only running sandboxes keep out of each other's way.
+        """
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = self._file.with_suffix(".lock").open("a", encoding="ascii")
+        except OSError as error:
+            LOG.warning("cannot reserve the machines' network in %s: %s", self._file, error.strerror)
+            yield {}
+            return
+        with lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            known = self._read()
+            entries = {folder: entry for folder, entry in known.items() if _owns(Path(folder), entry["network"])}
+            before = json.dumps(known)
+            yield entries
+            if json.dumps(entries) != before:
+                fresh = self._file.with_suffix(".new")
+                fresh.write_text(json.dumps(entries, indent=1), encoding="utf-8")
+                fresh.replace(self._file)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            found = json.loads(self._file.read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            return {}
+        entries = found.items() if isinstance(found, dict) else ()
+        return {folder: entry for folder, entry in entries if isinstance(entry, dict) and entry.get("network") in self._networks}
+
+
+def _hold(network: str) -> Held | None:
+    lock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        lock.bind(f"\0equinix_metal.openshift/sandbox/{network}")
+    except OSError:
+        lock.close()
+        return None
+    return Held(network, lock)
+
+
+def _owns(state: Path, network: str) -> bool:
+    """Return whether the sandbox of ``state`` may come back and want ``network``. A folder that cannot be read may."""
+    try:
+        kept = json.loads((state / IDENTITY).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        # Only its identity was removed, as for a damaged one: its machines still have their addresses.
+        return (state / "metal.sqlite").exists()
+    except (OSError, ValueError):
+        return True
+    return not isinstance(kept, dict) or kept.get("machine_network") in (None, network)
+
+
+def _network_of(entries: dict[str, Any], state: Path) -> str | None:
+    entry = entries.get(str(state))
+    return None if entry is None else str(entry["network"])
+
+
+def _oldest_first(entries: dict[str, Any]) -> list[tuple[str, Any]]:
+    return sorted(entries.items(), key=lambda item: float(item[1].get("used") or 0))
+
+
+def _user_of(entries: dict[str, Any], network: str, state: Path) -> str:
+    """Return who seems to hold ``network``, for a message."""
+    for folder, entry in entries.items():
+        if entry["network"] == network and Path(folder) != state:
+            with contextlib.suppress(OSError):
+                process = (Path(folder) / "lock").read_text(encoding="ascii").strip()
+                return f"the sandbox of {folder} (process {process or 'unknown'})"
+    return "another sandbox"

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "equinix_metal.openshift"
 PACKAGE = "ansible_collections.equinix_metal.openshift.plugins."
 
-PLAIN = {"_errors", "_diff", "_wait", "_argspec", "_addresses", "_time_limit", "_printable", "_outage"}
+PLAIN = {"_errors", "_diff", "_wait", "_argspec", "_addresses", "_time_limit", "_printable", "_outage", "_redaction"}
 EDGES = {"_metal_client": "packet", "_cluster_client": "kubernetes", "_dns_client": "dns"}
 LIFECYCLE = {"_module", "_cluster_module", "_dns_module"}
 

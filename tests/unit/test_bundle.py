@@ -20,13 +20,14 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._redaction import REDACTED, Redactor, is_secret_name, secrets_in
+
 PROGRAM = Path(__file__).resolve().parents[2] / "roles" / "gather" / "files" / "bundle.py"
 _spec = importlib.util.spec_from_file_location("bundle", PROGRAM)
 assert _spec is not None
 assert _spec.loader is not None
 bundle = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(bundle)
-REDACTED, Redactor, is_secret_name, secrets_in = bundle.REDACTED, bundle.Redactor, bundle.is_secret_name, bundle.secrets_in
 
 SECRET = "pl4nted+s3cret/with=odd&signs"
 KEY = """-----BEGIN EC PRIVATE KEY-----

@@ -1,0 +1,54 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: printable
+short_description: Text from elsewhere, safe to print
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Writes tags, names and messages that come from an API or a host as one line that cannot pretend to be anything else. Control characters,
+    ANSI escape sequences, line ends, bidirectional and invisible formatting are escaped (C(\n), C(\x1b), C(\u202e)); a long text is cut,
+    and its end says so.
+positional: _input
+options:
+  _input:
+    description:
+      - The text. Anything else is shown as text.
+    type: raw
+    required: true
+  limit:
+    description:
+      - Characters that are kept.
+    type: int
+    default: 256
+"""
+
+EXAMPLES = r"""
+- name: Show the tags of a device
+  ansible.builtin.debug:
+    msg: "{{ device.tags | map('equinix_metal.openshift.printable') | join(', ') }}"
+"""
+
+RETURN = r"""
+_value:
+  description: One line.
+  type: str
+  sample: 'worker-0\nPLAY RECAP'
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+
+
+class FilterModule:
+    """Filters of this collection."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"printable": printable}

@@ -1,0 +1,94 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: redact
+short_description: Output of a program without the secrets in it
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Replaces what is secret in a text, or in the texts of lists and dictionaries, by C(<redacted>), so that the reason of a failure can be
+    shown where the task has C(no_log).
+  - A secret that is given is found wherever it stands, also quoted, escaped or in base64. Other secrets are found by the name they stand
+    under (C(password), C(pullSecret)), or by their form (a private key, user and password in an address).
+  - In a text, control characters are escaped, see P(equinix_metal.openshift.printable#filter); line ends stay.
+positional: _input
+options:
+  _input:
+    description:
+      - What a program printed, or what a task returned.
+    type: raw
+    required: true
+  secrets:
+    description:
+      - Texts, or lists and dictionaries of texts, each of which is a secret. Those of fewer than 6 characters are not looked for.
+    type: list
+    elements: raw
+    default: []
+  settings:
+    description:
+      - Lists and dictionaries of settings. Secret in them is what stands under the name of a secret, and users and passwords in addresses.
+    type: list
+    elements: raw
+    default: []
+  limit:
+    description:
+      - Characters that are kept of a text. Of a longer one the end is kept, since a program says last why it failed.
+    type: int
+    default: 4000
+"""
+
+EXAMPLES = r"""
+- name: Create the manifests
+  ansible.builtin.command:
+    argv: [openshift-install, create, manifests, --dir=cluster]
+    creates: cluster/manifests
+  register: created
+  failed_when: false
+  no_log: true
+
+- name: Fail if the installer refused
+  ansible.builtin.assert:
+    that: created.rc == 0
+    fail_msg: "{{ created.stderr | equinix_metal.openshift.redact(secrets=[openshift_pull_secret], settings=[openshift_proxy]) }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The same without its secrets.
+  type: raw
+  sample: 'proxy.httpProxy: Invalid value: "http://<redacted>@10.128.0.5:3128": proxy value is part of the cluster networks'
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._redaction import Redactor, secrets_in, secrets_of_settings
+
+
+def redact(value: Any, secrets: Any = (), settings: Any = (), limit: int = 4000) -> Any:
+    """Return the value without its secrets; raises AnsibleFilterError when ``secrets`` or ``settings`` is no list."""
+    for name, given in (("secrets", secrets), ("settings", settings)):
+        if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence):
+            raise AnsibleFilterError(f"redact: {name} has to be a list")
+    redactor = Redactor(chain(secrets_in(list(secrets)), secrets_of_settings(list(settings))))
+    if not isinstance(value, str):
+        return redactor.data(value)
+    lines = [printable(line, max(len(line) * 10, 1)) for line in redactor.text(value).splitlines()]
+    text = "\n".join(lines)
+    return text if len(text) <= limit else f"(cut, {len(text)} characters) ...{text[-limit:]}"
+
+
+class FilterModule:
+    """Filters of this collection."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"redact": redact}

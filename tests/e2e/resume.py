@@ -46,7 +46,7 @@ STEPS = {
     "install, given up": "`install.yml`, ended, and `destroy.yml` after it: also what was half ordered has to be gone",
 }
 PHASES = (
-    *("start", "validate", "network", "load_balancer", "ignition", "boot_files", "provision", "dns", "cluster", "bootstrap_teardown"),
+    *("start", "validate", "ignition", "network", "load_balancer", "boot_files", "provision", "dns", "cluster", "bootstrap_teardown"),
     *("csr_approval", "leave", "gather"),
 )
 COLUMNS: dict[str, Callable[[str], bool]] = {

@@ -32,7 +32,8 @@ KILLS = (Moment("ignition", 2.0), Moment("provision", 6.0), Moment("csr_approval
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
-    user = User(tmp_path_factory.mktemp("first-light"), speed=180)
+    # With a blank in the path of everything.
+    user = User(tmp_path_factory.mktemp("first light"), speed=180)
     user.variables["OPENSHIFT_PULL_SECRET"] = PULL_SECRET
     with user.at_work():
         yield user

@@ -6,21 +6,22 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: install_config
-short_description: The fields of an install-config, and further ones of the user's
+short_description: Render install-config.yaml from settings and further fields of the user's
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Merges further fields into those that variables led to, however deep they are. Machine pools are merged by their names; other lists are
-    one value.
-  - What is empty, V(none) or V(false) among the first counts as not given and is left out.
-  - A field that both have with different values is an error, since the rest of the collection looks at the variable alone. All such fields
-    are told at once.
+  - Returns the fields of C(install-config.yaml) for these settings, merged with further ones, however deep they are. Machine pools are
+    merged by their names; other lists are one value. The role P(equinix_metal.openshift.validate#role) judges the same fields before
+    anything is ordered.
+  - What is empty, V(none) or V(false) among the settings counts as not given: its field is left to the installer.
+  - A field that both have with different values is an error, since the rest of the collection reads the setting alone. All such fields are
+    reported together.
 positional: further
 options:
   _input:
     description:
-      - Fields that variables led to.
+      - Settings of the role P(equinix_metal.openshift.ignition#role), by their names without C(ignition_).
     type: dict
     required: true
   further:
@@ -31,68 +32,48 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Show what an installer would be given
+- name: Show which fields the installer gets
   ansible.builtin.debug:
-    msg: "{{ {'baseDomain': 'metal.test', 'fips': false} | equinix_metal.openshift.install_config({'publish': 'Internal'}) }}"
+    msg: "{{ settings | equinix_metal.openshift.install_config(further) | dict2items | map(attribute='key') }}"
+  vars:
+    further: {networking: {ovnKubernetesConfig: {ipv4: {internalJoinSubnet: 100.70.0.0/16}}}}
+    settings:
+      cluster_name: demo
+      base_domain: metal.test
+      distribution: ocp
+      architecture: x86_64
+      control_plane_replicas: 3
+      platform: none
+      network_type: OVNKubernetes
+      cluster_networks: [{cidr: 10.128.0.0/14, hostPrefix: 23}]
+      service_networks: [172.30.0.0/16]
+      machine_networks: [10.0.0.0/16]
+      pull_secret: {auths: {quay.io: {auth: dXNlcjp3b3Jk}}}
 """
 
 RETURN = r"""
 _value:
-  description: The merged fields.
+  description: The fields.
   type: dict
-  sample: {baseDomain: metal.test, publish: Internal}
+  sample: {apiVersion: v1, baseDomain: metal.test}
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import together
-
-SECRET = ("pullSecret", "proxy")
-"""Fields whose values are not shown: a proxy's address may have a password in it."""
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config.rendering import InstallConfigError, render
 
 
-def _pools(value: Any) -> dict[str, Any] | None:
-    """Entries by name, if all of a list have one: so are machine pools."""
-    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
-        return None
-    named = {entry["name"]: entry for entry in value if isinstance(entry, Mapping) and "name" in entry}
-    return named if len(named) == len(value) else None
-
-
-def _merged(ours: Any, theirs: Any, path: str, problems: list[str]) -> Any:
-    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
-        both = {key: _merged(ours[key], theirs[key], f"{path}.{key}".lstrip("."), problems) for key in ours if key in theirs}
-        return {**ours, **theirs, **both}
-    our_pools, their_pools = _pools(ours), _pools(theirs)
-    if our_pools is not None and their_pools is not None:
-        return list(_merged(our_pools, their_pools, path, problems).values())
-    if ours != theirs:
-        shown = "another" if path.partition(".")[0] in SECRET else repr(theirs)
-        value = "is given" if path.partition(".")[0] in SECRET else f"is {ours!r}"
-        problems.append(f"{path} {value} by variables of the collection and {shown} among the further fields: give it in one place")
-    return ours
-
-
-def _given(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in fields.items():
-        if value is not None and value is not False and value not in ("", [], {}):
-            yield name, value
-
-
-def install_config(fields: Any, further: Any = None) -> dict[str, Any]:
-    """Both in one; raises AnsibleFilterError telling every field that both have differently."""
-    further = {} if further is None else further
-    for what, value in (("the fields", fields), ("further fields", further)):
-        if not isinstance(value, Mapping):
-            raise AnsibleFilterError(f"install_config: {what} have to be a mapping, not {type(value).__name__}")
-    problems: list[str] = []
-    merged: dict[str, Any] = _merged(dict(_given(fields)), further, "", problems)
-    if problems:
-        raise AnsibleFilterError(together("The install-config contradicts itself", problems))
-    return merged
+def install_config(settings: Any, further: Any = None) -> dict[str, Any]:
+    """Return the fields; raises AnsibleFilterError for every field that both have with different values."""
+    if not isinstance(settings, Mapping):
+        raise AnsibleFilterError(f"install_config: the settings have to be a mapping, not {type(settings).__name__}")
+    try:
+        return render(settings, further)
+    except InstallConfigError as problem:
+        raise AnsibleFilterError(str(problem)) from None
 
 
 class FilterModule:

@@ -61,7 +61,8 @@ _value:
           type: str
           sample: pull secret
         verdict:
-          description: V(passed), V(failed), or V(not checkable) with the reason as what was found.
+          description:
+            - V(passed), V(warning), V(failed), or V(not checkable) with the reason as what was found. A V(warning) ends no run.
           type: str
           sample: failed
         found:
@@ -80,6 +81,10 @@ _value:
       description: How many checks passed.
       type: int
       sample: 40
+    warnings:
+      description: How many passed with a warning.
+      type: int
+      sample: 0
     not_checkable:
       description: How many could not be made.
       type: int
@@ -139,11 +144,24 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight
 
 ROLES = Path(__file__).resolve().parents[2] / "roles"
 VARIABLE = re.compile(r"\b(?:openshift|metal)_[a-z0-9_]+\b")
-# A default that is nothing but a variable of the collection, perhaps with a default of its own.
-PLAIN = re.compile(r"\{\{\s*(?P<variable>(?:openshift|metal)_[a-z0-9_]+)\s*(\|\s*default\(.*\)\s*)?\}\}", re.DOTALL)
+# A default that is nothing but a variable of the collection, perhaps with a default of its own, or a path with its home.
+PLAIN = re.compile(
+    r"\{\{\s*(?P<variable>(?:openshift|metal)_[a-z0-9_]+)\s*(\|\s*default\(.*\)\s*)?"
+    r"(\|\s*(string \| )?expanduser\s*)?\}\}",
+    re.DOTALL,
+)
 ELSEWHERE = ("role", "pool", "node_labels", "node_taints")
 """Variables of hosts, of which the filter ``machines`` tells what is wrong."""
-CHECKED_CHOICES = ("openshift_architecture", "openshift_platform", "openshift_load_balancer", "openshift_dns_provider")
+CHECKED_CHOICES = (
+    "openshift_architecture",
+    "openshift_platform",
+    "openshift_load_balancer",
+    "openshift_dns_provider",
+    "openshift_trust_bundle_policy",
+    "openshift_cpu_partitioning",
+    "openshift_feature_set",
+    "openshift_cloud_controller_manager",
+)
 """Whose choices are checked by a check of their own."""
 
 

@@ -49,7 +49,15 @@ from typing import Any
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import balancer, cluster, controller, metal, mirror, names
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import (
+    balancer,
+    cluster,
+    controller,
+    installer,
+    metal,
+    mirror,
+    names,
+)
 
 
 class LookupModule(LookupBase):  # type: ignore[misc]  # ansible-core has no type information
@@ -76,4 +84,5 @@ def world(wanted: Mapping[str, Any]) -> dict[str, Any]:
     with ThreadPoolExecutor() as pool:
         looks = [pool.submit(room.look, wanted) for room in (metal, mirror, names, controller, cluster)]
     found = {name: reading for look in looks for name, reading in look.result().items()}
-    return {**found, **balancer.look(wanted, found)}
+    # These two want to know what the others have read.
+    return {**found, **balancer.look(wanted, found), **installer.look(wanted, found)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,14 @@ from urllib.parse import unquote_to_bytes
 import yaml
 
 INSTALL_FOLDER: Final = "/opt/openshift"
+SERVERS: Final = {
+    "kube-apiserver-lb-server": "kube-apiserver-lb-signer",
+    "kube-apiserver-internal-lb-server": "kube-apiserver-lb-signer",
+    "kube-apiserver-service-network-server": "kube-apiserver-service-network-signer",
+    "kube-apiserver-localhost-server": "kube-apiserver-localhost-signer",
+}
+"""Serving certificates of the API, each with its signer. The first is for clients that name no server."""
+_TOKEN: Final = "auth/node-bootstrapper-token"  # noqa: S105 - the name of a file
 
 
 class AssetError(Exception):
@@ -120,9 +129,14 @@ class Assets:
         raise AssetError("bootstrap config has no manifest of ConfigMap openshift-config/openshift-install-manifests")
 
     @cached_property
+    def servers(self) -> dict[str, str]:
+        """Serving certificates of the API, each with its signer; of a cluster that an older sandbox made, one for all names."""
+        return {server: signer for server, signer in SERVERS.items() if f"tls/{server}.crt" in self.files}
+
+    @cached_property
     def kubelet_authorities(self) -> bytes:
         """PEM bundle a node trusts for the API server."""
-        return self.certificate("kube-apiserver-lb-signer") + self.certificate("root-ca")
+        return b"".join(self.certificate(signer) for signer in dict.fromkeys(self.servers.values())) + self.certificate("root-ca")
 
     @cached_property
     def control_plane_replicas(self) -> int:
@@ -130,8 +144,12 @@ class Assets:
 
     @cached_property
     def token(self) -> str:
-        """Bearer token of the service account ``node-bootstrapper``."""
-        return self._file("auth/node-bootstrapper-token").decode().strip()
+        """Bearer token of the service account ``node-bootstrapper``, see :meth:`with_token`."""
+        return self._file(_TOKEN).decode().strip()
+
+    def with_token(self) -> Assets:
+        """Return these assets with a new token of ``node-bootstrapper``, as the machine config operator makes one in a new cluster."""
+        return Assets({**self.files, _TOKEN: secrets.token_urlsafe(48).encode()})
 
     @cached_property
     def install_config(self) -> dict[str, Any]:
@@ -184,7 +202,6 @@ def _is(manifest: Mapping[str, Any], kind: str, namespace: str, name: str) -> bo
 
 _NEEDED: Final = (
     "metadata.json",
-    "auth/node-bootstrapper-token",
     *(
         f"tls/{name}"
         for name in (
@@ -193,8 +210,8 @@ _NEEDED: Final = (
             "machine-config-server.key",
             "kube-apiserver-lb-signer.crt",
             "kube-apiserver-lb-signer.key",
-            "kube-apiserver-lb-server.crt",
-            "kube-apiserver-lb-server.key",
+            *(f"{server}.{kind}" for server in SERVERS for kind in ("crt", "key")),
+            *(f"{signer}.{kind}" for signer in set(SERVERS.values()) - {"kube-apiserver-lb-signer"} for kind in ("crt", "key")),
             "admin-kubeconfig-signer.crt",
             "kube-csr-signer.crt",
             "kube-csr-signer.key",

@@ -277,7 +277,7 @@ class Cluster:
         except KeyError:
             _logger.warning("no boot images are known for OpenShift %s %s", self.assets.version, architecture)
         else:
-            data["stream"] = json.dumps(catalogue.stream(release.rhcos, self._mirror_url))
+            data["stream"] = json.dumps(catalogue.stream(release, self._mirror_url))
         return resources.config_map("openshift-machine-config-operator", "coreos-bootimages", data)
 
     async def approve_pending(self) -> list[str]:
@@ -367,6 +367,7 @@ class Clusters:
             return known
         directory = self._directory / assets.cluster_id
         directory.mkdir(parents=True, mode=0o700)
+        assets = assets.with_token()
         pki.write_file(directory / "assets.json", assets.to_json().encode())
         return self._add(directory, assets, self._free_address())
 

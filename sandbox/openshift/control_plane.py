@@ -192,15 +192,16 @@ class ControlPlane:
         return self._pki / "internal-admin.crt", self._pki / "internal-admin.key"
 
     def _refresh(self) -> None:
-        """Write serving certificate, signer of node certificates and client CAs, with successors for those near their end.
+        """Write serving certificates, signer of node certificates and client CAs, with successors for those near their end.
 
         kube-apiserver and kube-controller-manager read these files again when they change.
         """
-        serving = pki.KeyPair.read(self._pki / "serving") or self._pair("kube-apiserver-lb-server")
-        if serving.remaining < _ROTATE_BEFORE:
-            _logger.info("making a new serving certificate for the API of %s", self._assets.domain)
-            serving = pki.successor(self._pair("kube-apiserver-lb-signer"), serving.certificate, _ROTATED_LIFETIME)
-        serving.write(self._pki / "serving")
+        for name, authority in self._assets.servers.items():
+            serving = pki.KeyPair.read(self._pki / name) or self._pair(name)
+            if serving.remaining < _ROTATE_BEFORE:
+                _logger.info("making a new %s for %s", name, self._assets.domain)
+                serving = pki.successor(self._pair(authority), serving.certificate, _ROTATED_LIFETIME)
+            serving.write(self._pki / name)
         signer = self.node_certificate_signer
         signers = self._pki / "csr-signers.crt"
         trusted = signers.read_bytes() if signers.exists() else signer.certificate
@@ -296,6 +297,7 @@ class ControlPlane:
             self._port = _free_port(self._address)
         networking = self._assets.install_config.get("networking") or {}
         services = networking.get("serviceNetwork") or ["172.30.0.0/16"]
+        default, *others = self._assets.servers
         return [
             str(self._binaries.kube_apiserver),
             f"--bind-address={self._address}",
@@ -304,8 +306,10 @@ class ControlPlane:
             "--endpoint-reconciler-type=none",
             "--etcd-servers=unix://etcd:1",
             f"--service-cluster-ip-range={','.join(services)}",
-            "--tls-cert-file=pki/serving.crt",
-            "--tls-private-key-file=pki/serving.key",
+            f"--tls-cert-file=pki/{default}.crt",
+            f"--tls-private-key-file=pki/{default}.key",
+            # By the names in them, as clients name the server (SNI).
+            *(f"--tls-sni-cert-key=pki/{name}.crt,pki/{name}.key" for name in others),
             "--client-ca-file=pki/client-ca.crt",
             "--token-auth-file=pki/tokens.csv",
             "--authorization-mode=Node,RBAC",

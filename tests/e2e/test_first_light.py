@@ -42,7 +42,8 @@ KILLS = (Moment("ignition", 2.0), Moment("provision", 6.0), Moment("csr_approval
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     # Any loopback address will do: Linux connects to this one from 127.0.0.1, and the parts have to know each other all the same.
-    user = User(tmp_path_factory.mktemp("first-light"), speed=180, listen="127.5.0.1:0")
+    # With a blank in the path of everything.
+    user = User(tmp_path_factory.mktemp("first light"), speed=180, listen="127.5.0.1:0")
     user.variables["OPENSHIFT_PULL_SECRET"] = PULL_SECRET
     with user.at_work():
         yield user

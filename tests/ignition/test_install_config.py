@@ -22,14 +22,16 @@ FIELDS: dict[str, Any] = {
     "openshift_proxy": {"httpProxy": "http://proxy.test:3128", "httpsProxy": "http://proxy.test:3128", "noProxy": "metal.test"},
     "openshift_trust_bundle_policy": "Always",
     "openshift_image_digest_sources": [{"source": "quay.io/openshift-release-dev/ocp-release", "mirrors": ["mirror.test:5000/ocp"]}],
-    "openshift_capabilities": {"baselineCapabilitySet": "None", "additionalEnabledCapabilities": ["Ingress"]},
-    "openshift_fips": True,
-    "openshift_os_image_stream": "rhel-9",
+    "openshift_capabilities": {
+        "baselineCapabilitySet": "None",
+        "additionalEnabledCapabilities": ["Ingress", "CloudCredential", "CloudControllerManager"],
+    },
     "openshift_cpu_partitioning": "AllNodes",
     "openshift_feature_set": "TechPreviewNoUpgrade",
-    "openshift_cluster_publish": "Internal",
-    "openshift_credentials_mode": "Manual",
-    "openshift_install_config": {"compute": [{"name": "worker", "hyperthreading": "Disabled"}], "networking": {"clusterNetworkMTU": 1400}},
+    "openshift_install_config": {
+        "compute": [{"name": "worker", "hyperthreading": "Disabled"}],
+        "networking": {"ovnKubernetesConfig": {"ipv4": {"internalJoinSubnet": "100.70.0.0/16"}}},
+    },
     "ignition_workers": [{"hostname": "worker-0"}, {"hostname": "worker-1"}],
 }
 LABELS = {"machineconfiguration.openshift.io/role": "worker"}
@@ -71,7 +73,7 @@ def test_all_fields_and_own_manifests_come_through(strict: Role, made: Role, fol
         "clusterNetwork": FIELDS["openshift_cluster_networks"],
         "serviceNetwork": FIELDS["openshift_service_networks"],
         "machineNetwork": [{"cidr": cidr} for cidr in FIELDS["openshift_machine_networks"]],
-        "clusterNetworkMTU": 1400,
+        "ovnKubernetesConfig": {"ipv4": {"internalJoinSubnet": "100.70.0.0/16"}},
     }
     (worker,) = config["compute"]
     assert (worker["hyperthreading"], worker["replicas"], worker["architecture"]) == ("Disabled", 0, "amd64")
@@ -81,12 +83,8 @@ def test_all_fields_and_own_manifests_come_through(strict: Role, made: Role, fol
         "additionalTrustBundlePolicy": "openshift_trust_bundle_policy",
         "imageDigestSources": "openshift_image_digest_sources",
         "capabilities": "openshift_capabilities",
-        "fips": "openshift_fips",
-        "osImageStream": "openshift_os_image_stream",
         "cpuPartitioningMode": "openshift_cpu_partitioning",
         "featureSet": "openshift_feature_set",
-        "publish": "openshift_cluster_publish",
-        "credentialsMode": "openshift_credentials_mode",
     }.items():
         assert config[field] == FIELDS[variable], field
     assert yaml.safe_load(files["/opt/openshift/openshift/99-worker-ours.yml"]) == OURS

@@ -12,6 +12,7 @@ import yaml
 
 from sandbox.openshift.assets import files_of
 from sandbox.openshift.installer import catalogue
+from tests.gpg import gpg
 
 from .conftest import Mirror, Role
 
@@ -56,7 +57,43 @@ def test_another_payload_of_the_same_version_is_refused(channel: Role) -> None:
 
 
 def test_a_channel_the_mirror_does_not_have(role: Role) -> None:
-    assert "fast-4.99/release.txt" in role.refused(openshift_version="fast-4.99")
+    told = role.refused(openshift_version="fast-4.99")
+    assert "The mirror has no fast-4.99:" in told
+    assert "fast-4.99/release.txt does not exist; its channels are" in told
+    assert "stable-4.20" in told
+    assert "Retrying" not in told
+
+
+def test_a_release_the_mirror_does_not_have(role: Role) -> None:
+    told = role.refused(openshift_version="4.20.99")
+    assert "4.20.99/sha256sum.txt does not exist; the newest of 4.20 there is 4.20.33." in told
+    assert "Retrying" not in told
+    assert not list((role.folder / "bin").glob("4.20.99*/.download-*"))
+
+
+def test_a_release_of_a_mirror_that_does_not_list_what_it_has(role: Role, mirror: Mirror) -> None:
+    (mirror.folder / "x86_64" / "clients" / "ocp").mkdir(parents=True)
+    (mirror.folder / "x86_64" / "clients" / "ocp" / "index.html").write_text("Welcome", encoding="utf-8")
+    told = role.refused(openshift_version="4.20.99", openshift_mirror_url=f"{mirror.url}/")
+    assert f"{mirror.url}/x86_64/clients/ocp/4.20.99/sha256sum.txt does not exist; it does not list what it has." in told
+
+
+@pytest.mark.parametrize(
+    ("version", "shown", "problem"),
+    [
+        ("stable-4.20", "4.19.42", "stable-4.20 shows 4.19.42, which is no release of 4.20"),
+        ("stable-4.20", "4.20.0-rc.2", "stable-4.20 shows 4.20.0-rc.2, which is not finished"),
+        ("stable-4.20", "latest", "stable-4.20 shows latest, which is no release"),
+    ],
+)
+def test_a_channel_that_shows_what_is_not_its_own(role: Role, mirror: Mirror, version: str, shown: str, problem: str) -> None:
+    folder = mirror.folder / "x86_64" / "clients" / "ocp" / version
+    folder.mkdir(parents=True)
+    digest = catalogue.release(VERSION, "x86_64").digest
+    (folder / "release.txt").write_text(f"Name:           {shown}\nDigest:         {digest}\n", encoding="utf-8")
+    told = role.refused(openshift_version=version, openshift_mirror_url=mirror.url)
+    assert f"release.txt cannot be trusted: {problem}" in told
+    assert not (role.folder / "release.json").exists()
 
 
 def test_an_installer_of_ones_own_is_taken_as_it_is(role: Role) -> None:
@@ -126,6 +163,34 @@ def test_a_release_without_the_signature_that_a_keyring_is_for_is_refused(role: 
     assert f"{released}/sha256sum.txt.gpg is not there" in told
     assert "leave openshift_release_keyring out" in told
     assert f"GET /{released}/sha256sum.txt.gpg" in mirror.asked
+    assert not [asked for asked in mirror.asked if asked.endswith(".tar.gz")]
+
+
+@pytest.mark.debian("gpgv", "gpg", "gpg-agent")
+@pytest.mark.parametrize(
+    ("name", "options", "reason"),
+    [
+        ("expired", (), "which has expired"),
+        ("revoked", (), "which was revoked"),
+        ("good", ("--digest-algo", "SHA1", "--allow-weak-digest-algos"), "it is over SHA-1, which is too weak"),
+    ],
+)
+def test_a_signature_that_is_worth_nothing(role: Role, mirror: Mirror, name: str, options: tuple[str, ...], reason: str) -> None:
+    shutil.rmtree(own_installer(role).parent)
+    released = mirror.folder / "x86_64" / "clients" / "ocp" / VERSION
+    released.mkdir(parents=True)
+    sums = httpx.get(f"{role.environment['OPENSHIFT_MIRROR_URL']}/x86_64/clients/ocp/{VERSION}/sha256sum.txt").raise_for_status().content
+    (released / "sha256sum.txt").write_bytes(sums)
+    keyring = role.folder.parent / "my keys.gpg"
+    with gpg() as home:
+        fingerprint = home.key(name, expires="2024-06-01" if name == "expired" else "never")
+        (released / "sha256sum.txt.gpg").write_bytes(home.sign(name, sums, *options, when="20240301T000000"))
+        if name == "revoked":
+            home.revoke(fingerprint)
+        keyring.write_bytes(home.keyring())
+    told = role.refused(openshift_mirror_url=mirror.url, openshift_release_keyring=str(keyring), openshift_machine_networks=["10.9.0.0/16"])
+    assert f"sha256sum.txt.gpg is refused by {keyring}: " in told
+    assert reason in told
     assert not [asked for asked in mirror.asked if asked.endswith(".tar.gz")]
 
 

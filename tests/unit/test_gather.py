@@ -122,3 +122,46 @@ def test_where_nobody_can_be_judged_it_is_said(folder: Path, variables: dict[str
     answer = told(folder, **variables)
     assert answer["machines"] == []
     assert why in answer["why_not"]
+
+
+def gathering_tasks() -> list[dict[str, Any]]:
+    """The tasks that run ``openshift-install gather bootstrap``, wherever the role has them."""
+    files = sorted((ROOT / "roles" / "gather" / "tasks").rglob("*.yml"))
+    return [task for file in files for task in yaml.safe_load(file.read_text(encoding="utf-8")) if "__gather_logs_command" in str(task)]
+
+
+@pytest.mark.parametrize(
+    ("agent", "exit_code", "agents_asked"),
+    [("", 0, [""]), ("", 1, [""]), ("/run/agent", 0, ["/run/agent"]), ("/run/agent", 1, ["/run/agent", ""])],
+)
+def test_an_ssh_agent_does_not_hide_the_key_of_the_installer(folder: Path, agent: str, exit_code: int, agents_asked: list[str]) -> None:
+    installer, calls = folder / "ignition" / "openshift-install", folder / "calls"
+    installer.write_text(f'#!/bin/sh\necho "$SSH_AUTH_SOCK|$*" >>"{calls}"\nexit {exit_code}\n', encoding="utf-8")
+    installer.chmod(0o755)
+    control_plane = [
+        {"tags": ["openshift-role=control-plane"], "addresses": {"public_ipv4": f"192.0.2.{number}"}, "ip_addresses": []}
+        for number in (10, 11, 12)
+    ]
+    play = {
+        "hosts": "localhost",
+        "connection": "local",
+        "gather_facts": False,
+        "vars_files": [str(ROOT / f"roles/gather/{part}/main.yml") for part in ("defaults", "vars")],
+        "tasks": gathering_tasks(),
+    }
+    (folder / "play.yml").write_text(json.dumps([play]), encoding="utf-8")
+    given = {
+        "ansible_python_interpreter": sys.executable,
+        "gather_directory": str(folder),
+        "__gather_devices": {"devices": [DEVICES["devices"][0], *control_plane]},
+    }
+    done = subprocess.run(
+        ["ansible-playbook", "-i", "localhost,", str(folder / "play.yml"), "-e", json.dumps(given)],
+        env=os.environ | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "SSH_AUTH_SOCK": agent},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    wanted = f"gather bootstrap --dir={folder}/ignition --bootstrap=192.0.2.0 --master=192.0.2.10 --master=192.0.2.11 --master=192.0.2.12"
+    assert calls.read_text(encoding="utf-8").splitlines() == [f"{each}|{wanted}" for each in agents_asked]

@@ -24,6 +24,7 @@ together; nothing is ordered or changed by them, in check mode or not, and no se
 
 - **passed**, with what was found;
 - **failed**, with what was found, what was expected and what to do. One of these ends the run;
+- a **warning**, with what was found and what to do. The run goes on;
 - **not checkable**, with the reason: nobody tells, it is made by the run itself, or something before it failed.
 
 What a cluster has already is no problem of its own: machines that exist are not asked for again, their records are not stale, a server of
@@ -59,7 +60,7 @@ def page() -> str:
 
 
 def _told(case: Case) -> str:
-    order = ("failed", "not checkable", "passed")
+    order = ("failed", "warning", "not checkable", "passed")
     by_verdict = {verdict: [check for check, said in case.expected.items() if said.verdict == verdict] for verdict in order}
     return "; ".join(f"**{verdict}**: {_cell(', '.join(checks))}" for verdict, checks in by_verdict.items() if checks)
 

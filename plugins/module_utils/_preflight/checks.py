@@ -20,6 +20,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight
     capacity,
     controller,
     credentials,
+    devices,
+    install_config,
     inventory,
     metal,
     mirror,
@@ -59,13 +61,14 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "cluster name",
         settings.cluster_name,
-        expected="1 to 54 lower case letters, digits and dashes, no dash at the ends: '*.apps' takes nine of a DNS label's 63 characters",
+        expected="1 to 54 lower case letters, digits and dashes, no dash at the ends and no dot: '*.apps' takes nine of a DNS label's"
+        " 63 characters",
         advice="set openshift_cluster_name to such a name",
     ),
     Check(
         "base domain",
         settings.base_domain,
-        expected="a DNS domain of lower case labels with two of them at least, 246 characters at most with the cluster's name before it",
+        expected="a DNS domain of lower case labels without a dot at its end, 246 characters at most with the cluster's name before it",
         advice="set openshift_base_domain to a domain like example.com",
     ),
     Check(
@@ -83,8 +86,9 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "control plane",
         inventory.control_plane,
-        expected="3 hosts in the group control_plane, or 1 for a cluster that may fail with its machine",
-        advice="the group control_plane needs 3 hosts, or 1",
+        expected="3 to 5 hosts in the group control_plane, or 1 for a cluster that may fail with its machine; with 2 the bootstrap never"
+        " ends, since etcd waits for a third member",
+        advice="have 3 hosts in the group control_plane, or 1",
     ),
     Check(
         "workers",
@@ -139,14 +143,16 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "platform",
         settings.platform,
-        expected="openshift_platform none or external",
+        expected="openshift_platform none or external, and nothing of another platform in openshift_install_config;"
+        " openshift_cloud_controller_manager External or left out",
         advice="set openshift_platform to none, or to external with openshift_platform_name",
     ),
     Check(
         "networks of the cluster",
         networks.networks,
-        expected="cluster, service and machine networks written as networks, none inside another, with a share of the first for every node",
-        advice="correct openshift_cluster_networks, openshift_service_networks and openshift_machine_networks",
+        expected="cluster, service and machine networks that the installer takes, apart from each other and from those of OVN-Kubernetes,"
+        " with a share of the first for every node",
+        advice="correct openshift_cluster_networks, openshift_service_networks, openshift_machine_networks or openshift_network_type",
     ),
     Check(
         "pull secret",
@@ -163,8 +169,14 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "SSH key",
         credentials.ssh_key,
-        expected='the public half, a line like "ssh-ed25519 AAAA..."',
+        expected='public halves as authorized_keys has them: lines like "ssh-ed25519 AAAA...", options before and comments between them',
         advice="set openshift_ssh_public_key to what is in the file that ends in .pub",
+    ),
+    Check(
+        "install-config",
+        install_config.rules,
+        expected="fields and values that openshift-install takes on this platform, and a cluster comes of; docs/ignition.md has the rules",
+        advice="correct the variable of the field (docs/variables.md), or openshift_install_config",
     ),
     Check(
         "load balancer",
@@ -229,6 +241,20 @@ CHECKS: tuple[Check, ...] = (
         advice="take plans on which the service offers custom_ipxe",
     ),
     Check(
+        "addresses of the machines",
+        devices.addresses,
+        expected="metal_ip_addresses not set, or with a public and a private IPv4 address: DNS records lead to the public one, and the"
+        " cluster is reached by it",
+        advice="leave metal_ip_addresses out, or add {address_family: 4, public: true} and {address_family: 4, public: false}",
+    ),
+    Check(
+        "options of the machines",
+        devices.options,
+        expected="no option with which a machine is delivered, but the install cannot be completed: custom_ipxe on all nodes, a bootstrap"
+        " machine that can be deleted, no end of a machine during the run",
+        advice="leave these options of the host or its group out",
+    ),
+    Check(
         "capacity",
         capacity.capacity,
         expected="room for all machines that are missing at once, each where metal_placement allows it",
@@ -283,6 +309,12 @@ CHECKS: tuple[Check, ...] = (
         mirror.own_installer,
         expected="openshift_installer runs here, and is of openshift_version if that is given",
         advice="set openshift_installer to an openshift-install of that version for this computer, or leave it out",
+    ),
+    Check(
+        "installer's answer",
+        install_config.answer,
+        expected="an installer that is at hand makes manifests of the install-config, in a folder that is removed again",
+        advice="correct the variable of the field that it names; it says the same when the Ignition files are made",
     ),
     Check(
         "architecture of the release",

@@ -9,50 +9,51 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import base64
-import binascii
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config import authorized_keys
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import (
     Finding,
-    UnreadableError,
     either,
     failed,
     listed,
     not_checkable,
     passed,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.install_config import judged
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
-
-SSH_KEY = re.compile(r"(?P<kind>ssh-[a-z0-9-]+|ecdsa-sha2-[a-z0-9-]+|sk-[a-z0-9-]+@openssh\.com) (?P<key>[A-Za-z0-9+/]+=*)( .*)?")
 
 REGISTRIES = ("cloud.openshift.com", "quay.io", "registry.connect.redhat.com", "registry.redhat.io")
 """What the pull secret has to open when the release comes from OpenShift's own mirror."""
 
 
 def pull_secret(situation: Situation) -> Finding:
-    if situation.okd and not situation.wanted.get("pull_secret"):
+    secret = situation.wanted.get("pull_secret")
+    if situation.okd and not secret:
         return passed("none: everybody may have the images of OKD")
-    auths = _auths(situation)
-    odd = [registry for registry, entry in auths.items() if not _credentials(entry)]
-    return either(bool(auths) and not odd, f"no user and password for {listed(odd)}" if odd else f"for {len(auths)} registries")
+    if not secret and not situation.made_from_files:
+        return failed("missing")
+    unusable = _unusable(situation)
+    warnings = [f"no user and password in base64 for {listed(unusable)}: nothing can be pulled from there"] if unusable else []
+    return judged(situation, "pullSecret", f"for {len(_auths(situation))} registries", warnings=warnings)
+
+
+def _unusable(situation: Situation) -> list[str]:
+    """Registries whose entry opens nothing on a node. The installer does not look into them."""
+    return [registry for registry, entry in _auths(situation).items() if not _credentials(entry)]
 
 
 def _auths(situation: Situation) -> Mapping[str, Any]:
-    """Raises :class:`UnreadableError`, without a word of what it says: it is a secret."""
+    """The entries by registry; nothing of a pull secret that cannot be read."""
     secret = situation.wanted.get("pull_secret")
-    if not secret:
-        raise UnreadableError("missing", failed=True)
     try:
         read = json.loads(secret) if isinstance(secret, str) else secret
     except ValueError:
-        raise UnreadableError("given, but no JSON", failed=True) from None
+        return {}
     auths = read.get("auths") if isinstance(read, Mapping) else None
-    if not isinstance(auths, Mapping):
-        raise UnreadableError('given, but without "auths"', failed=True)
-    return auths
+    return auths if isinstance(auths, Mapping) else {}
 
 
 def _credentials(entry: Any) -> bool:
@@ -67,33 +68,24 @@ def _credentials(entry: Any) -> bool:
 def registries(situation: Situation) -> Finding:
     if situation.okd:
         return passed("OKD's images need none")
-    try:
-        auths = _auths(situation)
-    except UnreadableError:
+    auths = _auths(situation)
+    if not auths:
         return not_checkable("the pull secret cannot be read")
     if not situation.public_mirror:
         return not_checkable(f"which ones a mirror of one's own needs is not known; there are {listed(sorted(auths))}")
-    lacking = [registry for registry in REGISTRIES if registry not in auths]
-    return either(not lacking, f"missing: {listed(lacking)}" if lacking else "all there")
+    unusable = _unusable(situation)
+    lacking = [registry for registry in REGISTRIES if registry not in auths or registry in unusable]
+    return either(not lacking, f"missing, or without user and password in base64: {listed(lacking)}" if lacking else "all there")
 
 
 def ssh_key(situation: Situation) -> Finding:
-    keys = [line.strip() for line in situation.text("ssh_public_key").splitlines() if line.strip()]
-    if not keys:
+    text = situation.text("ssh_public_key")
+    if not text.strip():
         return passed("none: nobody will be able to log in to the nodes")
-    if "PRIVATE KEY" in situation.text("ssh_public_key"):
+    if "PRIVATE KEY" in text and not situation.made_from_files:
         return failed("the private half of a key")
-    odd = [number for number, key in enumerate(keys, 1) if not _is_ssh_key(key)]
-    return either(not odd, f"line {listed(odd)} is none" if odd else f"{len(keys)} given")
-
-
-def _is_ssh_key(text: str) -> bool:
-    match = SSH_KEY.fullmatch(text)
-    if match is None:
-        return False
-    try:
-        blob = base64.b64decode(match["key"], validate=True)
-    except binascii.Error:
-        return False
-    # RFC 4253, 6.6: the key begins with the length and the text of its kind.
-    return blob[4 : 4 + int.from_bytes(blob[:4], "big")] == match["kind"].encode()
+    lines = authorized_keys.read(text)
+    ignored = [f"line {line.number} is ignored by sshd: {line.problem}" for line in lines if line.problem]
+    # The installer wants one key that it can read; sshd takes each line for itself, and by its kind.
+    useless = ignored if len(ignored) == len(lines) and any(line.kind for line in lines) else []
+    return judged(situation, "sshKey", f"{len(lines)} given", problems=useless, warnings=ignored)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a check can find: passed, failed or not checkable.
+"""What a check can find: passed, passed with a warning, failed or not checkable.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Verdict = Literal["passed", "not checkable", "failed"]
+Verdict = Literal["passed", "warning", "not checkable", "failed"]
 
 
 class UnreadableError(Exception):
@@ -34,6 +34,10 @@ class Finding:
 
 def passed(found: str) -> Finding:
     return Finding("passed", found)
+
+
+def warning(found: str, advice: str | None = None) -> Finding:
+    return Finding("warning", found, advice)
 
 
 def failed(found: str, advice: str | None = None) -> Finding:

@@ -21,6 +21,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight
     failed,
     listed,
     passed,
+    warning,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import NAME, Machine, Situation, well_formed
 
@@ -87,7 +88,11 @@ def bootstrap(situation: Situation) -> Finding:
 
 
 def control_plane(situation: Situation) -> Finding:
-    return either(len(situation.groups["control_plane"]) in (1, 3), counted(len(situation.groups["control_plane"]), "host"))
+    number = len(situation.groups["control_plane"])
+    found = counted(number, "host")
+    if number in (4, 5) and situation.release is not None and situation.release < (4, 18):
+        return warning(f"{found}, which OpenShift supports from 4.18 on")
+    return either(number in (1, 3, 4, 5), found)
 
 
 def reuse(situation: Situation) -> Finding:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config.rendering import GO
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import (
     Finding,
     either,
@@ -18,28 +19,41 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight
     not_checkable,
     passed,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.settings import RELEASE
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._release import NOT_LISTED, RELEASE, channel_problem
 
-SHOWN = {"amd64": "x86_64", "arm64": "aarch64"}
+SHOWN = {go: name for name, go in GO.items()}
 """Go's names, which installers tell, as the mirror spells them."""
 
+WRONG_CHANNEL_ADVICE = "do not use this mirror before you know why; or set openshift_version to a release"
 UNSIGNED_ADVICE = "find out why; for a mirror without signatures that you trust all the same, leave openshift_release_keyring out"
 
 
 def mirror(situation: Situation) -> Finding:
     if situation.text("installer"):
         return passed("not needed: openshift_installer is given")
-    answer = situation.world.get("mirror") or {}
+    answer, version = situation.world.get("mirror") or {}, situation.text("version")
     archives = _archives(situation)
-    if not archives:
-        # It answers, and has no folder of that name.
-        advice = f"set openshift_version to one that the mirror has: it has no {situation.text('version')}"
-        return failed(
-            f"{answer.get('url') or situation.release_url} for {situation.text('version')}: {answer.get('msg') or 'no answer'}",
-            advice if answer.get("status") == 404 else None,
-        )
-    return passed(archives[0])
+    if archives:
+        return _shown(situation, archives)
+    where = answer.get("url") or situation.release_url
+    if answer.get("content"):
+        return failed(f"{where} lists no openshift-install of {version} for Linux")
+    if answer.get("status") != 404:
+        return failed(f"{where} for {version}: {answer.get('msg') or 'no answer'}")
+    # It answers, and has no folder of that name.
+    instead = printable(answer.get("instead") or NOT_LISTED)
+    return failed(f"the mirror has no {version}: {where} does not exist; {instead}", "set openshift_version to one that the mirror has")
+
+
+def _shown(situation: Situation, archives: list[str]) -> Finding:
+    version = situation.text("version")
+    if RELEASE.fullmatch(version):
+        return passed(archives[0])
+    release = RELEASE.search(archives[0].removesuffix(".tar.gz"))
+    problem = channel_problem(version, release[0] if release else "")
+    return failed(f"{situation.release_url}: {problem}", WRONG_CHANNEL_ADVICE) if problem else passed(archives[0])
 
 
 def _archives(situation: Situation) -> list[str]:
@@ -64,9 +78,7 @@ def signature(situation: Situation) -> Finding:
         return failed(f"the mirror has none: {answer.get('msg') or 'no answer'}", UNSIGNED_ADVICE)
     if answer.get("status") != 200:
         return not_checkable(f"it could not be read: {answer.get('msg') or 'no answer'}")
-    return either(
-        answer.get("rc") == 0, "good" if answer.get("rc") == 0 else f"gpgv: {str(answer.get('stderr') or 'it could not be run').strip()}"
-    )
+    return either(bool(answer.get("good")), printable(answer.get("found") or "gpgv did not run", 400))
 
 
 def own_installer(situation: Situation) -> Finding:
@@ -89,7 +101,7 @@ def installer_architecture(situation: Situation) -> Finding:
     wanted = situation.release_architecture
     if not here:
         return not_checkable("this computer did not tell its architecture")
-    go = {"aarch64": "arm64", "x86_64": "amd64"}.get(here, here)
+    go = GO.get(here, here)
     here = SHOWN.get(here, here)
     own = any(f"openshift-install-linux-{go}-" in archive for archive in _archives(situation))
     # A release for several architectures has an installer for each; others may have one for other computers.
@@ -107,6 +119,8 @@ def release_architecture(situation: Situation) -> Finding:
     if len(first) > 1:
         return failed("the bootstrap machine and the control plane are of different ones", "have them of one architecture")
     told = situation.world.get("installer") or {}
+    if told.get("architecture") == "unknown":
+        return not_checkable("OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE is set: the installer does not know what that release is for")
     if told.get("architecture"):
         release, whose = SHOWN.get(str(told["architecture"]), str(told["architecture"])), "the installer's"
     elif situation.text("installer") or situation.okd:

@@ -10,63 +10,41 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator, Mapping
-from itertools import combinations
 from typing import Any, Union
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import Finding, either, listed, not_checkable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.install_config import judged
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
 
 Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]  # noqa: UP007 - ansible-test's pylint cannot read the other form here
 
 
 def networks(situation: Situation) -> Finding:
-    problems: list[str] = []
-    networks = list(_parsed(situation, problems))
-    for (one, first), (other, second) in combinations(networks, 2):
-        if first.version == second.version and first.overlaps(second):
-            problems.append(f"{one} network {first} and {other} network {second} overlap")
-    problems += [f"no {kind} network is given" for kind, given in situation.networks.items() if not given]
-    problems += _shares(situation)
-    return either(not problems, "; ".join(problems) or ", ".join(f"{kind} {network}" for kind, network in networks))
+    found = ", ".join(f"{kind} {entry['cidr']}" for kind, entries in situation.networks.items() for entry in entries)
+    return judged(situation, "networking", found, problems=list(_shares(situation)))
 
 
-def _parsed(situation: Situation, problems: list[str]) -> Iterator[tuple[str, Network]]:
-    for kind, texts in situation.networks.items():
-        for text in texts:
-            try:
-                yield kind, ipaddress.ip_network(text)
-            except ValueError as problem:
-                problems.append(f"{kind} network: {problem}")
-
-
-def _shares(situation: Situation) -> list[str]:
-    """What is wrong with the hostPrefix of cluster networks."""
-    problems = []
+def _shares(situation: Situation) -> Iterator[str]:
+    """Yield cluster networks without a share for every node. The installer does not know how many there will be."""
     nodes = len(situation.groups["control_plane"]) + len(situation.groups["workers"])
-    for entry in situation.network_entries("cluster"):
-        prefix = entry.get("hostPrefix") if isinstance(entry, Mapping) else None
-        try:
-            network = ipaddress.ip_network(str(entry["cidr"] if isinstance(entry, Mapping) else entry))
-        except (KeyError, ValueError):
-            continue  # told already
-        prefix = prefix if prefix is not None else 23 if network.version == 4 else 64
-        if not str(prefix).isdecimal() or not network.prefixlen <= int(prefix) < network.max_prefixlen:
-            problems.append(
-                f"cluster network {network}: hostPrefix {prefix} is not between {network.prefixlen} and {network.max_prefixlen - 1}"
-            )
-        elif 2 ** (int(prefix) - network.prefixlen) < nodes:
-            problems.append(
-                f"cluster network {network}: hostPrefix {prefix} is enough for {2 ** (int(prefix) - network.prefixlen)} nodes, not {nodes}"
-            )
-    return problems
+    for index, entry in enumerate(situation.networks["cluster"]):
+        network, prefix = _network(entry.get("cidr")), int(entry.get("hostPrefix") or 0)
+        shares = 2 ** (prefix - network.prefixlen) if network and prefix >= network.prefixlen else nodes
+        if shares < nodes:
+            yield f"networking.clusterNetwork[{index}].hostPrefix {prefix} is enough for {shares} nodes, not {nodes}"
+
+
+def _network(cidr: Any) -> Network | None:
+    """None for what is no network: it spoils only itself."""
+    try:
+        return ipaddress.ip_network(str(cidr), strict=False)
+    except ValueError:
+        return None
 
 
 def _block(block: Mapping[str, Any]) -> Network | None:
-    """What the service says of a block; None for what is no network: it spoils only itself."""
-    try:
-        return ipaddress.ip_network(f"{block['network']}/{block['cidr']}", strict=False)
-    except ValueError:
-        return None
+    """What the service says of a block."""
+    return _network(f"{block.get('network')}/{block.get('cidr')}")
 
 
 def private_blocks(situation: Situation) -> Finding:
@@ -76,7 +54,9 @@ def private_blocks(situation: Situation) -> Finding:
     blocks = [found for block in listed_blocks if (found := _block(block))]
     if not blocks:
         return not_checkable("the project has no private block yet: it gets one with its first machine in a metro")
-    own = [(kind, network) for kind, network in _parsed(situation, []) if kind != "machine"]
+    own = [
+        (kind, network) for kind in ("cluster", "service") for entry in situation.networks[kind] if (network := _network(entry.get("cidr")))
+    ]
     clashing = [
         f"{kind} network {network} has the project's {block} in it"
         for kind, network in own

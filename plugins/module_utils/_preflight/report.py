@@ -24,6 +24,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
 
+VERDICTS: tuple[Verdict, ...] = ("passed", "not checkable", "warning", "failed")
+"""In the order of the report: what has to be read stands last."""
+WORDS = {"warning": "with a warning"}
+
 
 @dataclass(frozen=True)
 class Line:
@@ -39,7 +43,7 @@ class Line:
 def judge(wanted: Mapping[str, Any], world: Mapping[str, Any]) -> dict[str, Any]:
     """The report: ``checks`` with failures last, counts, prices in US dollars, ``servers`` to ask capacity for, and ``text`` to show."""
     situation = Situation(wanted, world)
-    lines = sorted((_line(each, situation) for each in CHECKS), key=lambda line: ("passed", "not checkable", "failed").index(line.verdict))
+    lines = sorted((_line(each, situation) for each in CHECKS), key=lambda line: VERDICTS.index(line.verdict))
     counts = Counter(line.verdict for line in lines)
     costs = cost(situation)
     summary = _summary(situation, counts, costs)
@@ -47,6 +51,7 @@ def judge(wanted: Mapping[str, Any], world: Mapping[str, Any]) -> dict[str, Any]
         "cluster": situation.cluster,
         "checks": [asdict(line) for line in lines],
         "passed": counts["passed"],
+        "warnings": counts["warning"],
         "not_checkable": counts["not checkable"],
         "failed": counts["failed"],
         "machines_to_order": len(situation.missing),
@@ -64,14 +69,14 @@ def _line(each: Check, situation: Situation) -> Line:
     except UnreadableError as problem:
         finding = failed(str(problem)) if problem.failed else not_checkable(str(problem))
     found = printable(" ".join(finding.found.split()), 4000)
-    advice = "" if finding.verdict == "passed" else finding.advice or (each.advice if finding.verdict == "failed" else "")
+    advice = "" if finding.verdict == "passed" else finding.advice or (each.advice if finding.verdict in ("failed", "warning") else "")
     return Line(each.name, finding.verdict, found, each.expected, advice)
 
 
 def _columns(lines: Sequence[Line]) -> list[str]:
     width = max(len(line.check) for line in lines)
-    words = {"passed": "passed", "not checkable": "not checkable", "failed": "FAILED"}
-    return [f"{words[line.verdict]:13}  {line.check:{width}}  {line.found}" for line in lines]
+    words = {"failed": "FAILED", "warning": "WARNING"}
+    return [f"{words.get(line.verdict, line.verdict):13}  {line.check:{width}}  {line.found}" for line in lines]
 
 
 def _problems(lines: Sequence[Line]) -> list[str]:
@@ -83,7 +88,7 @@ def _problems(lines: Sequence[Line]) -> list[str]:
 
 
 def _summary(situation: Situation, counts: Mapping[Verdict, int], costs: Mapping[str, Any]) -> str:
-    told = f"{counts['passed']} passed, {counts['not checkable']} not checkable, {counts['failed']} failed"
+    told = ", ".join(f"{counts[verdict]} {WORDS.get(verdict, verdict)}" for verdict in VERDICTS if counts[verdict] or verdict != "warning")
     ordered = len(situation.missing)
     if not ordered:
         return f"{told}; no machine is to be ordered"

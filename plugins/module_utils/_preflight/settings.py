@@ -8,27 +8,29 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-import re
-
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import ARCHITECTURES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.findings import Finding, either, listed, passed
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import LABEL, NAME, Situation
-
-RELEASE = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?")
-
-CHANNEL = re.compile(r"(stable|fast|candidate|latest|eus)(-[0-9]+\.[0-9]+)?")
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.install_config import judged
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._release import CHANNEL, RELEASE
 
 
 def cluster_name(situation: Situation) -> Finding:
     name = situation.text("cluster_name")
-    return either(bool(re.fullmatch(LABEL, name)) and len(name) <= 54, f"'{name}'")
+    # The installer takes dots in it. Then nothing tells any more where the name ends and the domain begins, in tags as in records.
+    return judged(situation, "metadata", f"'{name}'", problems=[f"'{name}' has a dot"] if "." in name else [])
 
 
 def base_domain(situation: Situation) -> Finding:
     domain = situation.text("base_domain")
-    labels = domain.split(".")
-    good = NAME.fullmatch(domain) and len(labels) > 1 and all(len(label) <= 63 for label in labels) and len(situation.cluster) <= 246
-    return either(bool(good), f"'{domain}'")
+    # The installer takes all of these, and no record or device can be named by them.
+    odd = {
+        "a dot at its end": domain.endswith("."),
+        "a label of more than 63 characters": any(len(label) > 63 for label in domain.split(".")),
+        "more than 246 characters with the cluster's name before it": len(situation.cluster) > 246,
+    }
+    problems = [f"'{domain}' has {what}" for what, applies in odd.items() if applies]
+    return judged(situation, "baseDomain", f"'{domain}'", problems=problems)
 
 
 def version(situation: Situation) -> Finding:
@@ -44,4 +46,6 @@ def architecture(situation: Situation) -> Finding:
 
 
 def platform(situation: Situation) -> Finding:
-    return either(situation.text("platform") in ("none", "external"), f"'{situation.text('platform')}'")
+    name = situation.text("platform")
+    known = name in ("none", "external")
+    return judged(situation, "platform", f"'{name}'", problems=[] if known else [f"'{name}' is neither none nor external"])

@@ -14,6 +14,10 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config.fields import Release
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config.problems import Problem
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config.rendering import SETTINGS, InstallConfigError, render
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config.rules import Judgement, judge
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_placement import (
     Place,
     Pool,
@@ -106,18 +110,43 @@ class Situation:
     def public_mirror(self) -> bool:
         return PUBLIC_MIRROR in self.text("mirror_url")
 
-    @cached_property
-    def networks(self) -> dict[str, list[str]]:
-        """The networks of install-config by kind, as text."""
-        return {
-            kind: [str(entry.get("cidr", entry)) if isinstance(entry, Mapping) else str(entry) for entry in self.network_entries(kind)]
-            for kind in ("cluster", "service", "machine")
-        }
+    @property
+    def release(self) -> Release | None:
+        """Major and minor number of the release to install; None as long as a channel does not tell them."""
+        told = str((self.world.get("installer") or {}).get("version") or "") if self.text("installer") else ""
+        archives = re.search(
+            r"\bopenshift-install-linux-\S*?([0-9]+\.[0-9]+)\.", str((self.world.get("mirror") or {}).get("content") or "")
+        )
+        for text in (told, self.text("version"), archives[1] if archives else ""):
+            numbers = re.search(r"(?:^|-)([0-9]+)\.([0-9]+)(?:\.|$)", text)
+            if numbers:
+                return int(numbers[1]), int(numbers[2])
+        return None
 
-    def network_entries(self, kind: str) -> list[Any]:
-        """The networks of a kind as they are written. What is no list is one entry, and of no use."""
-        given = self.wanted.get(f"{kind}_networks") or []
-        return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    def rendered_install_config(self) -> dict[str, Any]:
+        """The install-config that the role ``ignition`` will write. Raises :class:`InstallConfigError` for a contradiction."""
+        control_plane = self.groups["control_plane"]
+        architecture = str(control_plane[0].get("architecture") or "") if control_plane else ""
+        own = {"architecture": architecture or "x86_64", "control_plane_replicas": len(control_plane)}
+        return render({**{name: self.wanted.get(name) for name in SETTINGS}, **own}, self.wanted.get("install_config") or {})
+
+    @cached_property
+    def install_config(self) -> Judgement:
+        """What the installer makes of that install-config."""
+        try:
+            return judge(self.rendered_install_config(), self.release)
+        except InstallConfigError as problem:
+            return Judgement({}, [Problem("", str(problem))])
+
+    @property
+    def networks(self) -> dict[str, list[Mapping[str, Any]]]:
+        """The networks of the install-config with its defaults by kind, each with its ``cidr``; none when they cannot be read."""
+        networking = self.install_config.config.get("networking") or {}
+        found = {kind: networking.get(f"{kind}Network") or [] for kind in ("cluster", "service", "machine")}
+        return {
+            kind: [entry if isinstance(entry, Mapping) else {"cidr": entry} for entry in entries if entry]
+            for kind, entries in found.items()
+        }
 
     # What there is.
 
@@ -139,6 +168,12 @@ class Situation:
     def standing(self) -> bool:
         """Whether the cluster stands on its own, so that no bootstrap machine is made any more."""
         return bool(self.wanted.get("bootstrap_over")) and bool(self.devices)
+
+    @property
+    def made_from_files(self) -> bool:
+        """Whether machines exist that were made from the Ignition files, so that these are not made anew."""
+        others = [device for device in self.devices if "openshift-role=load-balancer" not in (device.get("tags") or [])]
+        return bool(self.wanted.get("folder_exists")) and bool(others)
 
     @property
     def bootstrapping(self) -> bool:

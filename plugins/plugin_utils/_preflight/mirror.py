@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the mirror has of the wanted version, whether its checksums are signed by whom we trust, and what an installer that is here says.
+"""Read what the mirror has of the wanted version, whether a trusted key signed its checksums, and what an installer that is here says.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import http.client
 import platform
-import re
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -21,34 +20,36 @@ from urllib.error import HTTPError, URLError
 
 from ansible.module_utils.urls import open_url
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config.rendering import GO
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
-
-GO = {"x86_64": "amd64", "aarch64": "arm64"}
-"""This computer's architecture as folders of a release for several have it."""
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._release import alternatives, read_version
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._release_signature import command, judge
 
 
 def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """What there is to install with.
+    """Return what there is to install with.
 
-    ``installer`` (version, architecture, or msg): one of the user's own, or that of a cluster that stands. Without one of the user's
-    own also ``mirror`` (url, content of the checksums, or msg) and ``signature`` (status of its download, and what gpgv said: rc, stderr).
+    ``installer`` (version, architecture, or msg) is ``openshift_installer``, or that of an installed cluster. If ``openshift_installer`` is
+    not set, there are also ``mirror`` (url, content of the checksums; or msg, status and what the mirror has instead) and ``signature``
+    (status, good, found; or msg).
     """
     if wanted.get("installer"):
-        return {"installer": _told(_path(wanted["installer"]), wanted)}
-    kept = _path(wanted["directory"]) / "ignition" / "openshift-install"
-    world: dict[str, Any] = {"installer": _told(kept, wanted)} if wanted["bootstrap_over"] and kept.exists() else {}
+        return {"installer": installer_version(path(wanted["installer"]), wanted)}
+    kept = path(wanted["directory"]) / "ignition" / "openshift-install"
+    world: dict[str, Any] = {"installer": installer_version(kept, wanted)} if wanted["bootstrap_over"] and kept.exists() else {}
     return {**world, **_offered(wanted)}
 
 
-def _path(text: Any) -> Path:
-    """With the home that is meant; that of somebody who is not there leads to no file."""
+def path(text: Any) -> Path:
+    """Return the path with its home; one below the home of an unknown user leads to no file."""
     try:
         return Path(str(text)).expanduser()
     except RuntimeError:
         return Path(str(text))
 
 
-def _told(installer: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def installer_version(installer: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return version and architecture of an installer, or why it does not tell them."""
     limit = float(wanted["installer_timeout"])
     try:
         done = subprocess.run([str(installer.resolve()), "version"], capture_output=True, text=True, check=False, timeout=limit)
@@ -56,9 +57,8 @@ def _told(installer: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
         return {"msg": str(getattr(problem, "strerror", None) or problem)}
     if done.returncode:
         return {"msg": f"it ended with {done.returncode}: {(done.stderr or done.stdout).strip()[-200:]}"}
-    version = re.search(r"^\S+ v?(\d\S*)$", done.stdout, re.MULTILINE)
-    architecture = re.search(r"^release architecture (\S+)$", done.stdout, re.MULTILINE)
-    return {"version": version[1] if version else "", "architecture": architecture[1] if architecture else ""}
+    found = read_version(done.stdout)
+    return {"version": found.version, "architecture": found.architecture}
 
 
 def _offered(wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _offered(wanted: Mapping[str, Any]) -> dict[str, Any]:
         signed = _get(url, wanted)
         checksums = _below(situation.release_url, signed, wanted) if situation.release_architecture == "multi" else signed
     except _UnavailableError as problem:
-        return {"mirror": {"url": url, "content": "", "msg": str(problem)}}
+        return {"mirror": {"url": url, "content": "", "msg": str(problem), "status": problem.status, "instead": _instead(problem, wanted)}}
     world: dict[str, Any] = {"mirror": {"url": url, "content": checksums.decode("utf-8", "replace")}}
     if wanted["release_keyring"] and not wanted["bootstrap_over"]:
         try:
@@ -77,6 +77,17 @@ def _offered(wanted: Mapping[str, Any]) -> dict[str, Any]:
         except _UnavailableError as problem:
             world["signature"] = {"status": problem.status, "msg": str(problem)}
     return world
+
+
+def _instead(problem: _UnavailableError, wanted: Mapping[str, Any]) -> str:
+    """Return what there is when the folder of the release is not: by the listing of the folder above it, if the mirror has one."""
+    if problem.status != 404:
+        return ""
+    try:
+        page = _get(f"{Situation(wanted, {}).release_url.rpartition('/')[0]}/", wanted)
+    except _UnavailableError:
+        return ""
+    return alternatives(str(wanted["version"]), page.decode("utf-8", "replace"))
 
 
 def _below(url: str, signed: bytes, wanted: Mapping[str, Any]) -> bytes:
@@ -107,16 +118,17 @@ def _get(url: str, wanted: Mapping[str, Any]) -> bytes:
 
 
 def _gpgv(signed: bytes, signature: bytes, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    keyring, limit = _path(wanted["release_keyring"]), float(wanted["signature_timeout"])
+    limit = float(wanted["signature_timeout"])
     with tempfile.TemporaryDirectory(prefix="validate-") as folder:
         file = Path(folder) / "sha256sum.txt.gpg"
         file.write_bytes(signature)
-        # gpgv takes a name without a slash for one in its own folder.
-        command = ["gpgv", "--homedir", folder, "--keyring", str(keyring.resolve()), str(file), "-"]
+        asked = command(str(path(wanted["release_keyring"]).resolve()), str(file), "-", folder)
         try:
-            done = subprocess.run(command, input=signed, capture_output=True, check=False, timeout=limit)
+            done = subprocess.run(asked, input=signed, capture_output=True, check=False, timeout=limit)
         except FileNotFoundError:
-            return {"rc": None, "stderr": "there is no gpgv on this computer (package gpgv or gnupg2)"}
+            return {"good": False, "found": "there is no gpgv on this computer (package gpgv or gnupg2)"}
         except subprocess.TimeoutExpired:
-            return {"rc": None, "stderr": f"no answer within {limit:g} s"}
-    return {"rc": done.returncode, "stderr": done.stderr.decode("utf-8", "replace")}
+            return {"good": False, "found": f"gpgv did not answer within {limit:g} s"}
+    verdict = judge(done.stdout.decode("utf-8", "replace"))
+    said = "" if verdict.good or done.stdout else f": {done.stderr.decode('utf-8', 'replace').strip()[-200:]}"
+    return {"good": verdict.good, "found": f"{verdict.found}{said}"}

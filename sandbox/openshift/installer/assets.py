@@ -17,14 +17,16 @@ import secrets
 import string
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from . import certificates, ignition, install_config, kubeconfig, manifests
+from . import certificates, ignition, install_config, manifests
 from .catalogue import Release
 from .certificates import KeyPair
 from .errors import InstallerError
 from .install_config import InstallConfig
+from .kubeconfig import Kubeconfig
 from .log import Log
 from .manifests import ClusterIdentity
 
@@ -38,7 +40,8 @@ _INSTALL_CONFIG: Final = "*installconfig.InstallConfig"
 _CLUSTER_ID: Final = "*installconfig.ClusterID"
 _PASSWORD: Final = "*password.KubeadminPassword"  # noqa: S105 - the name of a section, not a password
 _TLS: Final = "*tls.RootCA"
-_SECRETS: Final = "*tls.ServiceAccountKeyPair"
+_SERVICE_ACCOUNT: Final = "*tls.ServiceAccountKeyPair"
+_SSH: Final = "*tls.BootstrapSSHKeyPair"
 _MANIFESTS: Final = "*manifests.Manifests"
 _IGNITION: Final = "*bootstrap.Bootstrap"
 
@@ -103,7 +106,7 @@ class Assets:
                 '"Install Config": failed to generate asset "SSH Key": failed UserInput: EOF'
             )
         try:
-            config = install_config.read(on_disk, self._release.release_architecture, self._log, strict=self._strict)
+            config = install_config.read(on_disk, self._release, self._log, strict=self._strict)
         except InstallerError as error:
             raise InstallerError(f"failed to fetch {target}: {error.message}", error.code, level="error") from error
         self._state[_INSTALL_CONFIG] = {"config": config.data, "file": _encoded({install_config.FILE: config.dump()})}
@@ -135,18 +138,19 @@ class Assets:
             self._state[_TLS] = _encoded(held)
         return have
 
-    def _secrets(self) -> dict[str, bytes]:
-        """What is neither certificate nor manifest: path below /opt/openshift -> content."""
-        if _SECRETS not in self._state:
+    def _service_account_keys(self) -> dict[str, bytes]:
+        """Path below /opt/openshift -> content."""
+        if _SERVICE_ACCOUNT not in self._state:
             private, public = certificates.service_account_keys()
-            self._state[_SECRETS] = _encoded(
-                {
-                    "tls/service-account.key": private,
-                    "tls/service-account.pub": public,
-                    "auth/node-bootstrapper-token": secrets.token_urlsafe(48).encode(),
-                }
-            )
-        return _decoded(self._state[_SECRETS])
+            self._state[_SERVICE_ACCOUNT] = _encoded({"tls/service-account.key": private, "tls/service-account.pub": public})
+        return _decoded(self._state[_SERVICE_ACCOUNT])
+
+    def _ssh_public_key(self) -> str:
+        """The installer's own key, with which `gather bootstrap` logs in; its private half stays in the state."""
+        if _SSH not in self._state:
+            private, public = certificates.ssh_keys()
+            self._state[_SSH] = {"Priv": base64.b64encode(private).decode(), "Pub": base64.b64encode(public).decode()}
+        return base64.b64decode(self._state[_SSH]["Pub"]).decode()
 
     def _manifests(self, target: str) -> dict[str, bytes]:
         config = self._install_config(target)
@@ -179,7 +183,7 @@ class Assets:
         return made
 
     def _discard_ignition(self) -> None:
-        """Forget Ignition configs made from other manifests; keys and token stay."""
+        """Forget Ignition configs made from other manifests; keys stay."""
         if self._state.pop(_IGNITION, None) is None:
             return
         for name, path in (("Bootstrap", "bootstrap.ign"), ("Master", "master.ign"), ("Worker", "worker.ign")):
@@ -213,13 +217,11 @@ class Assets:
             certificates.wanted_for_manifests(config.cluster_domain)
             | certificates.wanted_for_bootstrap(config.cluster_domain, config.service_address)
         )
-        secret_files = self._secrets()
-        token = secret_files["auth/node-bootstrapper-token"].decode()
         domain = config.cluster_domain
-        # What serves the API is signed by the balancer's signer; root-ca is in the bundle as in the real kubeconfig-kubelet.
-        authorities = certificates.bundle([pairs["kube-apiserver-lb-signer"], pairs["root-ca"]])
+        authorities = certificates.bundle(pairs[name] for name in certificates.API_SIGNERS)
         clients = ["admin-kubeconfig-signer", "kube-csr-signer", "kube-control-plane-signer", "kubelet-bootstrap-kubeconfig-signer"]
-        admin = kubeconfig.admin(config.name, f"https://api.{domain}:6443", authorities, pairs["admin-kubeconfig-client"])
+        admin = Kubeconfig(config.name, f"https://api.{domain}:6443", authorities, "admin", pairs["admin-kubeconfig-client"])
+        internal = replace(admin, server=f"https://api-int.{domain}:6443")
         metadata: dict[str, Any] = {
             "clusterName": config.name,
             "clusterID": identity.cluster_id,
@@ -228,24 +230,27 @@ class Assets:
             "customFeatureSet": None,
         }
         encoded_metadata = json.dumps(metadata, separators=(",", ":")).encode()
-        content = dict(files) | dict(secret_files)
+        content = dict(files) | self._service_account_keys()
         content |= {f"tls/{name}.crt": pair.certificate for name, pair in pairs.items()}
         content |= {f"tls/{name}.key": pair.key for name, pair in pairs.items()}
         content |= {
             "tls/kube-apiserver-complete-client-ca-bundle.crt": certificates.bundle(pairs[name] for name in clients),
             "tls/kube-apiserver-complete-server-ca-bundle.crt": authorities,
             "tls/aggregator-ca-bundle.crt": pairs["aggregator-signer"].certificate,
-            "auth/kubeconfig": admin,
-            "auth/kubeconfig-kubelet": kubeconfig.kubelet_bootstrap(config.name, f"https://api-int.{domain}:6443", authorities, token),
+            "auth/kubeconfig": internal.dump(),
+            "auth/kubeconfig-kubelet": replace(internal, user="kubelet", client=pairs["kubelet-client"]).dump(),
+            "auth/kubeconfig-loopback": replace(
+                admin, server="https://localhost:6443", user="loopback", authorities=pairs["kube-apiserver-localhost-signer"].certificate
+            ).dump(),
             "metadata.json": encoded_metadata,
         }
         root_ca = pairs["root-ca"].certificate
         return {
-            "bootstrap.ign": ignition.bootstrap(config, self._release, content),
+            "bootstrap.ign": ignition.bootstrap(config, self._release, content, ssh_key=self._ssh_public_key()),
             "master.ign": ignition.pointer(domain, "master", root_ca),
             "worker.ign": ignition.pointer(domain, "worker", root_ca),
             "metadata.json": encoded_metadata,
-            "auth/kubeconfig": admin,
+            "auth/kubeconfig": admin.dump(),
             "auth/kubeadmin-password": self._password().encode(),
         }
 

@@ -160,11 +160,15 @@ def artefact_sha256(kind: str, build: str, architecture: str) -> str:
     return hashlib.sha256(artefact(kind, build, architecture)).hexdigest()
 
 
-def stream(build: Build, mirror_url: str) -> dict[str, Any]:
+def stream(release: Release, mirror_url: str) -> dict[str, Any]:
     """Return what ``openshift-install coreos print-stream-json`` prints; shape: the CoreOS stream metadata.
+
+    RHEL CoreOS' stream is named by OpenShift's minor version, whatever folder its builds are in.
 
     ``mirror_url`` is the mirror's address up to and including ``/pub/openshift-v4``.
     """
+
+    build = release.rhcos
 
     def located(kind: str, architecture: str) -> dict[str, str]:
         name = artefact_names(build, architecture)[kind]
@@ -174,7 +178,7 @@ def stream(build: Build, mirror_url: str) -> dict[str, Any]:
         }
 
     return {
-        "stream": build.stream,
+        "stream": f"rhcos-{release.minor}" if build.system == "rhcos" else build.stream,
         "metadata": {"last-modified": build.released, "generator": "plume cosa2stream 2026.3"},
         "architectures": {
             architecture: {

@@ -10,6 +10,7 @@ Names and lifetimes are the installer's (RSA 2048, SHA-256): signers of what the
 from __future__ import annotations
 
 import ipaddress
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -23,6 +24,10 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 ONE_DAY: Final = timedelta(hours=24)
 ONE_YEAR: Final = timedelta(days=365)
 TEN_YEARS: Final = 10 * ONE_YEAR
+
+MACHINE_CONFIG_NAMESPACE: Final = "openshift-machine-config-operator"
+API_SIGNERS: Final = ("kube-apiserver-localhost-signer", "kube-apiserver-service-network-signer", "kube-apiserver-lb-signer")
+"""Who signs what the API serves: the authorities of its clients."""
 
 CLIENT: Final = (ExtendedKeyUsageOID.CLIENT_AUTH,)
 SERVER: Final = (ExtendedKeyUsageOID.SERVER_AUTH,)
@@ -66,6 +71,10 @@ def _admin(lifetime: timedelta, signer: str) -> Wanted:
     return Wanted("system:admin", lifetime, ("system:masters",), signer=signer, usage=CLIENT)
 
 
+def _api_server(signer: str, *names: str) -> Wanted:
+    return Wanted("system:kube-apiserver", ONE_DAY, ("kube-master",), signer=signer, usage=SERVER, names=names)
+
+
 def wanted_for_manifests(cluster_domain: str) -> dict[str, Wanted]:
     """Pairs that are part of a manifest already: root CA and the machine config server's certificate."""
     return {
@@ -84,33 +93,34 @@ def wanted_for_bootstrap(cluster_domain: str, service_address: str) -> dict[str,
         "aggregator-signer": _authority("aggregator-signer", ONE_DAY),
         "aggregator-client": Wanted("system:kube-apiserver-proxy", ONE_DAY, ("kube-master",), signer="aggregator-signer", usage=CLIENT),
         "kube-apiserver-lb-signer": _authority("kube-apiserver-lb-signer", TEN_YEARS),
-        "kube-apiserver-lb-server": Wanted(
-            "system:kube-apiserver",
-            ONE_DAY,
-            ("kube-master",),
-            signer="kube-apiserver-lb-signer",
-            usage=SERVER,
-            # The real one has three serving certificates (balancer, service network, localhost) and chooses by SNI; one
-            # certificate with all their names spares the sandbox's API server that configuration.
-            names=(
-                f"api.{cluster_domain}",
-                f"api-int.{cluster_domain}",
-                "kubernetes",
-                "kubernetes.default",
-                "kubernetes.default.svc",
-                "kubernetes.default.svc.cluster.local",
-                "openshift",
-                "openshift.default",
-                "openshift.default.svc",
-                "openshift.default.svc.cluster.local",
-                "localhost",
-                service_address,
-                "127.0.0.1",
-            ),
+        "kube-apiserver-lb-server": _api_server("kube-apiserver-lb-signer", f"api.{cluster_domain}"),
+        "kube-apiserver-internal-lb-server": _api_server("kube-apiserver-lb-signer", f"api-int.{cluster_domain}"),
+        "kube-apiserver-service-network-signer": _authority("kube-apiserver-service-network-signer", TEN_YEARS),
+        "kube-apiserver-service-network-server": _api_server(
+            "kube-apiserver-service-network-signer",
+            "kubernetes",
+            "kubernetes.default",
+            "kubernetes.default.svc",
+            "kubernetes.default.svc.cluster.local",
+            "openshift",
+            "openshift.default",
+            "openshift.default.svc",
+            "openshift.default.svc.cluster.local",
+            service_address,
         ),
+        "kube-apiserver-localhost-signer": _authority("kube-apiserver-localhost-signer", TEN_YEARS),
+        "kube-apiserver-localhost-server": _api_server("kube-apiserver-localhost-signer", "localhost", "127.0.0.1"),
         "kube-control-plane-signer": _authority("kube-control-plane-signer", ONE_YEAR),
         "kube-control-plane-kube-controller-manager-client": _admin(ONE_YEAR, "kube-control-plane-signer"),
         "kubelet-bootstrap-kubeconfig-signer": _authority("kubelet-bootstrap-kubeconfig-signer", TEN_YEARS),
+        # What kubelets have that wait for the machine config operator: its service account, as a certificate.
+        "kubelet-client": Wanted(
+            f"system:serviceaccount:{MACHINE_CONFIG_NAMESPACE}:node-bootstrapper",
+            TEN_YEARS,
+            (f"system:serviceaccounts:{MACHINE_CONFIG_NAMESPACE}", "system:serviceaccounts"),
+            signer="kubelet-bootstrap-kubeconfig-signer",
+            usage=CLIENT,
+        ),
         "kube-csr-signer": _authority("kube-csr-signer", ONE_DAY),
     }
 
@@ -143,6 +153,13 @@ def service_account_keys() -> tuple[bytes, bytes]:
     return private_pem(key), public
 
 
+def ssh_keys() -> tuple[bytes, bytes]:
+    """Return private (PEM) and public (one line) half of the key with which the installer logs in at the bootstrap machine."""
+    key = rsa.generate_private_key(65537, 2048)
+    public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    return private_pem(key), public + b"\n"
+
+
 def bundle(pairs: Iterable[KeyPair]) -> bytes:
     return b"".join(pair.certificate for pair in pairs)
 
@@ -153,7 +170,10 @@ def _certificate(
     attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, value) for value in what.organization]
     if what.organizational_unit:
         attributes.append(x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, what.organizational_unit))
-    attributes.append(x509.NameAttribute(NameOID.COMMON_NAME, what.common_name))
+    with warnings.catch_warnings():
+        # The name of a service account is longer than the 64 characters of X.520; Go takes it.
+        warnings.simplefilter("ignore", UserWarning)
+        attributes.append(x509.NameAttribute(NameOID.COMMON_NAME, what.common_name, _validate=False))
     subject = x509.Name(attributes)
     issuer_certificate, issuer_key = signer or (None, key)
     issuer_public = issuer_key.public_key()

@@ -21,9 +21,18 @@ from . import catalogue, errors, explain
 from .assets import Assets
 from .errors import InstallerError
 from .log import LEVELS, Log
+from .validation import PanicError
 from .wait import Waiter
 
 RELEASE_FILE: Final = "release.json"
+_PANIC: Final = """panic: runtime error: invalid memory address or nil pointer dereference
+[signal SIGSEGV: segmentation violation code=0x1 addr=0x8 pc=0x4e1f2a6]
+
+goroutine 1 [running]:
+github.com/openshift/installer/pkg/types/featuregates.FeatureGateFromFeatureSets(...)
+	/go/src/github.com/openshift/installer/pkg/types/featuregates/featuregates.go:53 +0x86
+"""
+"""A feature set that nobody knows is looked up and used without a look."""
 _FAILURES: Final = ("install-config", "bootstrap", "install", "operators")
 
 
@@ -65,6 +74,9 @@ def main(arguments: Sequence[str]) -> int:
     except InstallerError as error:
         log.entry(error.level, error.message)
         return error.code
+    except PanicError:
+        sys.stderr.write(_PANIC)
+        return errors.PANIC
     except KeyboardInterrupt:
         log.warning("Received interrupt signal")
         return errors.INTERRUPTED
@@ -160,10 +172,10 @@ def _waiter(context: Context) -> Waiter:
 
 
 def _gather_bootstrap(context: Context) -> int:
-    """The way of the platforms without machines of their own: addresses have to be given, SSH does the rest."""
-    bootstrap, masters = context.arguments.bootstrap, context.arguments.master
-    if not bootstrap or not masters:
-        raise InstallerError("bootstrap host address and at least one control plane host address must be provided")
+    """The way of the platforms without machines of their own: the bootstrap machine's address has to be given, SSH does the rest."""
+    bootstrap = context.arguments.bootstrap
+    if not bootstrap:
+        raise InstallerError("must provide bootstrap host address")
     context.log.info("Pulling debug logs from the bootstrap machine")
     try:
         socket.create_connection((bootstrap, 22), timeout=5).close()
@@ -187,20 +199,24 @@ def _explain(context: Context) -> int:
 
 
 def _print_stream_json(context: Context) -> int:
-    json.dump(catalogue.stream(context.release.rhcos, context.mirror_url), sys.stdout, indent=2)
+    json.dump(catalogue.stream(context.release, context.mirror_url), sys.stdout, indent=2)
     sys.stdout.write("\n")
     return 0
 
 
 def _version(context: Context) -> int:
+    """The first line begins with how the program was called, path and all."""
     release = context.release
-    image = os.environ.get("OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE") or release.image
+    override = os.environ.get("OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE")
+    architecture = "unknown" if override else release.release_architecture
     sys.stdout.write(
-        f"{Path(sys.argv[0]).name if sys.argv[0].endswith('openshift-install') else 'openshift-install'} {release.version}\n"
+        f"{sys.argv[0]} {release.version}\n"
         f"built from commit {release.commit}\n"
-        f"release image {image}\n"
-        f"release architecture {release.release_architecture}\n"
+        f"release image {override or release.image}\n"
+        f"release architecture {architecture}\n"
     )
+    if architecture in ("multi", "unknown"):
+        sys.stdout.write("default architecture amd64\n")
     return 0
 
 

@@ -4,7 +4,7 @@
 """How the installer fails: an exit code and the text of its last line.
 
 Source of the codes: the installer's own constants (3 install-config, 4 infrastructure, 5 bootstrap, 6 install,
-7 operators not stable, 8 interrupted; 1 everything else).
+7 operators not stable, 8 interrupted; 1 everything else); a Go program that panics ends with 2.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 OTHER: Final = 1
+PANIC: Final = 2
 INSTALL_CONFIG: Final = 3
 BOOTSTRAP: Final = 5
 INSTALL: Final = 6

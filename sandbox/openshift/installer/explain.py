@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .errors import InstallerError
-from .install_config import FIELDS
+from .fields import FIELDS
 
 _TEXTS: Final[dict[str, tuple[str, str]]] = {
     # path below installconfig: (type, description); -required- as the real one marks it

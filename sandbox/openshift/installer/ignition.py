@@ -8,9 +8,9 @@
 =====================================================  ===========================================================
 ``/opt/openshift/tls/<name>.crt`` and ``.key``          the pairs of `certificates`, and ``service-account.key/.pub``
 ``/opt/openshift/tls/<name>-ca-bundle.crt``             what clients of these trust (PEM, several)
-``/opt/openshift/auth/kubeconfig``                      administrator, by ``https://api.<cluster>.<domain>:6443``
-``/opt/openshift/auth/kubeconfig-kubelet``              with the node-bootstrapper token, by api-int
-``/opt/openshift/auth/node-bootstrapper-token``         that token, one line
+``/opt/openshift/auth/kubeconfig``                      administrator, by ``https://api-int.<cluster>.<domain>:6443``
+``/opt/openshift/auth/kubeconfig-kubelet``              the service account node-bootstrapper, as a client certificate, by api-int
+``/opt/openshift/auth/kubeconfig-loopback``             administrator, by ``https://localhost:6443``
 ``/opt/openshift/manifests/<file>`` and                 all manifests, users' own too, in the two directories they
 ``/opt/openshift/openshift/<file>``                     have in the asset directory; bootkube.sh joins them
 ``/opt/openshift/metadata.json``                        as beside bootstrap.ign
@@ -169,8 +169,8 @@ def pointer(cluster_domain: str, role: str, root_ca: bytes) -> bytes:
     )
 
 
-def bootstrap(config: InstallConfig, release: Release, files: Mapping[str, bytes]) -> bytes:
-    """Return ``bootstrap.ign``; ``files`` are the contents below ``/opt/openshift`` by relative path."""
+def bootstrap(config: InstallConfig, release: Release, files: Mapping[str, bytes], *, ssh_key: str) -> bytes:
+    """Return ``bootstrap.ign``; ``files`` are the contents below ``/opt/openshift`` by relative path; ``ssh_key`` is its own."""
     scripts = {
         "bootkube": _SCRIPT_BOOTKUBE.format(image=release.image),
         "approve-csr": _SCRIPT_APPROVE_CSR,
@@ -190,7 +190,8 @@ def bootstrap(config: InstallConfig, release: Release, files: Mapping[str, bytes
         contents[f"/usr/local/bin/{name}.sh"] = (text.encode(), 0o555)
     for path, content in files.items():
         contents[f"/opt/openshift/{path}"] = (content, 0o600)
-    keys = [line for line in str(config.data.get("sshKey") or "").splitlines() if line.strip()]
+    # The user's keys are one text, as they stand in the install-config.
+    keys = [str(config.data.get("sshKey") or ""), ssh_key]
     return _dump(
         {
             "ignition": {"version": SPEC},

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -13,20 +14,34 @@ import yaml
 from .certificates import KeyPair
 
 
-def admin(cluster_name: str, server: str, authorities: bytes, client: KeyPair) -> bytes:
-    """Return the administrator's kubeconfig; ``authorities`` is a PEM bundle."""
-    return _dump(
-        cluster_name,
-        server,
-        authorities,
-        "admin",
-        {"client-certificate-data": _base64(client.certificate), "client-key-data": _base64(client.key)},
-    )
+@dataclass(frozen=True)
+class Kubeconfig:
+    """How a user reaches a cluster; ``authorities`` is a PEM bundle."""
 
+    cluster_name: str
+    server: str
+    authorities: bytes
+    user: str
+    client: KeyPair
 
-def kubelet_bootstrap(cluster_name: str, server: str, authorities: bytes, token: str) -> bytes:
-    """Return the kubeconfig with which a kubelet asks for its first certificate."""
-    return _dump(cluster_name, server, authorities, "kubelet", {"token": token})
+    def dump(self) -> bytes:
+        document: dict[str, Any] = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [
+                {"name": self.cluster_name, "cluster": {"certificate-authority-data": _base64(self.authorities), "server": self.server}}
+            ],
+            "contexts": [{"name": self.user, "context": {"cluster": self.cluster_name, "user": self.user}}],
+            "current-context": self.user,
+            "preferences": {},
+            "users": [
+                {
+                    "name": self.user,
+                    "user": {"client-certificate-data": _base64(self.client.certificate), "client-key-data": _base64(self.client.key)},
+                }
+            ],
+        }
+        return yaml.safe_dump(document, sort_keys=True, width=1 << 20).encode()
 
 
 def with_authorities(kubeconfig: bytes, additional: bytes) -> bytes:
@@ -36,19 +51,6 @@ def with_authorities(kubeconfig: bytes, additional: bytes) -> bytes:
         have = base64.b64decode(entry["cluster"].get("certificate-authority-data", ""))
         if additional.strip() not in have:
             entry["cluster"]["certificate-authority-data"] = _base64(have.rstrip() + b"\n" + additional.strip() + b"\n")
-    return yaml.safe_dump(document, sort_keys=True, width=1 << 20).encode()
-
-
-def _dump(cluster_name: str, server: str, authorities: bytes, user: str, credentials: dict[str, str]) -> bytes:
-    document: dict[str, Any] = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": cluster_name, "cluster": {"certificate-authority-data": _base64(authorities), "server": server}}],
-        "contexts": [{"name": user, "context": {"cluster": cluster_name, "user": user}}],
-        "current-context": user,
-        "preferences": {},
-        "users": [{"name": user, "user": credentials}],
-    }
     return yaml.safe_dump(document, sort_keys=True, width=1 << 20).encode()
 
 

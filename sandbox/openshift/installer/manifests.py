@@ -69,6 +69,12 @@ def manifests(
             "machine-config-server-ca",
             {"ca-bundle.crt": pairs["root-ca"].certificate.decode()},
         ),
+        "manifests/machine-config-server-ca-secret.yaml": _secret(
+            "openshift-machine-config-operator",
+            "machine-config-server-ca",
+            {"tls.crt": pairs["root-ca"].certificate, "tls.key": pairs["root-ca"].key},
+            "kubernetes.io/tls",
+        ),
         "manifests/machine-config-server-tls-secret.yaml": _secret(
             "openshift-machine-config-operator",
             "machine-config-server-tls",
@@ -83,6 +89,7 @@ def manifests(
         ),
         # The real one stores a bcrypt hash here; the cluster of the sandbox lets nobody log in by password.
         "openshift/99_kubeadmin-password-secret.yaml": _secret("kube-system", "kubeadmin", {"kubeadmin": b"!"}),
+        "openshift/99_feature-gate.yaml": _feature_gate(config),
         "openshift/openshift-install-manifests.yaml": _config_map(
             "openshift-config", "openshift-install-manifests", {"invoker": "user", "version": f"v{release.version}"}
         ),
@@ -114,6 +121,17 @@ def _config(kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:
         "spec": dict(spec),
         "status": {},
     }
+
+
+def _feature_gate(config: InstallConfig) -> dict[str, Any]:
+    spec: dict[str, Any] = {"featureSet": config.data["featureSet"]} if config.data.get("featureSet") else {}
+    gates = [str(gate).partition("=") for gate in config.data.get("featureGates") or []]
+    if gates:
+        chosen = {word: [name for name, _equals, value in gates if value.lower() == word] for word in ("true", "false")}
+        spec["customNoUpgrade"] = {key: names for key, names in (("enabled", chosen["true"]), ("disabled", chosen["false"])) if names}
+    manifest = _config("FeatureGate", spec)
+    manifest["status"] = {"featureGates": None}
+    return manifest
 
 
 def _config_map(namespace: str, name: str, data: Mapping[str, str]) -> dict[str, Any]:
@@ -172,7 +190,7 @@ def _proxy(config: InstallConfig) -> dict[str, Any]:
 
 
 def _ssh_machine_config(name: str, role: str, keys: str) -> dict[str, Any]:
-    users = [{"name": "core", "sshAuthorizedKeys": [line for line in keys.splitlines() if line.strip()]}]
+    users = [{"name": "core", "sshAuthorizedKeys": [keys]}]
     return {
         "apiVersion": "machineconfiguration.openshift.io/v1",
         "kind": "MachineConfig",

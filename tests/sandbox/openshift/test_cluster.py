@@ -11,16 +11,20 @@ import json
 import os
 import shutil
 import signal
+import socket
+import ssl
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from sandbox.openshift import Clusters, pki
-from sandbox.openshift.api import CSRS, NODES, APIError, Object
+from sandbox.openshift.api import CSRS, NODES, APIError, ClusterAPI, Object
 from sandbox.openshift.resources import (
     BOOT_IMAGES,
     BOOTSTRAP_STATUS,
@@ -117,7 +121,7 @@ async def test_machine_config_server_negotiates(lab: Lab, accept: str, status: i
     assert config["ignition"]["version"] == version
     files = {file["path"]: file for file in config["storage"]["files"]}
     kubeconfig = base64.b64decode(files["/etc/kubernetes/kubeconfig"]["contents"]["source"].partition(",")[2]).decode()
-    assert lab.assets.token in kubeconfig
+    assert lab.cluster.assets.token in kubeconfig
     assert "https://api-int.demo.metal.test:6443" in kubeconfig
     pull_secret = base64.b64decode(files["/var/lib/kubelet/config.json"]["contents"]["source"].partition(",")[2])
     assert json.loads(pull_secret) == {"auths": {"fake": {"auth": "aWQ6cGFzcwo="}}}
@@ -250,7 +254,7 @@ async def test_stranger_with_the_token_may_ask_and_no_more(lab: Lab) -> None:
             "usages": ["digital signature", "client auth"],
         },
     }
-    headers = {"authorization": f"Bearer {lab.assets.token}", "content-type": "application/json"}
+    headers = {"authorization": f"Bearer {lab.cluster.assets.token}", "content-type": "application/json"}
     machine, trusted = lab.machines["worker-0"], lab.assets.certificate("kube-apiserver-lb-signer")
 
     async def call(method: str, path: str, content: Any = None) -> httpx.Response:
@@ -265,6 +269,43 @@ async def test_stranger_with_the_token_may_ask_and_no_more(lab: Lab) -> None:
     left = await lab.cluster.api.get(f"{CSRS}/{filed.json()['metadata']['name']}")
     assert left is not None
     assert not left.get("status")
+
+
+@pytest.mark.parametrize(
+    ("name", "signer"),
+    [
+        ("api.demo.metal.test", "kube-apiserver-lb-signer"),
+        ("api-int.demo.metal.test", "kube-apiserver-lb-signer"),
+        ("kubernetes.default.svc", "kube-apiserver-service-network-signer"),
+        ("localhost", "kube-apiserver-localhost-signer"),
+    ],
+)
+async def test_the_api_has_a_certificate_for_each_of_its_names(lab: Lab, name: str, signer: str) -> None:
+    endpoint, trusted = lab.cluster.control_plane.endpoint, ssl.create_default_context(cadata=lab.assets.certificate(signer).decode())
+    assert endpoint is not None
+
+    def shake_hands() -> None:
+        with socket.create_connection(endpoint, timeout=10) as connection, trusted.wrap_socket(connection, server_hostname=name):
+            pass
+
+    await asyncio.to_thread(shake_hands)
+
+
+async def test_the_kubelets_of_the_bootstrap_are_the_node_bootstrapper(lab: Lab, tmp_path: Path) -> None:
+    kubeconfig = yaml.safe_load(lab.assets.files["auth/kubeconfig-kubelet"])
+    user, cluster = kubeconfig["users"][0]["user"], kubeconfig["clusters"][0]["cluster"]
+    files = tmp_path / "kubelet.crt", tmp_path / "kubelet.key"
+    for path, field in zip(files, ("client-certificate-data", "client-key-data"), strict=True):
+        path.write_bytes(base64.b64decode(user[field]))
+    endpoint = lab.cluster.control_plane.endpoint
+    assert endpoint is not None
+    trusted = base64.b64decode(cluster["certificate-authority-data"])
+    url, server = f"https://{endpoint[0]}:{endpoint[1]}", "api-int.demo.metal.test"
+    async with ClusterAPI(url, server_name=server, ca_pem=trusted, cert=files) as api:
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        told = await api.create("/apis/authentication.k8s.io/v1/selfsubjectreviews", review)
+    assert told["status"]["userInfo"]["username"] == BOOTSTRAPPER
+    assert cluster["server"] == "https://api-int.demo.metal.test:6443"
 
 
 async def test_cluster_becomes_available(lab: Lab, eventually: Eventually) -> None:
@@ -292,6 +333,9 @@ async def test_objects_administrators_look_for(lab: Lab) -> None:
     api = lab.cluster.api
     for path in (BOOT_IMAGES, INGRESS_AUTHORITY, CONSOLE_ROUTE, "/apis/config.openshift.io/v1/infrastructures/cluster"):
         assert await api.get(path) is not None, path
+    authority = await api.get("/api/v1/namespaces/openshift-machine-config-operator/secrets/machine-config-server-ca")
+    assert authority is not None
+    assert base64.b64decode(authority["data"]["tls.crt"]) == lab.assets.certificate("root-ca")
     infrastructure = await api.get("/apis/config.openshift.io/v1/infrastructures/cluster")
     assert infrastructure is not None
     assert infrastructure["status"]["apiServerURL"] == "https://api.demo.metal.test:6443"

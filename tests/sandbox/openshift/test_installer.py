@@ -12,7 +12,7 @@ import socket
 import ssl
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +22,7 @@ import pytest
 import uvicorn
 import yaml
 from cryptography import x509
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 from cryptography.x509.verification import PolicyBuilder, Store
@@ -31,7 +32,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from sandbox.openshift.assets import Assets as BootstrapAssets
-from sandbox.openshift.installer import install_config
+from sandbox.openshift.installer import catalogue, install_config
 from sandbox.openshift.installer.cli import main
 from sandbox.openshift.installer.errors import InstallerError
 from sandbox.openshift.installer.log import Log
@@ -263,16 +264,86 @@ def test_bootstrap_config(finished: Path) -> None:
     path = finished / "bootstrap.ign"
     document = json.loads(path.read_bytes())
     assert document["ignition"] == {"version": "3.2.0"}
-    assert document["passwd"]["users"] == [{"name": "core", "sshAuthorizedKeys": [SSH_KEY]}]
+    own = json.loads((finished / ".openshift_install_state.json").read_bytes())["*tls.BootstrapSSHKeyPair"]
+    public = base64.b64decode(own["Pub"]).decode()
+    assert document["passwd"]["users"] == [{"name": "core", "sshAuthorizedKeys": [SSH_KEY, public]}]
+    private = serialization.load_pem_private_key(base64.b64decode(own["Priv"]), password=None)
+    half = private.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    assert public == half.decode() + "\n"
     assert {"bootkube.service", "kubelet.service", "approve-csr.service"} <= {unit["name"] for unit in document["systemd"]["units"]}
     # "the 300 KB class" of the install documentation: too large for user data
     assert 250_000 < path.stat().st_size < 400_000
     files = files_of(path)
     assert files["/opt/openshift/metadata.json"] == (finished / "metadata.json").read_bytes()
-    assert files["/opt/openshift/auth/kubeconfig"] == (finished / "auth" / "kubeconfig").read_bytes()
-    assert len(files["/opt/openshift/auth/node-bootstrapper-token"]) > 40
+    assert "/opt/openshift/auth/node-bootstrapper-token" not in files
     modes = {entry["path"]: entry["mode"] for entry in document["storage"]["files"]}
     assert all(mode == 0o600 for name, mode in modes.items() if name.startswith("/opt/openshift/"))
+
+
+API_SIGNERS = ("kube-apiserver-localhost-signer", "kube-apiserver-service-network-signer", "kube-apiserver-lb-signer")
+
+
+@pytest.mark.parametrize(
+    ("path", "server", "client", "authorities"),
+    [
+        ("auth/kubeconfig", "https://api.demo.metal.test:6443", "admin-kubeconfig-client", API_SIGNERS),
+        ("/opt/openshift/auth/kubeconfig", "https://api-int.demo.metal.test:6443", "admin-kubeconfig-client", API_SIGNERS),
+        ("/opt/openshift/auth/kubeconfig-kubelet", "https://api-int.demo.metal.test:6443", "kubelet-client", API_SIGNERS),
+        (
+            "/opt/openshift/auth/kubeconfig-loopback",
+            "https://localhost:6443",
+            "admin-kubeconfig-client",
+            ["kube-apiserver-localhost-signer"],
+        ),
+    ],
+)
+def test_kubeconfigs(finished: Path, path: str, server: str, client: str, authorities: Sequence[str]) -> None:
+    files = files_of(finished / "bootstrap.ign")
+    kubeconfig = yaml.safe_load(files[path] if path.startswith("/") else (finished / path).read_bytes())
+    (cluster,), (user,) = kubeconfig["clusters"], kubeconfig["users"]
+    assert cluster["cluster"]["server"] == server
+    trusted = b"".join(files[f"/opt/openshift/tls/{name}.crt"] for name in authorities)
+    assert base64.b64decode(cluster["cluster"]["certificate-authority-data"]) == trusted
+    assert base64.b64decode(user["user"]["client-certificate-data"]) == files[f"/opt/openshift/tls/{client}.crt"]
+    assert set(user["user"]) == {"client-certificate-data", "client-key-data"}
+
+
+def test_the_user_s_keys_are_one_text(tmp_path: Path) -> None:
+    keys = f"{SSH_KEY}\n# and another\n{SSH_KEY}\n"
+    put_install_config(tmp_path, sshKey=keys)
+    assert run(tmp_path, "create", "manifests") == 0
+    machine_config = yaml.safe_load((tmp_path / "openshift" / "99_openshift-machineconfig_99-master-ssh.yaml").read_bytes())
+    assert machine_config["spec"]["config"]["passwd"]["users"] == [{"name": "core", "sshAuthorizedKeys": [keys]}]
+    assert run(tmp_path, "create", "ignition-configs") == 0
+    core = json.loads((tmp_path / "bootstrap.ign").read_bytes())["passwd"]["users"][0]["sshAuthorizedKeys"]
+    assert (core[0], len(core)) == (keys, 2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "spec"),
+    [
+        ({}, {}),
+        ({"featureSet": "TechPreviewNoUpgrade"}, {"featureSet": "TechPreviewNoUpgrade"}),
+        (
+            {"featureSet": "CustomNoUpgrade", "featureGates": ["GatewayAPI=true", "Other=false"]},
+            {"featureSet": "CustomNoUpgrade", "customNoUpgrade": {"enabled": ["GatewayAPI"], "disabled": ["Other"]}},
+        ),
+    ],
+)
+def test_the_feature_gate_is_always_there(tmp_path: Path, settings: dict[str, Any], spec: dict[str, Any]) -> None:
+    put_install_config(tmp_path, **settings)
+    assert run(tmp_path, "create", "manifests") == 0
+    gate = yaml.safe_load((tmp_path / "openshift" / "99_feature-gate.yaml").read_bytes())
+    assert (gate["kind"], gate["spec"], gate["status"]) == ("FeatureGate", spec, {"featureGates": None})
+
+
+def test_the_machine_config_server_s_authority_comes_with_its_key(tmp_path: Path) -> None:
+    put_install_config(tmp_path)
+    assert run(tmp_path, "create", "manifests") == 0
+    secret = yaml.safe_load((tmp_path / "manifests" / "machine-config-server-ca-secret.yaml").read_bytes())
+    authority = x509.load_pem_x509_certificate(base64.b64decode(secret["data"]["tls.crt"]))
+    key = serialization.load_pem_private_key(base64.b64decode(secret["data"]["tls.key"]), password=None)
+    assert key.public_key() == authority.public_key()
 
 
 def test_the_cluster_of_the_sandbox_reads_it(finished: Path) -> None:
@@ -301,6 +372,11 @@ SIGNED = [
     ("machine-config-server", "root-ca", DECADE, "system:machine-config-server", []),
     ("kube-apiserver-lb-signer", "kube-apiserver-lb-signer", DECADE, "kube-apiserver-lb-signer", []),
     ("kube-apiserver-lb-server", "kube-apiserver-lb-signer", DAY, "system:kube-apiserver", ["kube-master"]),
+    ("kube-apiserver-internal-lb-server", "kube-apiserver-lb-signer", DAY, "system:kube-apiserver", ["kube-master"]),
+    ("kube-apiserver-service-network-signer", "kube-apiserver-service-network-signer", DECADE, "kube-apiserver-service-network-signer", []),
+    ("kube-apiserver-service-network-server", "kube-apiserver-service-network-signer", DAY, "system:kube-apiserver", ["kube-master"]),
+    ("kube-apiserver-localhost-signer", "kube-apiserver-localhost-signer", DECADE, "kube-apiserver-localhost-signer", []),
+    ("kube-apiserver-localhost-server", "kube-apiserver-localhost-signer", DAY, "system:kube-apiserver", ["kube-master"]),
     ("admin-kubeconfig-signer", "admin-kubeconfig-signer", DECADE, "admin-kubeconfig-signer", []),
     ("admin-kubeconfig-client", "admin-kubeconfig-signer", DECADE, "system:admin", ["system:masters"]),
     ("kube-csr-signer", "kube-csr-signer", DAY, "kube-csr-signer", []),
@@ -315,6 +391,13 @@ SIGNED = [
         ["system:masters"],
     ),
     ("kubelet-bootstrap-kubeconfig-signer", "kubelet-bootstrap-kubeconfig-signer", DECADE, "kubelet-bootstrap-kubeconfig-signer", []),
+    (
+        "kubelet-client",
+        "kubelet-bootstrap-kubeconfig-signer",
+        DECADE,
+        "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper",
+        ["system:serviceaccounts:openshift-machine-config-operator", "system:serviceaccounts"],
+    ),
 ]
 
 
@@ -347,11 +430,14 @@ def test_every_certificate_in_bootstrap_ign_is_in_the_table(finished: Path) -> N
     ("name", "signer", "names"),
     [
         ("machine-config-server", "root-ca", ["api-int.demo.metal.test"]),
+        ("kube-apiserver-lb-server", "kube-apiserver-lb-signer", ["api.demo.metal.test"]),
+        ("kube-apiserver-internal-lb-server", "kube-apiserver-lb-signer", ["api-int.demo.metal.test"]),
         (
-            "kube-apiserver-lb-server",
-            "kube-apiserver-lb-signer",
-            ["api.demo.metal.test", "api-int.demo.metal.test", "kubernetes.default.svc", "172.30.0.1"],
+            "kube-apiserver-service-network-server",
+            "kube-apiserver-service-network-signer",
+            ["kubernetes.default.svc", "openshift.default.svc.cluster.local", "172.30.0.1"],
         ),
+        ("kube-apiserver-localhost-server", "kube-apiserver-localhost-signer", ["localhost", "127.0.0.1"]),
     ],
 )
 def test_a_client_accepts_the_servers_by_name(finished: Path, name: str, signer: str, names: list[str]) -> None:
@@ -361,6 +447,20 @@ def test_a_client_accepts_the_servers_by_name(finished: Path, name: str, signer:
     assert set(names) <= dns | {str(address) for address in names_in_it.get_values_for_type(x509.IPAddress)}
     verifier = PolicyBuilder().store(Store([certificate(finished, signer)])).build_server_verifier(x509.DNSName(names[0]))
     assert len(verifier.verify(server, [])) == 2
+
+
+def test_no_two_servers_have_the_same_name(finished: Path) -> None:
+    """Clients get the one that has the name they call."""
+    servers = [name for name, _signer, _lifetime, common_name, _organization in SIGNED if common_name == "system:kube-apiserver"]
+    names = [
+        str(value)
+        for server in servers
+        for kind in (x509.DNSName, x509.IPAddress)
+        for value in certificate(finished, server)
+        .extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        .value.get_values_for_type(kind)
+    ]
+    assert len(names) == len(set(names))
 
 
 def test_keys_belong_to_their_certificates(finished: Path, tmp_path: Path) -> None:
@@ -374,22 +474,20 @@ def test_keys_belong_to_their_certificates(finished: Path, tmp_path: Path) -> No
 
 # --- install-config ------------------------------------------------------------------------------------------------------------
 
+RELEASE = catalogue.release("4.19.42", "x86_64")
 OVERLAP = {"machineNetwork": [{"cidr": "10.0.0.0/8"}]}
 BAD = {
-    "no version": ({"apiVersion": ""}, "apiVersion: Required value: install-config version required"),
-    "old version": ({"apiVersion": "v1beta4"}, 'apiVersion: Invalid value: "v1beta4": install-config version must be "v1"'),
+    "no version": ({"apiVersion": ""}, "failed to upconvert install config: apiVersion: Required value: no version was provided"),
+    "old version": ({"apiVersion": "v1beta2"}, 'apiVersion: Invalid value: "v1beta2": cannot upconvert from version v1beta2'),
     "name with capitals": ({"metadata": {"name": "Demo"}}, 'metadata.name: Invalid value: "Demo": a lowercase RFC 1123 subdomain'),
     "no name": ({"metadata": {}}, 'metadata.name: Invalid value: "": a lowercase RFC 1123 subdomain'),
     "long name": ({"metadata": {"name": "a" * 55}}, "must be no more than 54 characters"),
     "no base domain": ({"baseDomain": None}, 'baseDomain: Invalid value: "": '),
     "base domain with underscore": ({"baseDomain": "metal_test"}, 'baseDomain: Invalid value: "metal_test": '),
     "no platform": ({"platform": {}}, 'platform: Invalid value: "": must specify one of the platforms (aws, azure, '),
-    "two platforms": ({"platform": {"none": {}, "external": {}}}, 'cannot use both "external" and "none"'),
+    "a platform of nothing": ({"platform": {"none": None}}, 'platform: Invalid value: "": must specify one of the platforms (aws, azure, '),
+    "two platforms": ({"platform": {"none": {}, "vsphere": {}}}, 'cannot use both "none" and "vsphere"'),
     "another platform": ({"platform": {"aws": {"region": "eu-west-1"}}}, 'platform: Invalid value: "aws"'),
-    "odd cloud controller": (
-        {"platform": {"external": {"cloudControllerManager": "Yes"}}},
-        'platform.external.cloudControllerManager: Unsupported value: "Yes": supported values: "", "External"',
-    ),
     "no pull secret": ({"pullSecret": None}, 'pullSecret: Invalid value: "": unexpected end of JSON input'),
     "pull secret no JSON": ({"pullSecret": "nope"}, "pullSecret: Invalid value: \"nope\": invalid character 'n' looking for"),
     "pull secret without auths": ({"pullSecret": "{}"}, 'pullSecret: Invalid value: "{}": auths required'),
@@ -397,7 +495,6 @@ BAD = {
     "bad key": ({"sshKey": "ssh-rsa nonsense"}, "ssh: no key found"),
     "bad bundle": ({"additionalTrustBundle": "nonsense"}, "additionalTrustBundle: Invalid value"),
     "no control plane": ({"controlPlane": {"name": "master", "replicas": 0}}, "number of control plane replicas must be positive"),
-    "control plane's name": ({"controlPlane": {"name": "boss"}}, 'Unsupported value: "boss": supported values: "master"'),
     "worker's name": ({"compute": [{"name": "gpu", "replicas": 0}]}, 'compute[0].name: Unsupported value: "gpu"'),
     "two pools": ({"compute": [{"name": "worker"}, {"name": "worker"}]}, 'compute[1].name: Duplicate value: "worker"'),
     "negative": ({"compute": [{"name": "worker", "replicas": -1}]}, "compute[0].replicas: Invalid value: -1"),
@@ -409,7 +506,7 @@ BAD = {
     "unknown architecture": ({"controlPlane": {"name": "master", "architecture": "z80"}}, 'Unsupported value: "z80"'),
     "hyperthreading": ({"controlPlane": {"name": "master", "hyperthreading": "on"}}, "controlPlane.hyperthreading: Unsupported value"),
     "publish": ({"publish": "Nowhere"}, 'publish: Unsupported value: "Nowhere": supported values: "External", "Internal"'),
-    "proxy": ({"proxy": {"httpsProxy": "proxy:3128"}}, "proxy.httpsProxy: Invalid value"),
+    "proxy": ({"proxy": {"httpsProxy": "proxy:3128"}}, 'proxy.httpsProxy: Unsupported value: "proxy": supported values: "http", "https"'),
     "old network": ({"networking": {"networkType": "OpenShiftSDN"}}, "please use OVNKubernetes"),
     "no network": ({"networking": {"serviceNetwork": ["172.30.0.0/33"]}}, "invalid CIDR address: 172.30.0.0/33"),
     "host bits": ({"networking": {"serviceNetwork": ["172.30.0.1/16"]}}, "got 172.30.0.1/16, expecting 172.30.0.0/16"),
@@ -418,11 +515,11 @@ BAD = {
         {"networking": {"serviceNetwork": ["10.128.0.0/16"]}},
         "cluster network must not overlap with service network 0",
     ),
-    "empty list": ({"networking": {"machineNetwork": []}}, "networking.machineNetwork: Required value"),
+    "an entry of nothing": ({"networking": {"machineNetwork": [None]}}, "networking.machineNetwork[0]: Invalid value: "),
     "two services": ({"networking": {"serviceNetwork": ["172.30.0.0/16", "172.31.0.0/16"]}}, "only one service network"),
     "half dual stack": (
         {"networking": {"serviceNetwork": ["172.30.0.0/16", "fd02::/112"]}},
-        "dual-stack IPv4/IPv6 requires an IPv6 address in this list",
+        "dual-stack IPv4/IPv6 requires an IPv6 network in this list",
     ),
     "host prefix": (
         {"networking": {"clusterNetwork": [{"cidr": "10.128.0.0/14", "hostPrefix": 8}]}},
@@ -435,7 +532,7 @@ BAD = {
 @pytest.mark.parametrize(("changes", "text"), BAD.values(), ids=BAD)
 def test_a_bad_install_config(changes: Mapping[str, Any], text: str) -> None:
     with pytest.raises(InstallerError) as caught:
-        install_config.read(yaml.safe_dump(wanted(**changes)).encode(), "amd64", Log(stream=io.StringIO()))
+        install_config.read(yaml.safe_dump(wanted(**changes)).encode(), RELEASE, Log(stream=io.StringIO()))
     assert caught.value.code == 3
     assert text in caught.value.message
 
@@ -454,12 +551,15 @@ def test_a_bad_install_config(changes: Mapping[str, Any], text: str) -> None:
             }
         },
         {"sshKey": f"{SSH_KEY}\n{SSH_KEY}\n"},
-        {"fips": True, "capabilities": {"baselineCapabilitySet": "v4.20"}, "metadata": {"name": "a.b"}},
+        {"capabilities": {"baselineCapabilitySet": "v4.18"}, "metadata": {"name": "a.b"}},
+        {"apiVersion": "v1beta4", "controlPlane": {"name": "boss"}, "networking": {"machineNetwork": [], "type": "ovnkubernetes"}},
+        {"networking": {"machineCIDR": "192.168.0.0/24", "clusterNetworks": [{"cidr": "10.128.0.0/14", "hostSubnetLength": 9}]}},
+        {"metadata": {"name": 5}, "networking": {"MachineNetwork": [{"CIDR": "192.168.0.0/24"}]}},
     ],
 )
 def test_a_good_install_config(changes: Mapping[str, Any]) -> None:
     text = io.StringIO()
-    install_config.read(yaml.safe_dump(wanted(**changes)).encode(), "amd64", Log(stream=text))
+    install_config.read(yaml.safe_dump(wanted(**changes)).encode(), RELEASE, Log(stream=text))
     assert text.getvalue() == ""
 
 
@@ -499,14 +599,19 @@ def test_unknown_fields_are_warned_about_or_refused(
 
 def test_version_and_stream(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENSHIFT_MIRROR_URL", "http://127.0.0.1:1/pub/openshift-v4")
+    monkeypatch.setattr("sys.argv", ["/home/ada/my clusters/openshift-install", "version"])
     assert main(["version"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "openshift-install 4.20.33"
+    assert lines[0] == "/home/ada/my clusters/openshift-install 4.20.33"
     assert [line.rpartition(" ")[0] for line in lines[1:]] == ["built from commit", "release image", "release architecture"]
+    monkeypatch.setenv("OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE", "registry.example/ocp:1")
+    assert main(["version"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2:] == ["release image registry.example/ocp:1", "release architecture unknown", "default architecture amd64"]
     assert main(["coreos", "print-stream-json"]) == 0
     stream = json.loads(capsys.readouterr().out)
     metal = stream["architectures"]["x86_64"]["artifacts"]["metal"]
-    assert stream["stream"] == "rhel-9.6"
+    assert stream["stream"] == "rhcos-4.20"
     assert set(metal["formats"]["pxe"]) == {"kernel", "initramfs", "rootfs"}
     for kind in metal["formats"]["pxe"].values():
         assert kind["location"].startswith("http://127.0.0.1:1/pub/openshift-v4/x86_64/")
@@ -550,9 +655,10 @@ def test_destroy_has_nothing_to_destroy(finished: Path, tmp_path: Path, capsys: 
 
 def test_gather_needs_addresses_and_ssh(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(finished, "gather", "bootstrap") == 1
-    assert "at least one control plane host address must be provided" in capsys.readouterr().err
-    assert run(finished, "gather", "bootstrap", "--bootstrap", "127.127.127.127", "--master", "127.127.127.128") == 1
-    assert "failed to create SSH client: dial tcp 127.127.127.127:22" in capsys.readouterr().err
+    assert "must provide bootstrap host address" in capsys.readouterr().err
+    for masters in ([], ["--master=127.127.127.128"], ["--master=127.127.127.128", "--master=127.127.127.129"]):
+        assert run(finished, "gather", "bootstrap", "--bootstrap", "127.127.127.127", *masters) == 1
+        assert "failed to create SSH client: dial tcp 127.127.127.127:22" in capsys.readouterr().err
 
 
 def test_log_file_and_levels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -777,7 +883,7 @@ def test_install_complete(cluster: Cluster, copied: Path, capsys: pytest.Capture
     assert password in (copied / ".openshift_install.log").read_text(encoding="utf-8")
     once = kubeconfig.read_bytes()
     trusted = base64.b64decode(yaml.safe_load(once)["clusters"][0]["cluster"]["certificate-authority-data"])
-    assert len(x509.load_pem_x509_certificates(trusted)) == 3
+    assert len(x509.load_pem_x509_certificates(trusted)) == len(API_SIGNERS) + 1
     assert authority.encode().strip() in trusted
     assert run(copied, "wait-for", "install-complete") == 0
     assert kubeconfig.read_bytes() == once

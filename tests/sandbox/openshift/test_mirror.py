@@ -103,7 +103,7 @@ async def test_a_release_for_both_architectures_has_an_installer_for_computers_o
     assert (await client.get(f"{above}/sha256sum.txt.gpg")).is_success
     assert "OS/Arch:        linux/multi\n" in (await client.get(f"{above}/arm64/release.txt")).text
     executable = await installer(client, tmp_path, "stable-4.20/amd64", "multi")
-    assert told(executable, "version").endswith("release architecture multi\n")
+    assert told(executable, "version").endswith("release architecture multi\ndefault architecture amd64\n")
 
 
 async def test_okd_lies_as_on_github(client: httpx.AsyncClient, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ async def test_okd_lies_as_on_github(client: httpx.AsyncClient, tmp_path: Path) 
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         archive.extractall(tmp_path, filter="data")
     out = told(tmp_path / "openshift-install", "version")
-    assert out.startswith(f"openshift-install {version}\n") and "quay.io/okd/scos-release@sha256:" in out
+    assert out.startswith(f"{tmp_path / 'openshift-install'} {version}\n") and "quay.io/okd/scos-release@sha256:" in out
     stream = json.loads(told(tmp_path / "openshift-install", "coreos", "print-stream-json"))
     kernel = stream["architectures"]["x86_64"]["artifacts"]["metal"]["formats"]["pxe"]["kernel"]["location"]
     assert stream["stream"] == "c10s" and "/scos-" in kernel
@@ -267,8 +267,9 @@ async def test_head_and_range(client: httpx.AsyncClient) -> None:
 
 async def test_each_installer_tells_its_release(client: httpx.AsyncClient, tmp_path: Path) -> None:
     text = (await client.get(f"{CLIENTS}/4.19.42/release.txt")).text
-    out = told(await installer(client, tmp_path, "4.19.42"), "version")
-    assert out.startswith("openshift-install 4.19.42\nbuilt from commit ")
+    executable = await installer(client, tmp_path, "4.19.42")
+    out = told(executable, "version")
+    assert out.startswith(f"{executable} 4.19.42\nbuilt from commit ")
     assert next(line for line in text.splitlines() if line.startswith("Pull From")).split()[-1] in out
     assert out.endswith("release architecture amd64\n")
     assert told(await installer(client, tmp_path, "stable", "arm64"), "version").endswith("release architecture arm64\n")
@@ -301,4 +302,4 @@ def test_an_interpreter_whose_path_has_spaces(tmp_path: Path) -> None:
     archive = tmp_path / "state" / "mirror" / "x86_64" / "clients" / "ocp" / "latest" / "openshift-install-linux.tar.gz"
     with tarfile.open(archive) as opened:
         opened.extractall(tmp_path, filter="data")
-    assert told(tmp_path / "openshift-install", "version").startswith("openshift-install 4.20.33\n")
+    assert told(tmp_path / "openshift-install", "version").startswith(f"{tmp_path / 'openshift-install'} 4.20.33\n")

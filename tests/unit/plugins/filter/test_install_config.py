@@ -1,4 +1,4 @@
-"""Fields of an install-config from variables, and further ones of the user's."""
+"""Settings become an install-config, with further fields of the user's."""
 
 from __future__ import annotations
 
@@ -9,35 +9,83 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.install_config import install_config
 
-FIELDS: dict[str, Any] = {
-    "baseDomain": "metal.test",
-    "compute": [{"name": "worker", "replicas": 0}],
-    "networking": {"networkType": "OVNKubernetes", "serviceNetwork": ["172.30.0.0/16"]},
-    "pullSecret": "a secret",
+SETTINGS: dict[str, Any] = {
+    "cluster_name": "demo",
+    "base_domain": "metal.test",
+    "distribution": "ocp",
+    "architecture": "aarch64",
+    "control_plane_replicas": 3,
+    "platform": "none",
+    "network_type": "OVNKubernetes",
+    "cluster_networks": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}],
+    "service_networks": ["172.30.0.0/16"],
+    "machine_networks": ["10.0.0.0/16"],
+    "pull_secret": "a secret\n",
+    "ssh_public_key": "",
 }
 
 
+def test_what_is_rendered() -> None:
+    assert install_config(SETTINGS) == {
+        "apiVersion": "v1",
+        "metadata": {"name": "demo"},
+        "baseDomain": "metal.test",
+        "controlPlane": {"name": "master", "architecture": "arm64", "replicas": 3, "platform": {}},
+        "compute": [{"name": "worker", "architecture": "arm64", "replicas": 0, "platform": {}}],
+        "networking": {
+            "networkType": "OVNKubernetes",
+            "clusterNetwork": SETTINGS["cluster_networks"],
+            "serviceNetwork": ["172.30.0.0/16"],
+            "machineNetwork": [{"cidr": "10.0.0.0/16"}],
+        },
+        "platform": {"none": {}},
+        "pullSecret": "a secret",
+    }
+
+
+def test_platform_external() -> None:
+    external = SETTINGS | {"platform": "external", "platform_name": "rack", "cloud_controller_manager": ""}
+    assert install_config(external)["platform"] == {"external": {"platformName": "rack"}}
+    with_manager = install_config(external | {"cloud_controller_manager": "External"})["platform"]
+    assert with_manager == {"external": {"platformName": "rack", "cloudControllerManager": "External"}}
+
+
+def test_okd_needs_no_pull_secret_and_keeps_one() -> None:
+    okd = SETTINGS | {"distribution": "okd"}
+    assert install_config(okd)["pullSecret"] == "a secret"
+    assert '"fake"' in install_config(okd | {"pull_secret": ""})["pullSecret"]
+    assert "pullSecret" not in install_config(SETTINGS | {"pull_secret": ""})
+
+
+def test_a_pull_secret_that_was_read_is_written_again() -> None:
+    assert install_config(SETTINGS | {"pull_secret": {"auths": {"a": {"auth": "b"}}}})["pullSecret"] == '{"auths": {"a": {"auth": "b"}}}'
+
+
 def test_further_fields_are_added_however_deep() -> None:
-    further = {"publish": "Internal", "networking": {"ovnKubernetesConfig": {"ipv4": {"internalJoinSubnet": "100.70.0.0/16"}}}}
-    assert install_config(FIELDS, further) == FIELDS | {"publish": "Internal", "networking": FIELDS["networking"] | further["networking"]}
+    further = {"bootstrapInPlace": {}, "networking": {"ovnKubernetesConfig": {"ipv4": {"internalJoinSubnet": "100.70.0.0/16"}}}}
+    before = install_config(SETTINGS)
+    assert install_config(SETTINGS, further) == before | {
+        "bootstrapInPlace": {},
+        "networking": before["networking"] | further["networking"],
+    }
 
 
 def test_pools_are_merged_by_their_names() -> None:
     further = {"compute": [{"name": "worker", "hyperthreading": "Disabled"}, {"name": "edge", "replicas": 0}]}
-    assert install_config(FIELDS, further)["compute"] == [
-        {"name": "worker", "replicas": 0, "hyperthreading": "Disabled"},
-        {"name": "edge", "replicas": 0},
-    ]
+    worker, edge = install_config(SETTINGS, further)["compute"]
+    assert worker == {"name": "worker", "architecture": "arm64", "replicas": 0, "platform": {}, "hyperthreading": "Disabled"}
+    assert edge == {"name": "edge", "replicas": 0}
 
 
 @pytest.mark.parametrize("empty", [None, "", [], {}, False])
 def test_what_is_empty_is_left_to_the_installer_or_to_the_further_fields(empty: object) -> None:
-    assert "fips" not in install_config(FIELDS | {"fips": empty}, None)
-    assert install_config(FIELDS | {"fips": empty}, {"fips": True})["fips"] is True
+    assert "fips" not in install_config(SETTINGS | {"fips": empty}, None)
+    assert install_config(SETTINGS | {"fips": empty}, {"fips": True})["fips"] is True
 
 
 def test_the_same_twice_is_no_contradiction() -> None:
-    assert install_config(FIELDS, {"baseDomain": "metal.test", "compute": [{"name": "worker", "replicas": 0}]}) == FIELDS
+    further = {"baseDomain": "metal.test", "compute": [{"name": "worker", "replicas": 0}]}
+    assert install_config(SETTINGS, further) == install_config(SETTINGS)
 
 
 def test_every_contradiction_is_told_and_no_secret() -> None:
@@ -46,22 +94,32 @@ def test_every_contradiction_is_told_and_no_secret() -> None:
         "compute": [{"name": "worker", "replicas": 2}],
         "networking": {"serviceNetwork": ["10.9.0.0/16"]},
         "pullSecret": "other words",
+        "proxy": {"httpProxy": "http://a:hidden@proxy.test"},
     }
-    with pytest.raises(AnsibleFilterError, match="4 problems") as told:
-        install_config(FIELDS, further)
-    for path in ("baseDomain", "compute.worker.replicas", "networking.serviceNetwork", "pullSecret"):
-        assert f") {path} is " in str(told.value)
-    assert "a secret" not in str(told.value)
-    assert "other words" not in str(told.value)
+    with pytest.raises(AnsibleFilterError, match="5 problems") as told:
+        install_config(SETTINGS | {"proxy": {"httpProxy": "http://b:hidden@proxy.test"}}, further)
+    for path in ("baseDomain", "compute.worker.replicas", "networking.serviceNetwork", "pullSecret", "proxy.httpProxy"):
+        assert f") {path} " in str(told.value)
+    for secret in ("a secret", "other words", "hidden"):
+        assert secret not in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["cluster_networks", "machine_networks", "cluster_name", "proxy", "pull_secret", "architecture"])
+@pytest.mark.parametrize("odd", [None, 0, 1.5, True, [], {}, ["x"], [None], {"x": 1}, "x", "\0"])
+def test_whatever_a_setting_is_there_is_an_install_config_to_judge(name: str, odd: object) -> None:
+    assert install_config(SETTINGS | {name: odd})["apiVersion"] == "v1"
 
 
 def test_the_inputs_stay_as_they_are() -> None:
-    fields, further = {"a": {"b": 1}}, {"a": {"c": 2}}
-    install_config(fields, further)
-    assert (fields, further) == ({"a": {"b": 1}}, {"a": {"c": 2}})
+    further = {"networking": {"clusterNetworkMTU": 1400}}
+    install_config(SETTINGS, further)
+    assert further == {"networking": {"clusterNetworkMTU": 1400}}
+    assert SETTINGS["cluster_networks"] == [{"cidr": "10.128.0.0/14", "hostPrefix": 23}]
 
 
-@pytest.mark.parametrize(("fields", "further"), [([], {}), (FIELDS, ["publish"]), (FIELDS, "publish: Internal")])
-def test_only_mappings(fields: object, further: object) -> None:
-    with pytest.raises(AnsibleFilterError, match="have to be a mapping"):
-        install_config(fields, further)
+@pytest.mark.parametrize(
+    ("settings", "further", "text"), [([], {}, "the settings have to be a mapping"), (SETTINGS, ["x"], "has to be a mapping")]
+)
+def test_what_is_no_mapping_is_refused(settings: Any, further: Any, text: str) -> None:
+    with pytest.raises(AnsibleFilterError, match=text):
+        install_config(settings, further)

@@ -1,0 +1,99 @@
+"""Every block of YAML on a page or in an inventory can be used: its variables are known, and the installer takes what they lead to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.equinix_metal.openshift.plugins.filter import install_config as filter_file
+from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import known_variables, variable_errors
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config.rendering import render
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config.rules import judge
+from tests.validate.cases import Case
+from tests.validate.test_cases import report
+from tests.validate.test_install_configs import OF_RULES
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(path for pattern in ("*.md", "docs/**/*.md", "roles/*/README.md", "inventory/*.yml") for path in ROOT.glob(pattern))
+FENCED = re.compile(r"^(?P<indent> *)```(?:yaml|yml)?\n(?P<block>.*?)^(?P=indent)```", re.DOTALL | re.MULTILINE)
+INDENTED = re.compile(r"(?m)(?:^    .*\n(?:\n(?=    ))?)+")
+VARIABLE = re.compile(r"(?:openshift|metal)_[a-z0-9_]+")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A mapping with variables of the collection, or a whole install-config."""
+
+    place: str
+    values: dict[str, Any]
+
+
+def blocks(path: Path) -> Iterator[str]:
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".yml":
+        # A variable that is commented out is an example too.
+        yield re.sub(r"(?m)^( *)# (?=(?:openshift|metal)_[a-z_]+: )", r"\1", text)
+        return
+    yield from (match["block"] for match in FENCED.finditer(text))
+    yield from INDENTED.findall(FENCED.sub("", text))
+
+
+def mappings(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from mappings(item)
+
+
+def examples() -> Iterator[Example]:
+    for path in PAGES:
+        for block in blocks(path):
+            try:
+                documents = list(yaml.safe_load_all(block))
+            except yaml.YAMLError:
+                continue  # a command, its output, or another language
+            for number, found in enumerate(mapping for document in documents for mapping in mappings(document)):
+                values = {name: value for name, value in found.items() if isinstance(name, str) and VARIABLE.fullmatch(name)}
+                if values or {"baseDomain", "platform"} <= set(found):
+                    first = next(iter(values), "baseDomain")
+                    yield Example(f"{path.relative_to(ROOT)}: {first} ({number})", values or found)
+
+
+EXAMPLES = list(examples())
+
+
+def without_templates(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if "{{" not in str(value)}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.place)
+def test_an_example_can_be_used(example: Example) -> None:
+    if "baseDomain" in example.values:
+        assert not judge(example.values).problems
+        return
+    assert not set(example.values) - set(known_variables())
+    given = without_templates(example.values)
+    assert not variable_errors(given)
+    made = report(Case(0, {"name": example.place, "variables": given, "expect": {}}))
+    told = {
+        line["check"]: line["found"] for line in made["checks"] if line["check"] in OF_RULES and line["verdict"] in ("failed", "warning")
+    }
+    assert not told
+
+
+def test_examples_are_found() -> None:
+    pages = {example.place.partition(":")[0] for example in EXAMPLES}
+    assert {"docs/ignition.md", "docs/day2.md", "inventory/01-cluster.yml"} <= pages
+    assert any("openshift_install_config" in example.values for example in EXAMPLES)
+
+
+def test_the_filter_s_example_can_be_used() -> None:
+    (task,) = yaml.safe_load(filter_file.EXAMPLES)
+    settings, further = task["vars"]["settings"], task["vars"]["further"]
+    assert not judge(render(settings, further)).problems

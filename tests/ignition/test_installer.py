@@ -1,0 +1,111 @@
+"""The installer is run wherever it lies, and what it refuses or warns of is shown without secrets."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from .conftest import Role
+
+VERSION = "4.20.33"
+PASSWORD = "planted-password"
+FOLDERS = ['my clusters, größe [1], it\'s "the" demo', "/".join(["long" * 20] * 9)]
+
+
+def installer_of(role: Role) -> Path:
+    return role.folder / "bin" / f"{VERSION}-x86_64" / "openshift-install"
+
+
+def files_made_by(folder: Path) -> Path:
+    """Path of the installer that made the files."""
+    assert json.loads((folder / "ignition" / "metadata.json").read_bytes())["clusterName"]
+    return (folder / "ignition" / "openshift-install").resolve()
+
+
+@pytest.mark.parametrize("name", FOLDERS, ids=["characters", "length"])
+def test_an_installer_and_a_folder_anywhere(role: Role, tmp_path: Path, name: str) -> None:
+    own = tmp_path / "home" / name / "openshift-install"
+    own.parent.mkdir(parents=True)
+    shutil.copy(installer_of(role), own)
+    role.environment = role.environment | {"HOME": str(tmp_path / "home")}
+    folder = f"~/{name}/demo"
+    manifests = own.parent / "manifests"
+    manifests.mkdir()
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ours", "namespace": "default"}}
+    (manifests / "ours.json").write_text(json.dumps(manifest), encoding="utf-8")
+    settings = {
+        "openshift_directory": folder,
+        "openshift_version": "",
+        "openshift_installer": f"~/{name}/openshift-install",
+        "openshift_manifests": [f"~/{name}/manifests"],
+    }
+
+    role.well(**settings)
+
+    assert files_made_by(own.parent / "demo") == own
+    assert (own.parent / "demo").stat().st_mode & 0o777 == 0o700
+    assert "changed=0" in role.well(**settings)
+    # Other inputs: the older files are moved aside.
+    role.well(**settings, openshift_machine_networks=["10.9.0.0/16"])
+    assert (own.parent / "demo" / "ignition.previous" / "metadata.json").exists()
+    assert not (tmp_path / "~").exists()
+    role.well(**settings, tasks_from="remove")
+    assert not (own.parent / "demo").exists()
+
+
+def test_what_it_refuses_is_shown_without_its_secrets(role: Role) -> None:
+    before = (role.files / "bootstrap.ign").read_bytes()
+    proxy = f"http://ada:{PASSWORD}@10.128.0.5:3128"
+    pull_secret = {"auths": {"quay.io": {"auth": "cGxhbnRlZDpzZWNyZXQtdG9rZW4="}}}
+    told = role.refused(openshift_proxy={"httpProxy": proxy}, openshift_pull_secret=pull_secret)
+    assert "openshift-install create manifests failed for" in told
+    assert "proxy value is part of the cluster networks" in told
+    assert PASSWORD not in told
+    assert "cGxhbnRlZDpzZWNyZXQtdG9rZW4=" not in told
+    assert (role.files / "bootstrap.ign").read_bytes() == before
+    assert not list(role.folder.glob(".ignition-*"))
+
+
+def test_a_pull_secret_that_it_refuses_is_not_shown(role: Role) -> None:
+    told = role.refused(openshift_pull_secret=json.dumps({"auths": {"quay.io": {"username": "ada", "password": PASSWORD}}}))
+    assert '"quay.io" requires either auth or credsStore' in told.replace("\\", "")
+    assert PASSWORD not in told
+
+
+def test_what_it_warns_of_is_shown(role: Role) -> None:
+    told = role.well(openshift_install_config={"flavour": "vanilla"})
+    assert "openshift-install warns: failed to parse first occurrence of unknown field" in told
+    assert "flavour" in told
+
+
+def script(path: Path, create: str) -> str:
+    says = f'printf "%s\\n" "$0 {VERSION}" "built from commit 1" "release architecture amd64"'
+    path.write_text(f'#!/bin/sh\nif [ "$1" = version ]; then {says}; exit; fi\n{create}\n', encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("create", "reason"),
+    [
+        ("exec sleep 60", "it did not end within 1 seconds (openshift_installer_timeout)"),
+        ("trap '' TERM; exec sleep 60", "it did not end within 1 seconds (openshift_installer_timeout)"),
+        ("exit 7", "(exit code 7): it reports no reason"),
+        ("echo no libraries >&2; exit 127", "(exit code 127): no libraries"),
+    ],
+)
+def test_an_installer_that_does_not_do_its_work(role: Role, tmp_path: Path, create: str, reason: str) -> None:
+    installer = script(tmp_path / "installer", create)
+    told = role.refused(
+        openshift_version="", openshift_installer=installer, openshift_installer_timeout=1, openshift_machine_networks=["10.9.0.0/16"]
+    )
+    assert reason in told
+
+
+def test_an_installer_whose_payload_was_replaced_is_taken(role: Role) -> None:
+    role.environment = role.environment | {"OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE": "registry.example/ocp:1"}
+    role.well(openshift_version="", openshift_installer=str(installer_of(role)), openshift_machine_networks=["10.9.0.0/16"])
+    assert files_made_by(role.folder) == installer_of(role)

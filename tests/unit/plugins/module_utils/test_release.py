@@ -1,0 +1,132 @@
+"""Releases, channels, what a mirror lists, and what an installer says of itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._release import (
+    Installer,
+    alternatives,
+    channel_problem,
+    newest,
+    read_version,
+)
+
+DIGEST = f"sha256:{'0123456789abcdef' * 4}"
+COMMIT = "built from commit 6bc5c21f5f5a1b1e4bd8a2a0e8b0a5c4f4b9f0d1"
+REST = f"{COMMIT}\nrelease image quay.io/openshift-release-dev/ocp-release@{DIGEST}\n"
+
+
+@pytest.mark.parametrize(
+    "called_by",
+    [
+        "openshift-install",
+        "./openshift-install",
+        "/home/ada/my clusters/bin/4.20.33-x86_64/openshift-install",
+        '/srv/it\'s "here"/openshift-install',
+        "/srv/Größe/🚀/openshift-install",
+        "/srv/4.19.1 old/openshift-install 4.18.2",
+        "/srv/new\nline/openshift-install",
+        "/srv/built from commit 1/openshift-install",
+        f"/srv/{'long/' * 700}openshift-install",
+    ],
+)
+def test_the_version_does_not_depend_on_the_path_that_an_installer_was_called_by(called_by: str) -> None:
+    output = f"{called_by} 4.20.33\n{REST}release architecture amd64\n"
+    assert read_version(output) == Installer("4.20.33", DIGEST, "amd64")
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        (f"openshift-install v4.20.33\n{REST}release architecture arm64\n", Installer("4.20.33", DIGEST, "arm64")),
+        (
+            f"openshift-install 4.20.33\n{REST}release architecture multi\ndefault architecture amd64\n",
+            Installer("4.20.33", DIGEST, "multi"),
+        ),
+        (f"openshift-install 4.20.0-okd-scos.9\n{COMMIT}\n", Installer("4.20.0-okd-scos.9", "", "")),
+        (
+            "WARNING Found override for release image (registry.example/ocp:1). Please be warned, this is not advised\n"
+            f"openshift-install 4.20.33\n{COMMIT}\nrelease image registry.example/ocp:1\nrelease architecture unknown\n"
+            "default architecture amd64\n",
+            Installer("4.20.33", "", "unknown"),
+        ),
+        (f"openshift-install unreleased-master-1\n{COMMIT}\n", Installer("", "", "")),
+        ("", Installer("", "", "")),
+        ("git version 2.47.1\n", Installer("", "", "")),
+    ],
+)
+def test_what_an_installer_says_of_itself(output: str, expected: Installer) -> None:
+    assert read_version(output) == expected
+
+
+@pytest.mark.parametrize(
+    ("channel", "version", "problem"),
+    [
+        ("stable-4.20", "4.20.33", ""),
+        ("stable", "4.20.33", ""),
+        ("fast-4.20", "4.20.33", ""),
+        ("latest-4.20", "4.20.0-rc.2", ""),
+        ("candidate-4.20", "4.20.0-ec.1", ""),
+        ("latest", "4.21.0-ec.1", ""),
+        ("stable-4.2", "4.20.33", "stable-4.2 shows 4.20.33, which is no release of 4.2"),
+        ("stable-4.20", "4.19.42", "stable-4.20 shows 4.19.42, which is no release of 4.20"),
+        ("candidate-4.20", "4.2.20", "candidate-4.20 shows 4.2.20, which is no release of 4.20"),
+        ("stable-4.20", "4.20.0-rc.2", "stable-4.20 shows 4.20.0-rc.2, which is not finished"),
+        ("stable", "4.20.0-rc.2", "stable shows 4.20.0-rc.2, which is not finished"),
+        ("stable-4.20", "", "stable-4.20 shows nothing, which is no release"),
+        ("stable-4.20", "4.20", "stable-4.20 shows 4.20, which is no release"),
+        ("stable-4.20", "../../4.20.33", "stable-4.20 shows ../../4.20.33, which is no release"),
+    ],
+)
+def test_a_channel_has_releases_of_its_own_only(channel: str, version: str, problem: str) -> None:
+    assert channel_problem(channel, version) == problem
+
+
+NAMES = [
+    "4.18.30",
+    "4.19.42",
+    "4.20.9",
+    "4.20.10",
+    "4.20.10-rc.1",
+    "4.20.11-rc.0",
+    "4.20.2",
+    "latest-4.20",
+    "stable",
+    "stable-4.20",
+    "fast",
+]
+RELATIVE = "".join(f'<tr><td class="name"><a href="{name}/">{name}</a></td></tr>' for name in ["..", *NAMES])
+ABSOLUTE = "".join(f"<a href='/pub/openshift-v4/x86_64/clients/ocp/{name}/?C=N'>{name}</a>" for name in NAMES)
+WHOLE = "".join(f'<a href="https://mirror.example/clients/ocp/{name}">{name}</a>' for name in NAMES)
+
+
+@pytest.mark.parametrize("page", [RELATIVE, ABSOLUTE, WHOLE])
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ("4.20.99", "the newest of 4.20 there are 4.20.10, 4.20.9, 4.20.2"),
+        ("4.20.11-rc.9", "the newest of 4.20 there are 4.20.11-rc.0, 4.20.10, 4.20.10-rc.1"),
+        ("4.19.99", "the newest of 4.19 there is 4.19.42"),
+        ("4.1.99", "it has none of 4.1, the newest there are 4.20.10, 4.20.9, 4.20.2"),
+        ("stable-4.19", "its channels are fast, stable, latest-4.20, stable-4.20"),
+    ],
+)
+def test_what_a_mirror_has_instead(page: str, wanted: str, expected: str) -> None:
+    assert alternatives(wanted, page) == expected
+
+
+@pytest.mark.parametrize("page", ["", "<html>", "<p>Not listed</p>", '<a href="readme/">', "\0", '<a href="">'])
+@pytest.mark.parametrize("wanted", ["4.20.99", "stable-4.20", "", "4"])
+def test_a_page_that_lists_no_release(page: str, wanted: str) -> None:
+    assert alternatives(wanted, page) == ""
+
+
+def test_the_newest_by_number_not_by_letter() -> None:
+    assert newest(["4.9.1", "4.10.1", "4.10.0-rc.10", "4.10.0-rc.9", "4.10.0"], 5) == [
+        "4.10.1",
+        "4.10.0",
+        "4.10.0-rc.10",
+        "4.10.0-rc.9",
+        "4.9.1",
+    ]

@@ -1,0 +1,167 @@
+"""An installer that is at hand is asked for its answer to the install-config, and nothing of that stays."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import installer, mirror
+from sandbox.openshift import mirror as served
+from tests.install_configs import GROUND
+
+VERSION = "4.20.33"
+PASSWORD = "planted-password"
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The sandbox's installer, which knows the installer's fields."""
+    state, folder = tmp_path_factory.mktemp("state"), tmp_path_factory.mktemp("installer")
+    served.create_mirror_app(state, sys.executable, "http://127.0.0.1:1")
+    with tarfile.open(state / "mirror" / "x86_64" / "clients" / "ocp" / VERSION / "openshift-install-linux.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    return str(folder / "openshift-install")
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def wanted(directory: Path, **settings: Any) -> dict[str, Any]:
+    machine = {"role": "control-plane", "architecture": "x86_64"}
+    return {
+        **{name.removeprefix("openshift_"): value for name, value in GROUND.items()},
+        "platform": "none",
+        "network_type": "OVNKubernetes",
+        "cluster_networks": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}],
+        "service_networks": ["172.30.0.0/16"],
+        "machine_networks": ["10.0.0.0/16"],
+        "machines": {"control_plane": [machine] * 3, "workers": [machine] * 2},
+        "directory": str(directory),
+        "version": VERSION,
+        "folder_exists": False,
+        "bootstrap_over": False,
+        "installer_timeout": 60,
+        **settings,
+    }
+
+
+def answer(asked: dict[str, Any]) -> dict[str, Any]:
+    found = {"installer": mirror.installer_version(mirror.path(asked["installer"]), asked)} if asked.get("installer") else {}
+    return dict(installer.look(asked, found))
+
+
+def script(path: Path, manifests: str = "exit 0", version: str = VERSION, architecture: str = "amd64") -> str:
+    """A program that says that it is an installer, and does this when it is to make manifests."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    says = f'printf "%s\\n" "$0 {version}" "built from commit 1" "release architecture {architecture}"'
+    path.write_text(f'#!/bin/sh\nif [ "$1" = version ]; then {says}; exit; fi\n{manifests}\n', encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_it_accepts(stand_in: str, tmp_path: Path, temporary: Path) -> None:
+    assert answer(wanted(tmp_path, installer=stand_in, version="")) == {"installer_answer": {"version": VERSION, "warnings": []}}
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("folder", ["my clusters", 'it\'s "here"', "Größe", "/".join(["long" * 20] * 10)])
+def test_wherever_it_lies(tmp_path: Path, folder: str) -> None:
+    asked = wanted(tmp_path, installer=script(tmp_path / folder / "openshift-install"))
+    assert answer(asked) == {"installer_answer": {"version": VERSION, "warnings": []}}
+
+
+def test_the_home_of_its_path_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(tmp_path / "my clusters" / "openshift-install")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert answer(wanted(tmp_path, installer="~/my clusters/openshift-install"))["installer_answer"]["version"] == VERSION
+
+
+def test_it_refuses_what_the_rules_cannot_know(tmp_path: Path, temporary: Path) -> None:
+    text = f'failed to load asset \\"Install Config\\": proxy.httpProxy: Invalid value: \\"http://ada:{PASSWORD}@10.0.0.9:3128\\": refused'
+    refusing = script(tmp_path / "refusing", f'echo secret >"${{3#--dir=}}/auth"; echo "level=error msg={text}" >&2; exit 3')
+    asked = wanted(tmp_path, installer=refusing, proxy={"httpProxy": f"http://ada:{PASSWORD}@192.0.2.9:3128"})
+    refused = answer(asked)["installer_answer"]["refused"]
+    assert "Invalid value" in refused
+    assert PASSWORD not in refused
+    assert list(temporary.iterdir()) == []
+
+
+def test_it_fails_without_a_word(tmp_path: Path) -> None:
+    silent = script(tmp_path / "silent", "exit 7")
+    assert answer(wanted(tmp_path, installer=silent))["installer_answer"] == {"version": VERSION, "refused": "it ended with 7"}
+
+
+def test_it_warns_of_a_field_that_it_does_not_know(stand_in: str, tmp_path: Path) -> None:
+    asked = wanted(tmp_path, installer=stand_in, install_config={"hyperthreding": "Disabled"})
+    (warning,) = answer(asked)["installer_answer"]["warnings"]
+    assert warning.startswith("failed to parse first occurrence of unknown field")
+    assert "hyperthreding" in warning
+
+
+def test_it_does_not_answer(tmp_path: Path, temporary: Path) -> None:
+    asked = wanted(tmp_path, installer=script(tmp_path / "slow", "exec sleep 60"), installer_timeout=0.3)
+    assert answer(asked) == {"installer_answer": {"version": VERSION, "msg": "no answer within 0.3 s"}}
+    assert list(temporary.iterdir()) == []
+
+
+def test_its_folder_and_what_is_in_it_are_for_their_owner_alone(tmp_path: Path) -> None:
+    modes = tmp_path / "modes"
+    looking = script(tmp_path / "looking", f'stat -c %a "${{3#--dir=}}" "${{3#--dir=}}/install-config.yaml" >"{modes}"')
+    assert answer(wanted(tmp_path, installer=looking))["installer_answer"] == {"version": VERSION, "warnings": []}
+    assert modes.read_text(encoding="utf-8").split() == ["700", "600"]
+
+
+@pytest.mark.parametrize(
+    ("version", "architecture", "settings", "is_asked"),
+    [
+        (VERSION, "amd64", {}, True),
+        (VERSION, "multi", {}, True),
+        (VERSION, "arm64", {}, False),
+        ("4.19.42", "amd64", {}, False),
+        (VERSION, "amd64", {"version": "stable-4.20"}, False),
+        (VERSION, "amd64", {"version": "not a version"}, False),
+        (VERSION, "amd64", {"folder_exists": True}, False),
+        (VERSION, "amd64", {"bootstrap_over": True}, False),
+        (VERSION, "amd64", {"install_config": {"publish": "Internal"}}, False),
+        (VERSION, "amd64", {"install_config": {"metadata": {"name": "other"}}}, False),
+        (VERSION, "amd64", {"release_architecture": "multi"}, False),
+    ],
+)
+def test_one_that_an_earlier_run_has_fetched(
+    version: str, architecture: str, settings: dict[str, Any], is_asked: bool, tmp_path: Path
+) -> None:
+    script(tmp_path / "my cluster" / "bin" / "any" / "openshift-install", version=version, architecture=architecture)
+    found = answer(wanted(tmp_path / "my cluster", **settings))
+    assert found == ({"installer_answer": {"version": VERSION, "warnings": []}} if is_asked else {})
+
+
+@pytest.mark.parametrize(
+    ("kept", "is_asked"),
+    [
+        ({"channel": "stable-4.20", "architecture": "x86_64", "version": VERSION}, True),
+        ({"channel": "stable-4.20", "architecture": "aarch64", "version": VERSION}, False),
+        ({"channel": "stable-4.19", "architecture": "x86_64", "version": VERSION}, False),
+        ({"channel": "stable-4.20", "architecture": "x86_64"}, False),
+        ([], False),
+    ],
+)
+def test_of_a_channel_the_release_that_is_kept_counts(tmp_path: Path, kept: Any, is_asked: bool) -> None:
+    script(tmp_path / "bin" / "any" / "openshift-install")
+    (tmp_path / "release.json").write_text(json.dumps(kept), encoding="utf-8")
+    assert bool(answer(wanted(tmp_path, version="stable-4.20"))) is is_asked
+
+
+def test_none_is_here(tmp_path: Path) -> None:
+    assert answer(wanted(tmp_path / "none")) == {}
+    assert answer(wanted(tmp_path, installer=str(tmp_path / "none"))) == {}

@@ -17,6 +17,13 @@ TOGETHER = ("tests/cluster", "tests/ignition", "tests/sandbox/openshift")
 """Folders whose tests share what takes long to start."""
 
 
+def pytest_configure() -> None:
+    """Let all that the tests start keep the bytecode of Ansible's modules: see ``tests/python/sitecustomize.py``."""
+    folder = str(Path(__file__).resolve().parent / "python")
+    others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", folder)]
+    os.environ["PYTHONPATH"] = os.pathsep.join([folder, *others])
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """For ``pytest -n auto``: often a test waits, for machines and for programs it has started; many more would keep each other waiting."""
     return (os.cpu_count() or 1) + 1

@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ansible.module_utils.common.parameters import PASS_VARS
 from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _cluster_client, _csr_watch, _joining, _metal_client, _resource
@@ -23,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"
 # Everything is imported by the time that a call is forked: it takes a hundredth of a second, and yet ends as a real process does.
 PROGRAMS = {path.stem: import_module(f"{MODULES}.{path.stem}") for path in sorted((ROOT / "plugins" / "modules").glob("[a-z]*.py"))}
+# Since ansible-core 2.21 a result has its `invocation` only where the controller asks for it.
+INVOCATION = {"_ansible_inject_invocation": True} if "inject_invocation" in PASS_VARS else {}
 # What a child never touches it need not be given a copy of.
 gc.freeze()
 
@@ -64,7 +67,7 @@ def play_module(manner: Manner, module: str, options: Mapping[str, Any]) -> None
         _joining._AGAIN = 0.1
     if manner.page_size is not None:
         _cluster_client.PAGE = manner.page_size
-    with patch_module_args(dict(options)):
+    with patch_module_args({**INVOCATION, **options}):
         PROGRAMS[module].main()
 
 

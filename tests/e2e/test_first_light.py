@@ -1,8 +1,9 @@
 """A cluster's life in the sandbox, and what must hold on the way. The tests of this file build on each other's world, in this order.
 
-What a user is promised: check mode touches nothing; bad input is told before anything is bought; an install that is killed goes
-on where it was; nobody joins whom the inventory does not know; the bootstrap machine leaves no trace; a second run changes
-nothing; no secret is told; scaling follows the inventory; destroy gives everything back and nothing else.
+What a user is promised: check mode touches nothing; bad input is told before anything is bought; nobody joins whom the inventory does not
+know; the bootstrap machine leaves no trace; a second run changes nothing; no secret is told; scaling follows the inventory; destroy gives
+everything back and nothing else. An install that is killed and goes on where it was is in test_resume.py, which compares with the worlds
+that are met here.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ import httpx
 import pytest
 
 from sandbox.running import REPOSITORY
-from tests.e2e.harness import NAME, Moment, Run, TamperedMirror, User
+from tests.e2e.chaos import world
+from tests.e2e.conftest import Worlds
+from tests.e2e.harness import NAME, Run, TamperedMirror, User, until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("undisturbed")]
 
 # A pull secret whose text is found again wherever it leaks.
 PLANTED = "planted-pull-secret-3f9a1c"
 PULL_SECRET = json.dumps({"auths": {"registry.example": {"auth": "cGxhbnRlZDpwbGFudGVkLXB1bGwtc2VjcmV0LTNmOWExYw==", "email": PLANTED}}})
-
-KILLS = (Moment("ignition", 2.0), Moment("provision", 6.0), Moment("csr_approval", 4.0))
 
 
 @pytest.fixture(scope="module")
@@ -139,46 +140,36 @@ def test_a_wrong_checksum_is_told_and_nothing_is_bought(user: User) -> None:
 # --- the install ---------------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Installed:
-    """A finished install, and what led there."""
-
-    runs: list[Run]
-
-    @property
-    def output(self) -> str:
-        return "\n".join(run.output for run in self.runs)
+def keep_world(user: User, undisturbed: Worlds) -> None:
+    """Keep what exists now, once everything that the run has started has ended."""
+    until(lambda: not user.processes(), what="the end of everything that the run has started")
+    workers = sum(name.startswith("worker") for name in user.hostnames())
+    undisturbed[workers] = world(user)
 
 
 @pytest.fixture(scope="module")
-def installed(user: User) -> Installed:
-    """Installed with -vvv, killed on the way, with two strangers at the door once the bootstrap machine is gone."""
+def installed(user: User, undisturbed: Worlds) -> Run:
+    """An install with -vvv, and two unauthorized clients that file CSRs once the bootstrap device is gone."""
 
-    def strangers() -> None:
+    def file_csrs() -> None:
         user.stranger.file("made-up", f"made-up.{NAME}")
         known = f"worker-0.{NAME}"
         user.stranger.file("foreign-address", known, serving=True, dns_names=(known,), addresses=("127.99.1.1",))
 
-    runs = [user.play("install.yml", "-vvv", kill=moment, after={"bootstrap_teardown": strangers}) for moment in KILLS]
-    assert [run.code for run in runs] == [-9] * len(KILLS), [run.tail for run in runs if run.code != -9]
-    runs.append(user.play("install.yml", "-vvv").ended_well())
-    return Installed(runs)
+    run = user.play("install.yml", "-vvv", after={"bootstrap_teardown": file_csrs}).ended_well()
+    keep_world(user, undisturbed)
+    return run
 
 
-def test_killed_and_started_again_it_is_the_same_cluster(user: User, installed: Installed) -> None:
+def test_the_cluster_is_that_of_the_inventory(user: User, installed: Run) -> None:
     assert user.hostnames() == ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
     nodes = sorted(node["metadata"]["name"] for node in user.kube("/api/v1/nodes")["items"])
     assert nodes == [f"{name}.{NAME}" for name in user.hostnames()]
-    created = [
-        json.dumps(request)
-        for run in installed.runs
-        for request in run.writes
-        if request["method"] == "POST" and request["path"].endswith("/devices")
-    ]
-    assert len(created) == 6, "one order a machine: five that stay and the bootstrap machine"
+    created = [request for request in installed.writes if request["method"] == "POST" and request["path"].endswith("/devices")]
+    assert len(created) == 6, "one order a device: five that stay and the bootstrap device"
 
 
-def test_only_machines_of_the_inventory_were_let_in(user: User, installed: Installed) -> None:
+def test_only_machines_of_the_inventory_were_let_in(user: User, installed: Run) -> None:
     machines = {f"system:node:{name}.{NAME}" for name in user.hostnames()}
     for request in user.kube("/apis/certificates.k8s.io/v1/certificatesigningrequests")["items"]:
         conditions = {condition["type"] for condition in request.get("status", {}).get("conditions", [])}
@@ -190,7 +181,7 @@ def test_only_machines_of_the_inventory_were_let_in(user: User, installed: Insta
             assert request["spec"]["username"] in machines
 
 
-def test_the_bootstrap_machine_is_gone_and_the_api_answers_without_it(user: User, installed: Installed) -> None:
+def test_the_bootstrap_machine_is_gone_and_the_api_answers_without_it(user: User, installed: Run) -> None:
     assert "bootstrap-0" not in user.hostnames()
     masters = {
         address["address"]
@@ -217,6 +208,8 @@ class Again:
 
     arguments: tuple[str, ...] = ()
     requests: int = 40
+    scaled: bool = False
+    """Whether the run before it is the one that scales the cluster."""
     given_back: bool = False
     """Whether it is a second run when the cluster is not there any more."""
 
@@ -227,7 +220,7 @@ AGAIN = {
     "destroy.yml": Again(("-e", f"openshift_destroy_confirm={NAME}"), given_back=True),
     "install.yml": Again(),
     "orphans.yml": Again(),
-    "scale.yml": Again(),
+    "scale.yml": Again(scaled=True),
     "validate.yml": Again(),
 }
 PLAYBOOKS = sorted(path.name for path in (REPOSITORY / "playbooks").glob("*.yml"))
@@ -241,8 +234,8 @@ def second_run(user: User, playbook: str) -> None:
     assert len(run.requests) < again.requests
 
 
-@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name not in AGAIN or not AGAIN[name].given_back])
-def test_a_second_run_changes_nothing_and_only_reads(user: User, installed: Installed, playbook: str) -> None:
+@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name not in AGAIN or AGAIN[name] == Again()])
+def test_a_second_run_changes_nothing_and_only_reads(user: User, installed: Run, playbook: str) -> None:
     second_run(user, playbook)
 
 
@@ -265,9 +258,9 @@ def secrets_of(user: User) -> dict[str, str]:
     }
 
 
-def test_no_secret_is_told(user: User, installed: Installed) -> None:
+def test_no_secret_is_told(user: User, installed: Run) -> None:
     inventory = user.play("install.yml", "--list-hosts").output
-    journal = json.dumps([run.requests for run in installed.runs])
+    journal = json.dumps(installed.requests)
     log = user.sandbox.log.read_text(encoding="utf-8", errors="replace")
     for name, secret in secrets_of(user).items():
         for where, text in (("output of -vvv", installed.output), ("journal", journal), ("host list", inventory), ("sandbox's log", log)):
@@ -275,7 +268,7 @@ def test_no_secret_is_told(user: User, installed: Installed) -> None:
             assert found < 0, f"{name} stands in the {where}: ...{text[max(0, found - 300) : found + 20]}"
 
 
-def test_files_with_secrets_are_the_user_s_alone(user: User, installed: Installed) -> None:
+def test_files_with_secrets_are_the_user_s_alone(user: User, installed: Run) -> None:
     secrets = [secret.encode() for secret in secrets_of(user).values()]
     for path in (user.folder / "clusters").rglob("*"):
         if path.is_file() and not path.is_symlink() and readable_by_others(path, user.folder / "clusters"):
@@ -293,7 +286,7 @@ def readable_by_others(path: Path, top: Path) -> bool:
 # --- day 2 ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_scaled_beside_a_bootstrap_machine(user: User, installed: Installed) -> None:
+def test_nothing_is_scaled_beside_a_bootstrap_machine(user: User, installed: Run) -> None:
     left = {"hostname": f"bootstrap-0.{NAME}", "tags": [f"openshift-cluster={NAME}", "openshift-role=bootstrap"]}
     (device,) = user.sandbox.call("POST", "devices", json=left)["ids"]
     try:
@@ -305,7 +298,7 @@ def test_nothing_is_scaled_beside_a_bootstrap_machine(user: User, installed: Ins
         user.ask("DELETE", f"devices/{device}")
 
 
-def test_scaling_follows_the_inventory(user: User, installed: Installed) -> None:
+def test_scaling_follows_the_inventory(user: User, installed: Run, undisturbed: Worlds) -> None:
     def workers() -> list[str]:
         return [name for name in user.hostnames() if name.startswith("worker")]
 
@@ -318,7 +311,10 @@ def test_scaling_follows_the_inventory(user: User, installed: Installed) -> None
     assert workers() == ["worker-0", "worker-1", "worker-2", "worker-3"]
     assert nodes() == [f"{name}.{NAME}" for name in user.hostnames()]
 
-    second_run(user, "scale.yml")
+    keep_world(user, undisturbed)
+
+    for playbook in (name for name in PLAYBOOKS if name in AGAIN and AGAIN[name].scaled):
+        second_run(user, playbook)
 
     user.edit_workers(1)
     user.play("scale.yml").ended_well()
@@ -327,7 +323,7 @@ def test_scaling_follows_the_inventory(user: User, installed: Installed) -> None
     assert user.names.addresses(f"worker-2.{NAME}") == []
 
 
-def test_destroy_gives_back_ours_and_nothing_else(user: User, installed: Installed) -> None:
+def test_destroy_gives_back_ours_and_nothing_else(user: User, installed: Run) -> None:
     other = {"count": 2, "plan": "c3.small.x86", "metro": "da", "tags": [f"openshift-cluster=other-{NAME}", "openshift-role=worker"]}
     user.sandbox.call("POST", "devices", json=other)
     before = len(user.devices())
@@ -348,5 +344,5 @@ def test_destroy_gives_back_ours_and_nothing_else(user: User, installed: Install
 
 
 @pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name in AGAIN and AGAIN[name].given_back])
-def test_a_second_run_after_the_end_changes_nothing_either(user: User, installed: Installed, playbook: str) -> None:
+def test_a_second_run_after_the_end_changes_nothing_either(user: User, installed: Run, playbook: str) -> None:
     second_run(user, playbook)

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.common.parameters import PASS_VARS
-from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _cluster_client, _csr_watch, _joining, _metal_client, _resource
+from tests.module_arguments import patch_module_args
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"

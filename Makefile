@@ -34,7 +34,7 @@ sandbox: $(VENV)/.ready ## start the sandbox; stays in the foreground and prints
 
 # In a terminal the lines of the stages come as they are written, elsewhere each stage's output comes in one piece. All stages run to their
 # end, so that one run shows everything that fails.
-test: system-packages programs ## everything .ci/run runs: lint, sanity, molecule, integration, unit tests, laws, a short end-to-end run
+test: system-packages programs ## everything .ci/run runs: lint, sanity, molecule, integration, unit and contract tests, a short end-to-end run
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) --output-sync=$(if $(MAKE_TERMOUT),line,target) $(STAGES)
 
 pytest: programs ## all tests of pytest but the long ones
@@ -46,10 +46,10 @@ lint: dev ## ruff, mypy, ansible-lint, documentation, changelog and shell script
 unit: dev ## unit tests, of the collection and of the sandbox
 	@pytest --ignore=tests/laws --ignore=tests/e2e $(WORKERS) $(PYTEST)
 
-laws: programs ## the four laws, for every module that changes something, against the sandbox
+laws: programs ## contract tests of every module that changes something, against the sandbox
 	@pytest tests/laws -m 'not long' $(WORKERS) $(PYTEST)
 
-reliability: programs ## every trouble for every module, and docs/reliability.md made of what became of them
+reliability: programs ## every fault for every module, and docs/reliability.md made of the outcomes
 	@pytest tests/laws -m long $(WORKERS) $(PYTEST)
 	@python -m tests.laws.reliability
 
@@ -68,7 +68,7 @@ matrix: programs ## sanity, unit and contract tests with every supported version
 matrix-short: programs ## the same in short: plugins and contracts, with the oldest and the newest version
 	@python -m tools.matrix --short -- $(PYTEST)
 
-e2e: system-packages programs ## all end-to-end tests, and what `make test` leaves out: real kubelets, every trouble for every module (an hour)
+e2e: system-packages programs ## all end-to-end tests, and what `make test` leaves out: real kubelets, every fault for every module (an hour)
 	@pytest -m 'e2e or long' $(WORKERS) $(PYTEST)
 
 # The page is made of whatever became of the runs.

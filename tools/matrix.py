@@ -83,25 +83,25 @@ def constraints(text: str, pins: Sequence[str]) -> str:
 
 def find_python(pythons: Sequence[str]) -> Path | None:
     """Return the first of these versions of Python (``3.13``) that is on PATH or in pyenv; None when there is none."""
-    for wanted in pythons:
-        for candidate in _candidates(wanted):
+    for number in pythons:
+        for candidate in _candidates(number):
             # A shim of pyenv is on PATH whether or not the version may be used.
             answer = subprocess.run(
                 [candidate, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], check=False, capture_output=True, text=True
             )
-            if answer.returncode == 0 and answer.stdout.strip() == wanted:
+            if answer.returncode == 0 and answer.stdout.strip() == number:
                 return Path(candidate)
     return None
 
 
-def _candidates(wanted: str) -> Iterator[str]:
+def _candidates(number: str) -> Iterator[str]:
     yield sys.executable
-    if found := shutil.which(f"python{wanted}"):
+    if found := shutil.which(f"python{number}"):
         yield found
     if pyenv := shutil.which("pyenv"):
         installed = subprocess.run([pyenv, "versions", "--bare"], check=False, capture_output=True, text=True).stdout.split()
         for each in installed:
-            if each.startswith(f"{wanted}."):
+            if each.startswith(f"{number}."):
                 prefix = subprocess.run([pyenv, "prefix", each], check=False, capture_output=True, text=True).stdout.strip()
                 yield str(Path(prefix) / "bin" / "python")
 

@@ -20,19 +20,21 @@ if TYPE_CHECKING:
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120 - pathlib takes long to import
 FOLDER = f"{_ROOT}/.build/bytecode/{sys.implementation.cache_tag}"
 
-_compile = zipimport._compile_source  # type: ignore[attr-defined]  # there is no public hook
+# There is no public hook. Without this one tests are only slower.
+_compile = getattr(zipimport, "_compile_source", None)
 
 
-def _compile_once(path: str, source: bytes) -> CodeType:
-    """Return the code of a module in a zip file. ``path`` has the name of the zip file, which is another each time, and the name in it."""
+def _compile_once(path: str, source: bytes, *more: object) -> CodeType:
+    """Return the code of a module in a zip file. ``path`` begins with that of the zip file, which is another each time."""
     import hashlib  # noqa: PLC0415 - see above
 
-    kept = f"{FOLDER}/{hashlib.sha256(path.rpartition('.zip')[2].encode() + source).hexdigest()}"
+    digest = hashlib.sha256(path.rpartition("/")[2].encode() + source).hexdigest()
+    kept = f"{FOLDER}/{digest}"
     try:
         with open(kept, "rb") as file:  # noqa: PTH123 - see above
             code: CodeType = marshal.load(file)  # noqa: S302 - written below, by the same user
     except (OSError, EOFError, ValueError, TypeError):
-        code = _compile(path, source)
+        code = _compile(path, source, *more)  # type: ignore[misc]
         _keep(kept, marshal.dumps(code))
     return code
 
@@ -49,4 +51,5 @@ def _keep(path: str, content: bytes) -> None:
         return
 
 
-zipimport._compile_source = _compile_once  # type: ignore[attr-defined]
+if _compile is not None:
+    zipimport._compile_source = _compile_once  # type: ignore[attr-defined]

@@ -98,12 +98,9 @@ def _candidates(number: str) -> Iterator[str]:
     yield sys.executable
     if found := shutil.which(f"python{number}"):
         yield found
-    if pyenv := shutil.which("pyenv"):
-        installed = subprocess.run([pyenv, "versions", "--bare"], check=False, capture_output=True, text=True).stdout.split()
-        for each in installed:
-            if each.startswith(f"{number}."):
-                prefix = subprocess.run([pyenv, "prefix", each], check=False, capture_output=True, text=True).stdout.strip()
-                yield str(Path(prefix) / "bin" / "python")
+    # A version that pyenv has need not be one that it offers in this folder.
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    yield from (str(path) for path in sorted(pyenv.glob(f"versions/{number}.*/bin/python")))
 
 
 def provide(version: Version, python: Path) -> Path:

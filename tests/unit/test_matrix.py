@@ -67,10 +67,10 @@ def python_in(folder: Path, name: str, script: str) -> Path:
 
 def test_python_is_found_on_path_and_in_pyenv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    # A shim of a version that pyenv has and that is not chosen.
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    # A shim for a version that pyenv has and does not offer here.
     python_in(tmp_path / "bin", "python3.97", "exit 127")
-    python_in(tmp_path / "bin", "pyenv", f'[ "$1" = versions ] && echo 3.97.1 || echo {tmp_path}/$2')
-    managed = python_in(tmp_path / "3.97.1" / "bin", "python", "echo 3.97")
+    managed = python_in(tmp_path / "versions" / "3.97.1" / "bin", "python", "echo 3.97")
     on_path = python_in(tmp_path / "bin", "python3.98", "echo 3.98")
     assert matrix.find_python(["3.99", "3.98", "3.97"]) == on_path
     assert matrix.find_python(["3.99", "3.97"]) == managed

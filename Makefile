@@ -13,8 +13,11 @@ export PATH := $(BIN):$(PATH)
 PYTEST ?=
 # Several processes, each with a sandbox of its own: most of the time a test waits. One after another: make test WORKERS=
 WORKERS ?= -n auto --dist loadgroup --no-loadscope-reorder
+# How many stages of `make test` run at the same time: pytest, and the others one after another beside it.
+JOBS ?= 2
+STAGES := pytest lint sanity integration molecule matrix-short
 
-.PHONY: help setup demo sandbox test lint unit laws reliability sanity integration molecule e2e chaos bench docs build clean system-packages programs lock
+.PHONY: help setup demo sandbox test pytest lint unit laws reliability sanity integration molecule matrix matrix-short e2e chaos bench docs build clean system-packages programs lock
 
 help: ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -29,8 +32,13 @@ demo: $(VENV)/.ready ## watch a cluster being installed, scaled up, scaled down 
 sandbox: $(VENV)/.ready ## start the sandbox; stays in the foreground, for a second terminal: source .sandbox/env.sh (SANDBOX="--speed 600")
 	@exec python -m sandbox serve $(SANDBOX)
 
-test: system-packages programs lint sanity molecule integration ## everything .ci/run runs: lint, sanity, molecule, integration, unit tests, laws, a short end-to-end run
-	@pytest -m 'not long' $(WORKERS) $(PYTEST)
+# In a terminal the lines of the stages come as they are written, elsewhere each stage's output comes in one piece. All stages run to their
+# end, so that one run shows everything that fails.
+test: system-packages programs ## everything .ci/run runs: lint, sanity, molecule, integration, unit and contract tests, a short end-to-end run
+	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) --output-sync=$(if $(MAKE_TERMOUT),line,target) $(STAGES)
+
+pytest: programs ## all tests of pytest but the long ones
+	@pytest -m 'not long' --durations=15 --durations-min=20 $(WORKERS) $(PYTEST)
 
 lint: dev ## ruff, mypy, ansible-lint, documentation, changelog and shell scripts
 	@tools/lint.sh
@@ -38,10 +46,10 @@ lint: dev ## ruff, mypy, ansible-lint, documentation, changelog and shell script
 unit: dev ## unit tests, of the collection and of the sandbox
 	@pytest --ignore=tests/laws --ignore=tests/e2e $(WORKERS) $(PYTEST)
 
-laws: programs ## the four laws, for every module that changes something, against the sandbox
+laws: programs ## contract tests of every module that changes something, against the sandbox
 	@pytest tests/laws -m 'not long' $(WORKERS) $(PYTEST)
 
-reliability: programs ## every trouble for every module, and docs/reliability.md made of what became of them
+reliability: programs ## every fault for every module, and docs/reliability.md made of the outcomes
 	@pytest tests/laws -m long $(WORKERS) $(PYTEST)
 	@python -m tests.laws.reliability
 
@@ -54,7 +62,13 @@ integration: programs ## ansible-test integration, every module in a sandbox (IN
 molecule: programs ## the molecule scenarios in extensions/molecule
 	@tools/molecule.sh
 
-e2e: system-packages programs ## all end-to-end tests, and what `make test` leaves out: real kubelets, every trouble for every module (an hour)
+matrix: programs ## sanity, unit and contract tests with every supported version of ansible-core (MATRIX="2.17 2.21")
+	@python -m tools.matrix $(MATRIX) -- $(WORKERS) $(PYTEST)
+
+matrix-short: programs ## the same in short: plugins and contracts, with the oldest and the newest version
+	@python -m tools.matrix --short -- $(PYTEST)
+
+e2e: system-packages programs ## all end-to-end tests, and what `make test` leaves out: real kubelets, every fault for every module (an hour)
 	@pytest -m 'e2e or long' $(WORKERS) $(PYTEST)
 
 # The page is made of whatever became of the runs.

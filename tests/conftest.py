@@ -21,13 +21,17 @@ PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
 def pytest_configure() -> None:
-    """Leave no proxy in the environment: every server of the tests is on this computer, and no proxy reaches it.
+    """Prepare the environment of all that the tests start: without a proxy, and with the cache of bytecode of ``tests/python``.
 
-    Behind a proxy the control plane's programs are built before the tests (``python -m sandbox build``).
+    Every server of the tests is on this computer, and no proxy reaches it. Behind a proxy the control plane's programs are built before the
+    tests (``python -m sandbox build``).
     """
     for name in PROXIES:
         os.environ.pop(name, None)
         os.environ.pop(name.upper(), None)
+    folder = str(Path(__file__).resolve().parent / "python")
+    others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", folder)]
+    os.environ["PYTHONPATH"] = os.pathsep.join([folder, *others])
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -1,8 +1,8 @@
 """Runs the integration targets with ``ansible-test integration`` on a copy of the collection: ``python -m tools.integration``.
 
-By itself it starts a sandbox, and a control plane for the modules that speak to a cluster. With ``--service`` the targets run against the
+Without options it starts a sandbox, and a control plane for the modules that call a cluster. With ``--service`` the targets run against the
 service that METAL_API_URL, METAL_AUTH_TOKEN and METAL_PROJECT_ID name, and order machines there that cost money until they are deleted at
-the end. It has to be asked for: a shell that happens to have these variables must not order anything. METAL_TEST_METRO,
+the end. It is an option since a shell that has these variables for another reason must not order anything. METAL_TEST_METRO,
 METAL_TEST_OTHER_METRO, METAL_TEST_PLAN and METAL_TEST_OPERATING_SYSTEM say what is ordered. METAL_TEST_HARDWARE_RESERVATION_ID names free
 hardware to move, METAL_TEST_KUBECONFIG a cluster, and METAL_TEST_DNS_SERVER, _PORT, _ZONE, _KEY_NAME and _KEY_SECRET a server that takes
 updates; without these their targets do nothing.
@@ -47,10 +47,10 @@ def targets(copy: Path) -> list[str]:
 
 @contextlib.contextmanager
 def own_service(folder: Path, chosen: set[str]) -> Iterator[dict[str, str]]:
-    """A sandbox, and a control plane when a target wants one: what the targets are told of them."""
+    """Start a sandbox, and a control plane when a target needs one; yield the variables for the targets."""
     with contextlib.ExitStack() as stack:
         running = stack.enter_context(RunningSandbox(folder / "state", log=folder / "sandbox.log", speed=SPEED))
-        told = {
+        variables = {
             "metal_api_url": running.environment["METAL_API_URL"],
             "metal_api_token": running.environment["METAL_AUTH_TOKEN"],
             "metal_project_id": running.environment["METAL_PROJECT_ID"],
@@ -66,13 +66,13 @@ def own_service(folder: Path, chosen: set[str]) -> Iterator[dict[str, str]]:
             (folder / "cluster").mkdir()
             cluster = stack.enter_context(ControlPlane(folder / "cluster", ensure_binaries()).running())
             # By address: the name in the installer's kubeconfig is not in this computer's DNS.
-            told["cluster_kubeconfig"] = str(cluster.write_kubeconfig(folder / "cluster" / "address.kubeconfig", server=cluster.url))
-        yield told
+            variables["cluster_kubeconfig"] = str(cluster.write_kubeconfig(folder / "cluster" / "address.kubeconfig", server=cluster.url))
+        yield variables
 
 
 @contextlib.contextmanager
 def given_service(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """What the targets are told of the service of the environment. Ends the program when a variable is missing."""
+    """Yield the variables for the targets, from the environment. Ends the program when one is missing."""
     names = {"METAL_API_URL": "metal_api_url", "METAL_AUTH_TOKEN": "metal_api_token", "METAL_PROJECT_ID": "metal_project_id"}
     if missing := [name for name in names if not environment.get(name)]:
         sys.exit(f"--service: not set: {', '.join(missing)}")
@@ -85,7 +85,7 @@ def given_service(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
         "METAL_TEST_KUBECONFIG": "cluster_kubeconfig",
         **{f"METAL_TEST_DNS_{word.upper()}": f"dns_{word}" for word in ("server", "port", "zone", "key_name", "key_secret")},
     }
-    yield {told: environment[name] for name, told in {**names, **choices}.items() if environment.get(name)}
+    yield {variable: environment[name] for name, variable in {**names, **choices}.items() if environment.get(name)}
 
 
 def provide_key() -> None:
@@ -127,9 +127,9 @@ def main() -> int:
     config = copy / "tests" / "integration" / "integration_config.yml"
     with tempfile.TemporaryDirectory(prefix="integration-") as folder:
         service = given_service(os.environ) if options.service else own_service(Path(folder), set(chosen))
-        with service as told:
+        with service as variables:
             config.touch(mode=0o600)  # it holds a token
-            config.write_text(yaml.safe_dump({**told, "resource_prefix": f"test-{secrets.token_hex(4)}"}), encoding="utf-8")
+            config.write_text(yaml.safe_dump({**variables, "resource_prefix": f"test-{secrets.token_hex(4)}"}), encoding="utf-8")
             try:
                 failed = run(copy, chosen, arguments)
             finally:

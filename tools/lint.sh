@@ -31,6 +31,7 @@ check 'mypy' mypy "${types[@]}" "${plugins[@]}"
 check 'ansible-lint' ansible-lint --offline
 check 'antsibull-docs' antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs=dependent --disallow-unknown-collection-refs .
 check 'antsibull-changelog' antsibull-changelog lint
+check 'spelling and terms' python -m tools.words.check
 check 'shellcheck' shellcheck "${shells[@]}"
 check 'secrets in tasks' python -m tools.task_secrets
 check 'no sanity ignores' no_ignores

@@ -24,7 +24,7 @@ runpy.run_module("ensurepip", run_name="__main__")
 
 
 def provide_pip() -> None:
-    """Put a bootstrap for pip where this ansible-test looks for the one it would download."""
+    """Put a bootstrap for pip where this ansible-test keeps the one it would download."""
     source = Path(next(iter(ansible_test.__path__))) / "_internal" / "python_requirements.py"
     versions = set(re.findall(r"\bpip='([0-9.]+)'", source.read_text(encoding="utf-8")))
     if not versions:

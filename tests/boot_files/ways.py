@@ -212,7 +212,8 @@ def host(folder: Path, ground: Path) -> Iterator[Way]:
         "StrictModes": "no",
         "UsePAM": "no",
         "PasswordAuthentication": "no",
-        "SetEnv": f"PATH={ground}:{os.environ['PATH']}",
+        # The tests' PYTHONPATH: modules start faster with it (tests/python).
+        "SetEnv": f"PATH={ground}:{os.environ['PATH']} PYTHONPATH={os.environ['PYTHONPATH']}",
         "Subsystem": "sftp internal-sftp",
     }
     (ground / "sshd_config").write_text("".join(f"{name} {value}\n" for name, value in config.items()), encoding="utf-8")

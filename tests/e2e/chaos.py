@@ -196,7 +196,7 @@ class Outcome:
 
 
 def world(user: User) -> dict[str, Any]:
-    """All there is, without what is another each time: ids, addresses, times."""
+    """All there is, without what is another each time: ids (that of the install in the tags, too), addresses, times."""
     devices = user.devices()
     owner = {
         address["address"]: device["hostname"] for device in devices for address in device["ip_addresses"] if address["address_family"] == 4
@@ -205,7 +205,7 @@ def world(user: User) -> dict[str, Any]:
     billed = user.sandbox.inventory()
     return {
         "machines": {
-            device["hostname"]: [device["state"], device["plan"]["slug"], device["metro"]["code"], *sorted(device["tags"])]
+            device["hostname"]: [device["state"], device["plan"]["slug"], device["metro"]["code"], *_tags_of_any_install(device)]
             for device in devices
         }
         | ({"in all": len(devices)} if len({device["hostname"] for device in devices}) < len(devices) else {}),
@@ -228,6 +228,10 @@ def world(user: User) -> dict[str, Any]:
         ),
         "processes": sorted(user.processes().values()),
     }
+
+
+def _tags_of_any_install(device: dict[str, Any]) -> list[str]:
+    return sorted(tag.partition("openshift-infra-id=")[0] or "openshift-infra-id" for tag in device["tags"])
 
 
 def differences(wanted: Any, found: Any, where: str = "") -> Iterator[str]:

@@ -175,7 +175,7 @@ class User:
         after: dict[str, Callable[[], None]] | None = None,
         seen: dict[str, Callable[[], None]] | None = None,
         without: tuple[str, ...] = (),
-        timeout: float = 600,
+        timeout: float = 1800,
         variables: dict[str, str] | None = None,
     ) -> Run:
         """Run a playbook to its end, or to ``kill``.

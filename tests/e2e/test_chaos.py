@@ -1,10 +1,8 @@
-"""The short form of `make chaos`: an install that is ended twice, a scaling and a destruction, under faults, beside undisturbed ones."""
+"""What `make chaos` draws, compares and writes to docs/resume.md. Its runs in short form are in test_resume.py."""
 
 from __future__ import annotations
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,6 @@ from tests.e2e import resume
 from tests.e2e.chaos import (
     CIRCLE,
     DESTROY,
-    DEVICES,
     DOWN,
     ENDS,
     FAULTS,
@@ -21,14 +18,13 @@ from tests.e2e.chaos import (
     INSTALL,
     TAKE_BACK,
     UP,
-    Chaos,
     Course,
     Phase,
     Trial,
     differences,
     phases,
 )
-from tests.e2e.harness import End, Heading, Moment, Run, User
+from tests.e2e.harness import Heading, Run
 
 PHASES = (Phase("validate", 1, 0.0, 4.0), Phase("dns", 1, 4.0, 0.5), Phase("provision", 1, 4.5, 20.0), Phase("dns", 2, 24.5, 0.5))
 COURSE = Course(PHASES, requests=40)
@@ -117,34 +113,3 @@ def test_every_phase_of_the_runs_is_in_the_page() -> None:
     assert len({(record["seed"], record["number"]) for record in records}) == len(records)
     assert {phase for record in records for phase, _what in record["ends"] + record["met"]} <= set(resume.PHASES)
     assert {record["step"] for record in records} <= set(resume.STEPS)
-
-
-# --- the runs ------------------------------------------------------------------------------------------------------------------
-
-# Where it hurts: a machine was ordered and the answer is not there yet; a cluster is half there; a machine is on its way; the names are
-# gone and the machines are not. Another seed each time would find more, and break the work of whoever did not break it: that is for
-# `make chaos`.
-DESTROY_ALL = replace(DESTROY, before=UP.after)
-TRIALS = (
-    Trial(
-        0,
-        INSTALL,
-        (Moment("provision", once=User.devices, end=End.KILLED), Moment("bootstrap_teardown", 0.5, end=End.POWER_CUT)),
-        (("order: cut after the effect", 1, 1), ("any: 429", 2, 3), ("reads: half an answer", 1, 30)),
-    ),
-    Trial(1, UP, (Moment("csr_approval", 1.5, end=End.INTERRUPTED),), (("order: 500", 1, 0), ("reads: connection cut", 2, 12))),
-    Trial(2, DESTROY_ALL, (Moment("leave", 0.5, 2, end=End.KILLED),), (("delete: cut after the effect", 2, 1), ("reads: 503", 1, 2))),
-)
-
-
-@pytest.mark.e2e
-def test_runs_that_are_ended_and_started_again_leave_the_world_as_undisturbed(tmp_path: Path) -> None:
-    with ThreadPoolExecutor() as beside, Chaos(tmp_path / "calm", 600, print) as calm, Chaos(tmp_path / "storm", 600, print) as storm:
-        undisturbed = beside.submit(calm.learn, INSTALL, UP, DESTROY_ALL)
-        storm.user.sandbox.call("POST", "faults", json={"method": "POST", "path": DEVICES, "drip": 5, "times": 1})
-        outcomes = [storm.run(trial) for trial in TRIALS]
-        undisturbed.result()
-        for outcome in outcomes:
-            assert len(outcome.ends) == len(outcome.trial.moments), f"ended before its end came: {outcome.row()}"
-            found = outcome.differences(calm.worlds)
-            assert not found, "\n".join([outcome.row(), *found])

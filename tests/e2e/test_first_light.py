@@ -1,8 +1,9 @@
 """A cluster's life in the sandbox, and what must hold on the way. The tests of this file build on each other's world, in this order.
 
-What a user is promised: check mode touches nothing; bad input is told before anything is bought; an install that is killed goes
-on where it was; nobody joins whom the inventory does not know; the bootstrap machine leaves no trace; a second run changes
-nothing; no secret is told; scaling follows the inventory; destroy gives everything back and nothing else.
+What a user is promised: check mode touches nothing; bad input is told before anything is bought; nobody joins whom the inventory does not
+know; the bootstrap machine leaves no trace; a second run changes nothing; no secret is told; scaling follows the inventory; destroy gives
+everything back and nothing else. An install that is killed and goes on where it was is in test_resume.py, which compares with the worlds
+that are met here.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ import httpx
 import pytest
 
 from sandbox.running import REPOSITORY
-from tests.e2e.harness import NAME, Moment, Run, TamperedMirror, User
+from tests.e2e.chaos import world
+from tests.e2e.conftest import Worlds
+from tests.e2e.harness import NAME, Run, TamperedMirror, User, until
 from tests.secrets.keeping import Keeper, keeping
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("undisturbed")]
 
 # A pull secret whose text is found again wherever it leaks.
 PLANTED = "planted-pull-secret-3f9a1c"
@@ -35,8 +38,6 @@ MANIFEST = {
     "metadata": {"name": "ours", "namespace": "openshift-config"},
     "stringData": {"key": PLANTED_MANIFEST},
 }
-
-KILLS = (Moment("ignition", 2.0), Moment("provision", 6.0), Moment("csr_approval", 4.0))
 
 
 @pytest.fixture(scope="module")
@@ -152,21 +153,24 @@ def test_a_wrong_checksum_is_told_and_nothing_is_bought(user: User) -> None:
 
 @dataclass
 class Installed:
-    """A finished install, what led there, and all that callbacks and logs have kept of it."""
+    """A finished install, and all that callbacks and logs have kept of it."""
 
-    runs: list[Run]
+    run: Run
     keeper: Keeper
 
-    @property
-    def output(self) -> str:
-        return "\n".join(run.output for run in self.runs)
+
+def keep_world(user: User, undisturbed: Worlds) -> None:
+    """Keep what exists now, once everything that the run has started has ended."""
+    until(lambda: not user.processes(), what="the end of everything that the run has started")
+    workers = sum(name.startswith("worker") for name in user.hostnames())
+    undisturbed[workers] = world(user)
 
 
 @pytest.fixture(scope="module")
-def installed(user: User) -> Installed:
-    """Installed with -vvv, killed on the way, with two strangers at the door once the bootstrap machine is gone."""
+def installed(user: User, undisturbed: Worlds) -> Installed:
+    """An install with -vvv, and two unauthorized clients that file CSRs once the bootstrap device is gone."""
 
-    def strangers() -> None:
+    def file_csrs() -> None:
         user.stranger.file("made-up", f"made-up.{NAME}")
         known = f"worker-0.{NAME}"
         user.stranger.file("foreign-address", known, serving=True, dns_names=(known,), addresses=("127.99.1.1",))
@@ -175,24 +179,17 @@ def installed(user: User) -> Installed:
     manifest.write_text(json.dumps(MANIFEST), encoding="utf-8")
     arguments = ("install.yml", "-vvv", "--diff", "-e", json.dumps({"openshift_manifests": [str(manifest)]}))
     with keeping(user.folder / "kept") as keeper:
-        watched = dict(keeper.environment)
-        runs = [user.play(*arguments, kill=moment, after={"bootstrap_teardown": strangers}, variables=watched) for moment in KILLS]
-        assert [run.code for run in runs] == [-9] * len(KILLS), [run.tail for run in runs if run.code != -9]
-        runs.append(user.play(*arguments, variables=watched).ended_well())
-    return Installed(runs, keeper)
+        run = user.play(*arguments, variables=dict(keeper.environment), after={"bootstrap_teardown": file_csrs}).ended_well()
+    keep_world(user, undisturbed)
+    return Installed(run, keeper)
 
 
-def test_killed_and_started_again_it_is_the_same_cluster(user: User, installed: Installed) -> None:
+def test_the_cluster_is_that_of_the_inventory(user: User, installed: Installed) -> None:
     assert user.hostnames() == ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
     nodes = sorted(node["metadata"]["name"] for node in user.kube("/api/v1/nodes")["items"])
     assert nodes == [f"{name}.{NAME}" for name in user.hostnames()]
-    created = [
-        json.dumps(request)
-        for run in installed.runs
-        for request in run.writes
-        if request["method"] == "POST" and request["path"].endswith("/devices")
-    ]
-    assert len(created) == 6, "one order a machine: five that stay and the bootstrap machine"
+    created = [request for request in installed.run.writes if request["method"] == "POST" and request["path"].endswith("/devices")]
+    assert len(created) == 6, "one order a device: five that stay and the bootstrap device"
 
 
 def test_only_machines_of_the_inventory_were_let_in(user: User, installed: Installed) -> None:
@@ -202,7 +199,7 @@ def test_only_machines_of_the_inventory_were_let_in(user: User, installed: Insta
         name = request["metadata"]["name"]
         if name in {"made-up", "foreign-address"}:
             assert conditions == set(), f"{name} was decided on: {conditions}"
-            assert name in installed.output, f"{name} was not named"
+            assert name in installed.run.output, f"{name} was not named"
         elif "Approved" in conditions and request["spec"]["username"].startswith("system:node:"):
             assert request["spec"]["username"] in machines
 
@@ -222,7 +219,7 @@ def test_the_bootstrap_machine_is_gone_and_the_api_answers_without_it(user: User
     assert user.kube("/version")["major"] == "1"
     config = json.loads((user.cluster / "ignition" / "bootstrap.ign").read_text(encoding="utf-8"))
     assert config["ignition"]["version"].startswith("3.")
-    published = re.findall(r"https://[^\s\"']+bootstrap\.ign", installed.output)
+    published = re.findall(r"https://[^\s\"']+bootstrap\.ign", installed.run.output)
     for url in set(published):
         with pytest.raises(httpx.TransportError):
             httpx.get(url, verify=False)  # noqa: S501  (nothing must answer, whatever its certificate)
@@ -234,6 +231,8 @@ class Again:
 
     arguments: tuple[str, ...] = ()
     requests: int = 40
+    scaled: bool = False
+    """Whether the run before it is the one that scales the cluster."""
     given_back: bool = False
     """Whether it is a second run when the cluster is not there any more."""
 
@@ -244,7 +243,7 @@ AGAIN = {
     "destroy.yml": Again(("-e", f"openshift_destroy_confirm={NAME}"), given_back=True),
     "install.yml": Again(),
     "orphans.yml": Again(),
-    "scale.yml": Again(),
+    "scale.yml": Again(scaled=True),
     "unlock.yml": Again(("-e", "openshift_unlock=00000000-0000-4000-8000-000000000000")),
     "validate.yml": Again(),
 }
@@ -259,7 +258,7 @@ def second_run(user: User, playbook: str) -> None:
     assert len(run.requests) < again.requests
 
 
-@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name not in AGAIN or not AGAIN[name].given_back])
+@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name not in AGAIN or AGAIN[name] == Again()])
 def test_a_second_run_changes_nothing_and_only_reads(user: User, installed: Installed, playbook: str) -> None:
     second_run(user, playbook)
 
@@ -297,10 +296,10 @@ def secrets_of(user: User) -> dict[str, str]:
 
 def test_no_secret_is_told(user: User, installed: Installed) -> None:
     inventory = user.play("install.yml", "--list-hosts").output
-    journal = json.dumps([run.requests for run in installed.runs])
+    output, journal = installed.run.output, json.dumps(installed.run.requests)
     log = user.sandbox.log.read_text(encoding="utf-8", errors="replace")
     for name, secret in secrets_of(user).items():
-        for where, text in (("output of -vvv", installed.output), ("journal", journal), ("host list", inventory), ("sandbox's log", log)):
+        for where, text in (("output of -vvv", output), ("journal", journal), ("host list", inventory), ("sandbox's log", log)):
             found = text.find(secret)
             assert found < 0, f"{name} stands in the {where}: ...{text[max(0, found - 300) : found + 20]}"
     # Callbacks that write files, the system's log, and one that reads every event: as json, junit and AWX do.
@@ -339,7 +338,7 @@ def test_nothing_is_scaled_beside_a_bootstrap_machine(user: User, installed: Ins
         user.ask("DELETE", f"devices/{device}")
 
 
-def test_scaling_follows_the_inventory(user: User, installed: Installed) -> None:
+def test_scaling_follows_the_inventory(user: User, installed: Installed, undisturbed: Worlds) -> None:
     def workers() -> list[str]:
         return [name for name in user.hostnames() if name.startswith("worker")]
 
@@ -352,7 +351,10 @@ def test_scaling_follows_the_inventory(user: User, installed: Installed) -> None
     assert workers() == ["worker-0", "worker-1", "worker-2", "worker-3"]
     assert nodes() == [f"{name}.{NAME}" for name in user.hostnames()]
 
-    second_run(user, "scale.yml")
+    keep_world(user, undisturbed)
+
+    for playbook in (name for name in PLAYBOOKS if name in AGAIN and AGAIN[name].scaled):
+        second_run(user, playbook)
 
     user.edit_workers(1)
     user.play("scale.yml").ended_well()

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.equinix_metal.openshift.plugins.doc_fragments._metal import ModuleDocFragment
 from ansible_collections.equinix_metal.openshift.plugins.inventory import metal
@@ -36,6 +35,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient, Pace
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
 from sandbox.metal.tls import Authority
+from tests.module_arguments import patch_module_args
 from tests.unit.plugins.module_utils.service import Reply, Service, serving
 
 TOKEN = "token-of-the-test-0123456789"

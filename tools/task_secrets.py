@@ -8,13 +8,13 @@ junit, AWX) has all of it. So, in every playbook and every file of tasks below t
     the include can have them.
 ``loop-shows-contents``
     A task that reads contents from the items of its loop (``item.content``, ``item.data``, ``headers: "{{ item }}"`` ...), or loops over
-    the values of a dictionary (``dict2items``), has ``no_log``. Better is a loop over names, with the content looked up by name: then
+    the values of a dictionary (``dict2items``), has ``no_log``. Better is a loop over names, with the content found by name: then
     errors stay readable.
 ``secret-is-shown``
     A task that is given a secret variable of its role has ``no_log``, or is one of the collection's modules, whose options hide it, or
     writes it as the content of a file with ``diff: false``. Secret are the options that the role's argument specs mark with ``no_log``, and
     the variables of the role that are made of these, of files with secrets, or of manifests; but no hash, and nothing that went through
-    the filter redact.
+    the filters redact and installer_log.
 ``diff-shows-file``
     A task that writes a file with secrets, by the name of the file or of its source, has ``diff: false`` or ``no_log``.
 ``environment-is-shown``
@@ -51,7 +51,7 @@ SECRET_FILES = re.compile(
 )
 SOURCES = re.compile(rf"lookup\(.*(?:{SECRET_FILES.pattern})|equinix_metal\.openshift\.manifests\b", re.DOTALL)
 NAMES_ALONE = re.compile(r"\w+\s*\|\s*map\(attribute='name'\)")
-HARMLESS = re.compile(r"\|\s*hash\([^)]*\)\s*(?:\}\}|$)|\|\s*equinix_metal\.openshift\.redact\b")
+HARMLESS = re.compile(r"\|\s*hash\([^)]*\)\s*(?:\}\}|$)|\|\s*equinix_metal\.openshift\.(?:redact|installer_log)\b")
 PUBLIC = {
     "__ignition_other_streams": "names of streams, of an install-config that has more",
     "__validate_wanted": "read by the lookup and the filter preflight, which return no secret",

@@ -14,7 +14,7 @@ description:
   - Returns the fields of C(install-config.yaml) for these settings, merged with further ones, however deep they are. Machine pools are
     merged by their names; other lists are one value. The role P(equinix_metal.openshift.validate#role) judges the same fields before
     anything is ordered.
-  - What is empty, V(none) or V(false) among the settings counts as not given: its field is left to the installer.
+  - What is empty, V(none) or V(false) among the settings counts as not given, and its field is left to the installer.
   - A field that both have with different values is an error, since the rest of the collection reads the setting alone. All such fields are
     reported together.
 positional: further

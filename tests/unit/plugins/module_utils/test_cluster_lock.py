@@ -94,7 +94,7 @@ class Networks:
         self.problem(f"after {method}", path)
         return dict(network)
 
-    def delete(self, path: str, *, doing: str, missing_ok: bool = True) -> bool:
+    def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Any = None) -> bool:
         self._called("DELETE", path)
         return self.networks.pop(path.split("/")[1], None) is not None
 

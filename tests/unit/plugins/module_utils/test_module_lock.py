@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import _resource
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import LockNeededError, PlayEndedError
@@ -22,10 +21,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_vla
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._play import process
 from ansible_collections.equinix_metal.openshift.plugins.modules.metal_device import OPTIONS
+from tests.module_arguments import patch_module_args
 
 from .fake_metal import BareModule, FakeMetal
 from .service import Reply, serving
 
+PROJECT = "2b70eb8f-fa18-47c0-aba7-222a842362fd"
 NAME = "worker-0.demo.metal.test"
 NEW = {"hostname": NAME, "plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04"}
 
@@ -120,7 +121,7 @@ def test_what_was_done_before_the_lock_was_lost_is_still_told() -> None:
 
 def call(url: str, capsys: pytest.CaptureFixture[str], **options: Any) -> dict[str, Any]:
     """``metal_vlan`` as a module: it ends this process, and says how."""
-    given = {"metal_api_url": url, "metal_api_token": "token-0123456789", "project_id": "p", "metro": "da", "tags": ["a=b"], **options}
+    given = {"metal_api_url": url, "metal_api_token": "token-0123456789", "project_id": PROJECT, "metro": "da", "tags": ["a=b"], **options}
     with patch_module_args(given), pytest.raises(SystemExit), MetalModule(VLAN_OPTIONS, in_project=True) as module:
         module.converge(lambda: Vlan(module.client, module.params))
     result: dict[str, Any] = json.loads(capsys.readouterr().out)
@@ -129,7 +130,7 @@ def call(url: str, capsys: pytest.CaptureFixture[str], **options: Any) -> dict[s
 
 def test_a_module_whose_play_has_ended_sends_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    run = Run.begin(Holder.here(process(child.pid), "s", operation="install.yml"), Locked("s", ["a=b"], "p", "da", 300))
+    run = Run.begin(Holder.here(process(child.pid), "s", operation="install.yml"), Locked("s", ["a=b"], PROJECT, "da", 300))
     child.kill()
     child.wait()
     with serving(Reply(200, {"virtual_networks": []})) as service:
@@ -143,7 +144,7 @@ def test_a_module_whose_play_has_ended_sends_nothing(capsys: pytest.CaptureFixtu
 def test_a_pause_ends_with_the_play(capsys: pytest.CaptureFixture[str]) -> None:
     """A 429 that asks for a minute: the module is gone a second after its play, and has sent nothing more."""
     child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
-    run = Run.begin(Holder.here(process(child.pid), "s", operation="install.yml"), Locked("s", ["a=b"], "p", "da", 300))
+    run = Run.begin(Holder.here(process(child.pid), "s", operation="install.yml"), Locked("s", ["a=b"], PROJECT, "da", 300))
 
     def end(*_arguments: Any) -> None:
         child.kill()
@@ -170,7 +171,7 @@ def test_a_run_that_is_none_is_told(capsys: pytest.CaptureFixture[str], folder: 
 def test_a_module_that_only_reads_needs_no_run(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     from ansible_collections.equinix_metal.openshift.plugins.modules import metal_vlan_info  # noqa: PLC0415
 
-    given = {"metal_api_token": "token-0123456789", "project_id": "p", "cluster_lock": str(folder / "over.json")}
+    given = {"metal_api_token": "token-0123456789", "project_id": PROJECT, "cluster_lock": str(folder / "over.json")}
     with (
         serving(Reply(200, {"virtual_networks": []})) as service,
         patch_module_args({**given, "metal_api_url": service.url}),

@@ -273,6 +273,13 @@ def version_of(cluster_version: Mapping[str, Any] | None) -> str | None:
     return printable(version) if isinstance(version, str) else None
 
 
+def cluster_id_of(cluster_version: Mapping[str, Any] | None) -> str | None:
+    """Return the ``spec.clusterID`` of ClusterVersion, which the installer writes into metadata.json; None where there is none."""
+    spec = (cluster_version or {}).get("spec")
+    cluster_id = spec.get("clusterID") if isinstance(spec, Mapping) else None
+    return printable(cluster_id) if isinstance(cluster_id, str) and cluster_id else None
+
+
 def look_at(client: ClusterClient, params: Mapping[str, Any], machines: MachineWatch | None = None) -> dict[str, Any]:
     """The result of one look at the cluster by the module's options; only what the condition needs is read.
 
@@ -281,6 +288,7 @@ def look_at(client: ClusterClient, params: Mapping[str, Any], machines: MachineW
     result: dict[str, Any] = {
         "api_answers": False,
         "kube_version": None,
+        "cluster_id": None,
         "cluster_version": None,
         "operators": [],
         "console_url": None,
@@ -300,6 +308,7 @@ def look_at(client: ClusterClient, params: Mapping[str, Any], machines: MachineW
             result["operators"] = operator_facts(view.cluster_operators)
             result["console_url"] = _console_url(client.console_route())
             result["ingress_ca"] = _authorities(client.ingress_authority())
+        result["cluster_id"] = cluster_id_of(view.cluster_version)
         result["cluster_version"] = version_of(view.cluster_version)
         if condition == "nodes_ready" or view.wanted_nodes or params.get("node_details"):
             nodes = {}

@@ -157,6 +157,11 @@ kube_version:
   returned: always
   type: str
   sample: v1.33.6
+cluster_id:
+  description: The id of the cluster (C(spec.clusterID) of ClusterVersion), V(null) when the cluster does not return it.
+  returned: always
+  type: str
+  sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd
 cluster_version:
   description: The OpenShift release, V(null) when the cluster does not tell.
   returned: always

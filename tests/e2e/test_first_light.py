@@ -263,12 +263,13 @@ def test_a_second_run_changes_nothing_and_only_reads(user: User, installed: Inst
     second_run(user, playbook)
 
 
-def test_the_kubeconfig_of_another_cluster_is_refused(user: User, installed: Installed) -> None:
+@pytest.mark.parametrize("playbook", ["scale.yml", "playbooks/approve.yml"])
+def test_the_kubeconfig_of_another_cluster_is_refused(user: User, installed: Installed, playbook: str) -> None:
     metadata = user.cluster / "ignition" / "metadata.json"
     before = metadata.read_text(encoding="utf-8")
     metadata.write_text(json.dumps({**json.loads(before), "clusterID": str(uuid.UUID(int=5))}), encoding="utf-8")
     try:
-        run = user.play("scale.yml")
+        run = user.play(playbook)
     finally:
         metadata.write_text(before, encoding="utf-8")
     refused(run, f"kubeconfig leads to the cluster {json.loads(before)['clusterID']}, and the files in ignition are of {uuid.UUID(int=5)}")

@@ -14,6 +14,7 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import KUBERNETES_IMPORT_ERROR, ClusterClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils._operators import cluster_id_of
 
 
 def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -27,5 +28,4 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
         version = ClusterClient(str(path), timeout=float(wanted["timeout"])).cluster_version()
     except CollectionError as problem:
         return {"kubeconfig": {"msg": problem.message}}
-    spec = (version or {}).get("spec")
-    return {"kubeconfig": {"cluster_id": str((spec if isinstance(spec, Mapping) else {}).get("clusterID") or "")}}
+    return {"kubeconfig": {"cluster_id": cluster_id_of(version) or ""}}

@@ -9,6 +9,7 @@ from typing import Any
 from unittest import mock
 
 from ansible.module_utils import basic
+from ansible.module_utils.common.parameters import PASS_VARS
 
 try:
     from ansible.module_utils.testing import patch_module_args
@@ -21,4 +22,7 @@ except ImportError:  # ansible-core 2.17 and 2.18
             yield
 
 
-__all__ = ["patch_module_args"]
+# Since ansible-core 2.21 a result has its `invocation` only where the controller asks for it.
+INVOCATION = {"_ansible_inject_invocation": True} if "inject_invocation" in PASS_VARS else {}
+
+__all__ = ["INVOCATION", "patch_module_args"]

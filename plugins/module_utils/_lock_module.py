@@ -70,7 +70,7 @@ class LockModule(MetalModule):
 
     def _lock(self) -> ClusterLock:
         params = self.params
-        _ = self.client  # says which options of the connection are missing
+        _connection = self.client  # reports which options of the connection are missing
         over = params["state"] == "released" and params["cluster_lock"] and not Path(params["cluster_lock"]).exists()
         run = None if over else run_of(params)
         if run is None:

@@ -153,7 +153,9 @@ def _typed(item: dict[str, Any]) -> dict[str, Any]:
 def _is_flat(value: Any) -> bool:
     level = [value]
     for _depth in range(DEEPEST):
-        level = [inner for outer in level for inner in (outer.values() if type(outer) is dict else outer) if type(inner) in (dict, list)]
+        level = [
+            inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer) if isinstance(inner, (dict, list))
+        ]
         if not level:
             return True
     return False

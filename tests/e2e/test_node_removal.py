@@ -295,9 +295,10 @@ def test_without_the_kubeconfig_nothing_is_removed(cluster: Cluster) -> None:
 
 
 def test_the_least_workers_stay_and_only_those_count_that_can_run_pods(cluster: Cluster) -> None:
-    cluster.want(0)
-    refused(cluster.scale(), "only 1 workers that can run pods would be left, 2 have to be (openshift_least_workers)")
     cluster.want(1)
+    refused(
+        cluster.scale("openshift_least_workers=3"), "only 2 workers that can run pods would be left, 3 have to be (openshift_least_workers)"
+    )
     cluster.cordon_by_hand("worker-0")
     refused(
         cluster.scale(), "only 1 workers that can run pods would be left, 2 have to be", "Not counted: worker-0.demo.metal.test (cordoned)."

@@ -18,8 +18,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ansible.module_utils.common.parameters import PASS_VARS
-
 from ansible_collections.equinix_metal.openshift.plugins.module_utils import (
     _cluster_client,
     _csr_watch,
@@ -28,7 +26,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils import (
     _node_ownership,
     _resource,
 )
-from tests.module_arguments import patch_module_args
+from tests.module_arguments import INVOCATION, patch_module_args
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"
@@ -36,8 +34,6 @@ MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"
 # A module that only prints has no program: it is its action plugin.
 FILES = [path for path in sorted((ROOT / "plugins" / "modules").glob("[a-z]*.py")) if "\ndef main(" in path.read_text(encoding="utf-8")]
 PROGRAMS = {path.stem: import_module(f"{MODULES}.{path.stem}") for path in FILES}
-# Since ansible-core 2.21 a result has its `invocation` only where the controller asks for it.
-INVOCATION = {"_ansible_inject_invocation": True} if "inject_invocation" in PASS_VARS else {}
 # What a child never touches it need not be given a copy of.
 gc.freeze()
 

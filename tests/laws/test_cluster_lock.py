@@ -186,7 +186,7 @@ def test_a_run_waits_for_a_run_of_another_computer_until_it_is_sure(service: Ser
 def test_another_lock_than_the_one_that_is_named_is_not_broken(service: Service) -> None:
     lock = service.lock_of_another_computer(expires_in=250)
     refused = service.run("metal_cluster_lock", {"name": SCOPE, "state": "released", "unlock": "not-this-one", **WAIT})
-    assert f"there is no such lock. There is install.yml of alice@bastion" in refused["msg"]  # noqa: F541
+    assert "there is no such lock. There is install.yml of alice@bastion" in refused["msg"]
     assert [each["id"] for each in service.locks] == [lock]
 
 

@@ -30,7 +30,7 @@ _PANIC: Final = """panic: runtime error: invalid memory address or nil pointer d
 
 goroutine 1 [running]:
 github.com/openshift/installer/pkg/types/featuregates.FeatureGateFromFeatureSets(...)
-	/go/src/github.com/openshift/installer/pkg/types/featuregates/featuregates.go:53 +0x86
+\t/go/src/github.com/openshift/installer/pkg/types/featuregates/featuregates.go:53 +0x86
 """
 """A feature set that nobody knows is looked up and used without a look."""
 _FAILURES: Final = ("install-config", "bootstrap", "install", "operators")

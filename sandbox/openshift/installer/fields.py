@@ -20,9 +20,9 @@ class Struct(dict[str, Any]):
     A type is the name of one of Go's, a struct, a list with the type of its items, or None for anything.
     """
 
-    def __init__(self, name: str, /, **fields: Any) -> None:
+    def __init__(self, go_type: str, /, **fields: Any) -> None:
         super().__init__(fields)
-        self.name = name
+        self.name = go_type
 
 
 CIDR: Final = "ipnet.IPNet"

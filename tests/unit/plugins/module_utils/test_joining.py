@@ -226,9 +226,9 @@ def test_who_was_restarted_in_the_same_second_is_not_locked_out() -> None:
 
 def test_pauses_grow_to_a_limit_and_begin_anew() -> None:
     backoff = Backoff(chance=lambda: 0.0)
-    pauses = [backoff.pause() for _ in range(8)]
+    pauses = [backoff.pause() for _each in range(8)]
     assert pauses[:4] == [0.8, 1.6, 3.2, 6.4]
     assert pauses[-1] == Backoff.LONGEST
     backoff.reset()
     assert backoff.pause() == 0.8
-    assert max(Backoff(chance=lambda: 1.0).pause() for _ in range(8)) <= Backoff.LONGEST * 1.5
+    assert max(Backoff(chance=lambda: 1.0).pause() for _each in range(8)) <= Backoff.LONGEST * 1.5

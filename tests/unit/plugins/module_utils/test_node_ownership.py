@@ -207,7 +207,7 @@ def test_a_write_whose_answer_is_lost_is_reported_when_it_was_made() -> None:
     ownership = Ownership(cluster, Metal(MASTER, device("worker-1")), params, sleep=lambda _seconds: None)  # type: ignore[arg-type]
     waiting: list[list[str]] = []
     result: dict[str, Any] = {}
-    ownership.carry_out(lambda look, _what: waiting.extend(look(patient=True) for _ in range(3)), result)
+    ownership.carry_out(lambda look, _what: waiting.extend(look(patient=True) for _each in range(3)), result)
     assert waiting == [["cut off"], ["cut off"], []]
     assert (result["changed"], result["recorded"], result["deleted"]) == (True, ["worker-1"], ["worker-2"])
     assert len(cluster.changed) == len(cluster.deleted) == 1

@@ -19,7 +19,7 @@ HOSTS = {
 }
 
 
-def found(having: dict[str, list[str]], hosts: dict[str, list[str]] = HOSTS, given: tuple[str, ...] = ()) -> tuple[str, str]:
+def found(having: dict[str, list[str]], hosts: dict[str, list[str]] | None = None, given: tuple[str, ...] = ()) -> tuple[str, str]:
     """Verdict and text, when these variables are those of these hosts."""
 
     def machine(group: str, host: str) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def found(having: dict[str, list[str]], hosts: dict[str, list[str]] = HOSTS, giv
         pool = host.rpartition("-")[0] if group == "workers" else None
         return {"inventory_hostname": host, "hostname": host, "pool": pool, "unknown_variables": unknown}
 
-    machines = {group: [machine(group, host) for host in names] for group, names in hosts.items()}
+    machines = {group: [machine(group, host) for host in names] for group, names in (hosts or HOSTS).items()}
     finding = variables(Situation({"machines": machines, "known_variables": known_variables(), "given_variables": list(given)}, {}))
     return finding.verdict, finding.found
 

@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._base_module import BaseModule
-from tests.module_arguments import patch_module_args
+from tests.module_arguments import INVOCATION, patch_module_args
 
 FOLDER = Path(__file__).resolve().parents[4] / "plugins" / "modules"
 # A module that only prints has no program: it is its action plugin.
@@ -63,7 +63,7 @@ def options_of(module: str) -> Options:
 def play(module: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """Return the module's result and all that it printed."""
     output = io.StringIO()
-    with patch_module_args(dict(params)), contextlib.redirect_stdout(output), contextlib.suppress(SystemExit):
+    with patch_module_args({**INVOCATION, **params}), contextlib.redirect_stdout(output), contextlib.suppress(SystemExit):
         importlib.import_module(f"{PACKAGE}.{module}").main()
     text = output.getvalue()
     result: dict[str, Any] = json.loads(text)

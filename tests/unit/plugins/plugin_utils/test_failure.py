@@ -30,12 +30,12 @@ LOG = [
 ]
 
 
-def report(result: Any, task: Any = TASK) -> dict[str, Any]:
-    return describe(task, result, "Install of demo.metal.test failed", "demo.metal.test")
+def report(result: Any, *task: Any) -> dict[str, Any]:
+    return describe(task[0] if task else TASK, result, "Install of demo.metal.test failed", "demo.metal.test")
 
 
-def printed(result: Any, task: Any = TASK) -> str:
-    return "\n".join(what_failed(report(result, task)))
+def printed(result: Any, *task: Any) -> str:
+    return "\n".join(what_failed(report(result, *task)))
 
 
 def a_set(*failed: str, ready: int = 0) -> dict[str, Any]:

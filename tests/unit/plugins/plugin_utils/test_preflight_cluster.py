@@ -60,7 +60,7 @@ def test_without_a_cluster_id_none_is_returned(reply: Reply, tmp_path: Path) -> 
 def test_a_refusal_is_returned_as_message_without_the_token(tmp_path: Path) -> None:
     with serving(Reply(401, data={"kind": "Status", "message": "Unauthorized"})) as service:
         write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
-        (reading,) = cluster.look(wanted(tmp_path)).values()
+        reading = cluster.look(wanted(tmp_path))["kubeconfig"]
     assert "401" in reading["msg"] or "Unauthorized" in reading["msg"]
     assert "bearer-token" not in reading["msg"]
 
@@ -68,5 +68,5 @@ def test_a_refusal_is_returned_as_message_without_the_token(tmp_path: Path) -> N
 @pytest.mark.parametrize("content", ["", "{", "[]"])
 def test_a_file_that_is_no_kubeconfig_is_returned_as_message(content: str, tmp_path: Path) -> None:
     (tmp_path / "kubeconfig").write_text(content, encoding="utf-8")
-    (reading,) = cluster.look(wanted(tmp_path)).values()
+    reading = cluster.look(wanted(tmp_path))["kubeconfig"]
     assert str(tmp_path / "kubeconfig") in reading["msg"]

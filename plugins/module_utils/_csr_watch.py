@@ -16,7 +16,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import Policy, Request, assess
 from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
@@ -28,7 +28,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import ClusterClient
 
-Change: TypeAlias = "tuple[Literal['all', 'there', 'gone'], list[Request]] | ClusterError"
+Change: TypeAlias = "tuple[str, list[Request]] | ClusterError"
+"""What has changed: 'all', 'there' or 'gone', and the requests; or why nothing is known."""
 
 _SHORTEST_WATCH = 1.0
 _GONE = 410

@@ -114,7 +114,9 @@ class LockStore:
         if "tags" not in network:
             # It may be the lock of another run.
             text = f"Could not read {self._title}: the service tells no tags of the virtual network {network.get('id')}, which may be it"
-            raise CollectionError(text, {"id": network.get("id"), "untold": ["tags"]})
+            problem = CollectionError(text, {"id": network.get("id"), "untold": ["tags"]})
+            self._client.name_origin(problem)
+            raise problem
         tags = network["tags"] or []
         return bool(network.get("id")) and is_lock(tags) and f"{SCOPE_TAG}{self._scope}" in tags
 
@@ -179,7 +181,11 @@ class LockStore:
         return True
 
     def delete(self, identity: str) -> None:
-        delete_once(self._client, f"virtual-networks/{identity}", doing=f"delete {self._title}")
+        try:
+            delete_once(self._client, f"virtual-networks/{identity}", doing=f"delete {self._title}")
+        except CollectionError as problem:
+            self._client.name_origin(problem)
+            raise
 
 
 def lock_of_network(network: Mapping[str, Any]) -> Lock:

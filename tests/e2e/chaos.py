@@ -210,7 +210,11 @@ def world(user: User) -> dict[str, Any]:
         }
         | ({"in all": len(devices)} if len({device["hostname"] for device in devices}) < len(devices) else {}),
         "billed": {kind: len(found) for kind, found in billed.items() if isinstance(found, list | dict)},
-        "names": {name: sorted(owner.get(value, value) for value in values) for name, values in user.names_in_zone().items()},
+        "names": {
+            name: sorted(owner.get(value, value) for value in values)
+            for name, values in user.names_in_zone().items()
+            if not name.startswith("ns.")
+        },
         "nodes": {
             node["metadata"]["name"]: [
                 sorted(condition["type"] for condition in node["status"]["conditions"] if condition["status"] == "True"),

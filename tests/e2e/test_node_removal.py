@@ -242,6 +242,7 @@ def test_by_choice_the_machine_goes_and_what_was_left_is_named(cluster: Cluster)
 # --- a removal that is interrupted, or taken back ----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_an_interrupted_drain_is_taken_back_with_the_inventory(cluster: Cluster) -> None:
     """B3: the run was killed, so it could say nothing. Only what it has cordoned is uncordoned."""
     cluster.want(3)

@@ -95,4 +95,4 @@ def test_a_refusal_is_shown_with_its_reason_and_without_secrets(secretive: Role,
     given = {"openshift_pull_secret": PULL_SECRET, "openshift_ssh_public_key": SSH_KEY, **refusal.variables}
     shown = told(secretive, tmp_path / "kept", fails=True, openshift_installer=str(own), **given)
     assert refusal.reason in shown
-    assert f"create {command}" in shown and "exit status 3" in shown
+    assert f"create {command}" in shown and "exit code 3" in shown

@@ -92,6 +92,7 @@ def one_block(entries: list[dict[str, Any]]) -> dict[str, Any]:
 
 POOL = {
     "ownership_tags": TAGS,
+    "cluster_lock": "none",
     "hostnames": "pool-%d.laws.metal.test",
     "count_offset": 0,
     "plan": "c3.small.x86",

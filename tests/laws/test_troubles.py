@@ -66,7 +66,8 @@ def test_one_bad_machine_does_not_hide_the_others(sandbox: RunningSandbox, sandb
     result = run("metal_device_set", {"ownership_tags": TAGS, "machines": machines, **WAIT}, sandbox_environment)
     assert result["failed"]
     assert result["msg"].startswith("1 of 3 machines are not as wanted: worker-2.laws.metal.test: Device worker-2.laws.metal.test")
-    assert [device["state"] for device in result["devices"] if "worker-2" not in device["hostname"]] == ["active", "active"]
+    devices = run("metal_device_info", {"tags": TAGS}, sandbox_environment)["devices"]
+    assert [device["state"] for device in devices if "worker-2" not in device["hostname"]] == ["active", "active"]
     run("metal_device_set", GIVE_BACK, sandbox_environment)
 
 

@@ -15,8 +15,10 @@ PLAYBOOKS = sorted((ROOT / "playbooks").glob("*.yml"))
 
 
 def run(*command: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    # Ansible looks for collections on Python's path as well, where other tests may have the checkout.
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(
-        command, cwd=cwd, env={**os.environ, **environment}, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL
+        command, cwd=cwd, env={**inherited, **environment}, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL
     )
 
 

@@ -66,6 +66,9 @@ class Networks:
         self.hidden = 0
         """For so many lists what was created is not seen."""
 
+    def name_origin(self, error: CollectionError) -> None:
+        error.message += " (last answer: GET /virtual-networks)"
+
     def service_time(self, *, latest: bool = False) -> float | None:
         return self.time.now if self.tells_time else None
 

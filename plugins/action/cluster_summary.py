@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import time
-from typing import Any
-
-from ansible.plugins.action import ActionBase
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._commands import Caller
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._printing_action import PrintingAction
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._summary import (
     access_lines,
@@ -21,31 +21,25 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._summary i
 )
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no type information
+class ActionModule(PrintingAction):
     """Prints the summary, and returns its lines but for the times, which differ each time."""
 
-    _requires_connection = False
-    _supports_check_mode = True
-    _supports_diff = False
+    OPTIONS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "cluster": {"type": "str", "required": True},
+        "state": {"type": "raw", "required": True},
+        "belongings": {"type": "raw", "required": True},
+        "kubeconfig": {"type": "str", "required": True},
+        "password_file": {"type": "str", "required": True},
+        "log": {"type": "list", "elements": "dict", "default": []},
+    }
 
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        super().run(tmp, task_vars)
-        _validation, options = self.validate_argument_spec(
-            argument_spec={
-                "cluster": {"type": "str", "required": True},
-                "state": {"type": "raw", "required": True},
-                "belongings": {"type": "raw", "required": True},
-                "kubeconfig": {"type": "str", "required": True},
-                "password_file": {"type": "str", "required": True},
-                "log": {"type": "list", "elements": "dict", "default": []},
-            }
-        )
+    def print_result(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         lines = [
             *cluster_lines(options["cluster"], options["state"]),
             "",
             *device_lines(options["belongings"]),
             *access_lines(options["state"], options["kubeconfig"], options["password_file"]),
         ]
-        next_commands = next_lines(options["kubeconfig"], Caller.of_this_run(task_vars or {}))
+        next_commands = next_lines(options["kubeconfig"], Caller.of_this_run(variables))
         show("\n".join(["", *lines, *phase_lines(options["log"], time.time()), *next_commands]))
-        return {"changed": False, "lines": [*lines, *next_commands], "_ansible_verbose_override": True}
+        return {"lines": [*lines, *next_commands]}

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from ansible import constants
-from ansible.plugins.action import ActionBase
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._commands import Caller
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._failure import (
@@ -23,31 +22,23 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._failure i
     what_next,
     where_bundle,
 )
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._printing_action import PrintingAction
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no type information
+class ActionModule(PrintingAction):
     """First, in a ``rescue``, prints what failed and keeps it; then, at the end of the play, prints the whole report and fails."""
 
-    _requires_connection = False
-    _supports_check_mode = True
-    _supports_diff = False
+    OPTIONS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "cluster": {"type": "str", "default": ""},
+        "log": {"type": "list", "elements": "dict", "default": []},
+        "report": {"type": "dict"},
+        "belongings": {"type": "raw"},
+        "bundle": {"type": "raw"},
+    }
 
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        super().run(tmp, task_vars)
-        variables = task_vars or {}
-        _validation, options = self.validate_argument_spec(
-            argument_spec={
-                "cluster": {"type": "str", "default": ""},
-                "log": {"type": "list", "elements": "dict", "default": []},
-                "report": {"type": "dict"},
-                "belongings": {"type": "raw"},
-                "bundle": {"type": "raw"},
-            }
-        )
-        if options["report"] is None:
-            return self._begin(options, variables)
-        return self._end(options, variables)
+    def print_result(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        return self._begin(options, variables) if options["report"] is None else self._end(options, variables)
 
     @staticmethod
     def _begin(options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,7 +48,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         report = describe(task, result, title(play, options["cluster"], options["log"], time.time()), options["cluster"])
         show("\n" + report["title"], constants.COLOR_ERROR)
         show("\n".join(what_failed(report)))
-        return {"changed": False, "report": report, "result": kept_result(result), "_ansible_verbose_override": True}
+        return {"report": report, "result": kept_result(result)}
 
     @staticmethod
     def _end(options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,4 +58,4 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             lines += still_billed(options["belongings"], report["cluster"])
         show("\n" + report["title"], constants.COLOR_ERROR)
         show("\n".join([*lines, *where_bundle(bundle)]))
-        return {"changed": False, "failed": True, "msg": short(report, bundle)}
+        return {"failed": True, "msg": short(report, bundle)}

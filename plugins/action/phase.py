@@ -6,32 +6,27 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from ansible import constants
-from ansible.plugins.action import ActionBase
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._phases import begin, heading
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._printing_action import PrintingAction
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no type information
+class ActionModule(PrintingAction):
     """Prints the phase, and returns the log that the next phase and the reports go on from."""
 
-    _requires_connection = False
-    _supports_check_mode = True
-    _supports_diff = False
+    OPTIONS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "title": {"type": "str"},
+        "phases": {"type": "list", "elements": "str", "required": True},
+        "log": {"type": "list", "elements": "dict", "default": []},
+    }
 
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        super().run(tmp, task_vars)
-        _validation, options = self.validate_argument_spec(
-            argument_spec={
-                "title": {"type": "str"},
-                "phases": {"type": "list", "elements": "str", "required": True},
-                "log": {"type": "list", "elements": "dict", "default": []},
-            }
-        )
+    def print_result(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         now = time.time()
-        log = begin(options["title"] or self._task.get_name(), options["phases"], options["log"], now)
+        log = begin(options["title"] or self._task.name, options["phases"], options["log"], now)
         show("\n" + heading(log, now), constants.COLOR_HIGHLIGHT)
-        return {"changed": False, "log": log, "_ansible_verbose_override": True}
+        return {"log": log}

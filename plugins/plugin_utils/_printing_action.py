@@ -1,0 +1,36 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The common part of the action plugins that only print.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from ansible.plugins.action import ActionBase
+
+
+class PrintingAction(ActionBase):  # type: ignore[misc]  # ansible-core has no type information
+    """An action plugin that prints on the controller: without a connection, and in check mode as in any other."""
+
+    _requires_connection = False
+    _supports_check_mode = True
+    _supports_diff = False
+
+    OPTIONS: ClassVar[Mapping[str, Mapping[str, Any]]]
+    """The argument spec."""
+
+    @abstractmethod
+    def print_result(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Print, and return what the task returns: ``changed`` is added, and that its result is not printed as well unless it failed."""
+
+    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        super().run(tmp, task_vars)
+        _validation, options = self.validate_argument_spec(argument_spec=self.OPTIONS)
+        result = {"changed": False, **self.print_result(options, task_vars or {})}
+        return result if result.get("failed") else {**result, "_ansible_verbose_override": True}

@@ -11,7 +11,7 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Tells which clusters of the Metal API have no folder on the controller, and by which command each is destroyed.
+  - Lists the clusters of the Metal API that have no folder on the controller, each with the command that destroys it.
   - A cluster is known by its tag, into which whoever may write to the project can write anything. A command is made only of a name that is
     the name of a cluster; of others the ids of what has the tag are returned.
 positional: _input, directory

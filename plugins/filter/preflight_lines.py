@@ -11,8 +11,8 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Makes lines of the report of the filter P(equinix_metal.openshift.preflight#filter), for M(equinix_metal.openshift.print_lines). What
-    failed and what is unknown is told with what to do, the rest is one line.
+  - Makes lines of the report of the filter P(equinix_metal.openshift.preflight#filter), for M(equinix_metal.openshift.print_lines). Checks
+    that failed or are unknown are listed with what to do, the rest is one line.
 positional: _input
 options:
   _input:

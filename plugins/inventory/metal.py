@@ -368,7 +368,7 @@ def preferred(
     usable: Callable[[str], bool] = is_name,
     what: str = "the name of a host",
 ) -> str | None:
-    """The first of these that the device has and that is ``usable``. With each that is not, ``what`` it was for is told."""
+    """Return the first of these values of the device that is ``usable``, and warn of each that is not, with ``what`` it was for."""
     for value in candidates(facts, choices):
         if usable(value):
             return value
@@ -478,7 +478,7 @@ def groups_of(facts: Facts, kinds: Iterable[str]) -> Iterator[str]:
 
 
 def safe_group_name(name: str, *_more: Any, **_further: Any) -> str:
-    """A name of a group that is one, whatever it was made of. Ansible only warns, unless it is told to transform them."""
+    """Return a valid name for a group. Ansible itself only warns of an invalid one, unless it is set to transform names."""
     return re.sub("^[0-9]", "_", group_name(name))
 
 

@@ -252,12 +252,12 @@ class ClusterClient:
             for line in _lines(response, whole + self._connect_timeout):
                 event = _json(line)
                 if not isinstance(event, dict) or not isinstance(event.get("object"), dict):
-                    told = f"{_attempt('GET', path)}: the watch tells what is no event"
-                    raise ClusterUnreachableError(f"{told} ({_origin('GET', path, response)})")
+                    problem = f"{_attempt('GET', path)}: the watch tells what is no event"
+                    raise ClusterUnreachableError(f"{problem} ({_origin('GET', path, response)})")
                 if event.get("type") == "ERROR":
                     code, text = event["object"].get("code"), printable(event["object"].get("message"))
-                    told = f"{_attempt('GET', path)}: the cluster ended the watch: {text}"
-                    raise ClusterRefusedError(f"{told} ({_origin('GET', path, response)})", code if isinstance(code, int) else 500)
+                    problem = f"{_attempt('GET', path)}: the cluster ended the watch: {text}"
+                    raise ClusterRefusedError(f"{problem} ({_origin('GET', path, response)})", code if isinstance(code, int) else 500)
                 yield str(event.get("type")), event["object"]
         except (urllib3.exceptions.HTTPError, OSError) as problem:
             # The next one at another address, if there is one: this one may accept connections all the same.
@@ -291,7 +291,7 @@ class ClusterClient:
         return printable((self._call("GET", "/version") or {}).get("gitVersion") or "")
 
     def now(self) -> datetime:
-        """The time by the cluster's clock, as far as its last answer told it: ages of its objects are measured with this."""
+        """The time by the cluster's clock, by the Date of its last answer: ages of its objects are measured with this."""
         return datetime.now(UTC) + self._ahead
 
     # Inside
@@ -373,13 +373,13 @@ class ClusterClient:
                 return base, response
             failures.append(f"{base}: {response.status} {_message(response)}{_request(response)}")
             response.release_conn()
-        told = f"the cluster's API does not answer {method} {printable(path)} ({'; '.join(failures)})"
-        raise ClusterUnreachableError(f"{_attempt(method, path)}: {told}")
+        silence = f"the cluster's API does not answer {method} {printable(path)} ({'; '.join(failures)})"
+        raise ClusterUnreachableError(f"{_attempt(method, path)}: {silence}")
 
     def _read_clock(self, response: Any) -> None:
         try:
-            told = parsedate_to_datetime(response.headers.get("Date", ""))
-            self._ahead = told - datetime.now(UTC)
+            now = parsedate_to_datetime(response.headers.get("Date", ""))
+            self._ahead = now - datetime.now(UTC)
         except (TypeError, ValueError):
             # No such header, or not a date: the clocks are taken to agree.
             return
@@ -460,8 +460,8 @@ def _metadata(page: Mapping[str, Any] | None) -> Mapping[str, Any]:
 def _message(response: Any) -> str:
     """What an answer says, on one line: a gateway's page of HTML has many."""
     answer = _json(response.data)
-    told = str(answer.get("message") or answer) if isinstance(answer, dict) else response.data[:200].decode("utf-8", "replace")
-    return printable(" ".join(told.split()), _MESSAGE_LIMIT)
+    message = str(answer.get("message") or answer) if isinstance(answer, dict) else response.data[:200].decode("utf-8", "replace")
+    return printable(" ".join(message.split()), _MESSAGE_LIMIT)
 
 
 def _attempt(method: str, path: str) -> str:

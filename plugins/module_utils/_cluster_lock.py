@@ -84,11 +84,11 @@ class LockStore:
         self._scope = scope
 
     def now(self) -> float:
-        """Return the earliest that it can be by the service's clock, or this computer's if the service tells no time."""
+        """Return the earliest that it can be by the service's clock, or this computer's if the service returns none."""
         return self._client.service_time() or time.time()
 
     def latest_now(self) -> float:
-        """Return the latest that it can be by the service's clock, or this computer's if the service tells no time."""
+        """Return the latest that it can be by the service's clock, or this computer's if the service returns none."""
         return self._client.service_time(latest=True) or time.time()
 
     def tells_time(self) -> bool:
@@ -113,7 +113,9 @@ class LockStore:
     def _is_ours(self, network: Mapping[str, Any]) -> bool:
         if "tags" not in network:
             # It may be the lock of another run.
-            text = f"Could not read {self._title}: the service tells no tags of the virtual network {network.get('id')}, which may be it"
+            text = (
+                f"Could not read {self._title}: the service returned no tags for the virtual network {network.get('id')}, which may be it"
+            )
             problem = CollectionError(text, {"id": network.get("id"), "untold": ["tags"]})
             self._client.name_origin(problem)
             raise problem
@@ -459,7 +461,7 @@ class ClusterLock:
     def _has_expired(self, lock: Lock) -> bool:
         if lock.expires is not None and self._store.tells_time():
             return self._store.now() >= lock.expires
-        # A service that tells no time, or a lock that does not: by this computer's clock, from when it was first seen.
+        # The service or the lock has no time: by this computer's clock, from when it was first seen.
         return not self._was_renewed(lock) and self._now() - self._watch(lock)[1] >= lock.lifetime
 
 

@@ -133,8 +133,8 @@ class Lock:
             "lifetime": f"{self.lifetime:g}",
             "limit": f"{self.limit:g}",
         }
-        told = [f"openshift-lock-{name}={_one_line(values[name])}" for name in FIELDS if values[name]]
-        return list(dict.fromkeys([*ownership, LOCK_TAG, f"{SCOPE_TAG}{scope}", *told]))
+        fields = [f"openshift-lock-{name}={_one_line(values[name])}" for name in FIELDS if values[name]]
+        return list(dict.fromkeys([*ownership, LOCK_TAG, f"{SCOPE_TAG}{scope}", *fields]))
 
     def renewed_at(self, moment: float) -> Lock:
         return replace(self, renewed=moment)

@@ -91,13 +91,13 @@ class Run:
         """Return the run of a file. Raises CollectionError when it is none."""
         path = Path(path)
         try:
-            told = json.loads(path.read_bytes())
-            process = Process(int(told["pid"]), str(told["started"]))
+            content = json.loads(path.read_bytes())
+            process = Process(int(content["pid"]), str(content["started"]))
             names = ("run", "who", "operation", "job", "boot", "namespace")
-            holder = Holder(**{name: str(told[name]) for name in names}, process=process)
-            tags = [str(tag) for tag in told["tags"]]
-            locked = Locked(str(told["scope"]), tags, str(told["project"]), str(told["metro"]), float(told["lifetime"]))
-            return cls(path, holder, locked, lock=str(told["lock"]), unsure=bool(told["unsure"]), renewed=float(told["renewed"]))
+            holder = Holder(**{name: str(content[name]) for name in names}, process=process)
+            tags = [str(tag) for tag in content["tags"]]
+            locked = Locked(str(content["scope"]), tags, str(content["project"]), str(content["metro"]), float(content["lifetime"]))
+            return cls(path, holder, locked, lock=str(content["lock"]), unsure=bool(content["unsure"]), renewed=float(content["renewed"]))
         except (OSError, ValueError, TypeError, KeyError) as problem:
             reason = problem.strerror if isinstance(problem, OSError) else "it is not the file of a run"
             raise CollectionError(
@@ -107,7 +107,7 @@ class Run:
     def save(self) -> None:
         """Write the file; who reads it meanwhile reads the old or the new one."""
         holder = self.holder
-        told = {
+        content = {
             "run": holder.run,
             "who": holder.who,
             "operation": holder.operation,
@@ -123,7 +123,7 @@ class Run:
         }
         fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         try:
-            fresh.write_text(json.dumps(told), encoding="utf-8")
+            fresh.write_text(json.dumps(content), encoding="utf-8")
             fresh.rename(self.path)
         except OSError as problem:
             raise CollectionError(f"Cannot write the run {self.path}: {problem.strerror}") from problem

@@ -44,12 +44,12 @@ options:
     type: str
   operation:
     description:
-      - What this run does, for whoever is told that it holds the lock. Usually the name of its playbook.
+      - What this run does, usually the name of its playbook. Other runs show it while this one holds the lock.
     type: str
     default: ""
   job:
     description:
-      - The job of AWX that this run is, for whoever is told that it holds the lock.
+      - The AWX job of this run. Other runs show it while this one holds the lock.
     type: str
     default: ""
   lifetime:

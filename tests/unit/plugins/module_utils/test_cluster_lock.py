@@ -588,7 +588,7 @@ def test_other_networks_and_other_scopes_are_none_of_its_business(networks: Netw
 
 def test_a_network_without_tags_may_be_the_lock_of_another_run(networks: Networks) -> None:
     networks.networks["n1"] = {"id": "n1"}
-    with pytest.raises(CollectionError, match="tells no tags of the virtual network n1, which may be it"):
+    with pytest.raises(CollectionError, match="returned no tags for the virtual network n1, which may be it"):
         lock_of(networks).attempt()
     assert not [call for call in networks.calls if not call.startswith("GET")]
 

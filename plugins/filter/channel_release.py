@@ -61,8 +61,8 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._release import read_channel
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import read_channel
 
 
 def channel_release(content: Any, channel: Any) -> dict[str, str]:

@@ -41,7 +41,7 @@ _value:
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 
 
 def _device(device: Mapping[str, Any]) -> Iterator[str]:

@@ -55,7 +55,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 
 SHOWN = 20
 """Of refused requests and of alarms; approvals are of the inventory's machines alone."""

@@ -65,7 +65,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._installer_log import read
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.installer_log import read
 
 
 def installer_log(stderr: Any, install_config: Any) -> dict[str, Any]:

@@ -57,7 +57,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._release import read_version
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import read_version
 
 
 def installer_version(output: Any) -> dict[str, str]:

@@ -64,7 +64,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import LEAVING
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import LEAVING
 
 
 def joining_machines(devices: Iterable[Mapping[str, Any]], wanted: Collection[str] | None = None) -> list[dict[str, Any]]:

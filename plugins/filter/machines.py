@@ -134,9 +134,9 @@ from typing import Any
 from ansible.errors import AnsibleError, AnsibleFilterError
 from jinja2.exceptions import UndefinedError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import together
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import ARCHITECTURES, architecture_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import device_facts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_facts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import ARCHITECTURES, architecture_of
 
 ROLES = {"bootstrap": "bootstrap", "control_plane": "control-plane", "workers": "worker", "load_balancer": "load-balancer"}
 """Role by the inventory group."""

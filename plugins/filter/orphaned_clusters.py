@@ -68,7 +68,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 
 _LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 CLUSTER_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})+")

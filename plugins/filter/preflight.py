@@ -140,7 +140,7 @@ import yaml
 from ansible.errors import AnsibleFilterError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.report import judge
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.report import judge
 
 ROLES = Path(__file__).resolve().parents[2] / "roles"
 VARIABLE = re.compile(r"\b(?:openshift|metal)_[a-z0-9_]+\b")

@@ -44,7 +44,7 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 
 
 class FilterModule:

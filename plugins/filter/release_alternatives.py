@@ -49,8 +49,8 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._release import NOT_LISTED, alternatives
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import NOT_LISTED, alternatives
 
 
 def release_alternatives(listing: Any, wanted: Any) -> str:

@@ -51,8 +51,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._release_signature import judge
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release_signature import judge
 
 
 def release_signature(status: Any) -> dict[str, Any]:

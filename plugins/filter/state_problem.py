@@ -50,7 +50,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_state import state_problem as problem_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_state import state_problem as problem_of
 
 
 def state_problem(cluster: Any, infra_id: Any, directory: Any) -> str:

@@ -222,14 +222,14 @@ from ansible.inventory.manager import IGNORED, InventoryManager
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 from ansible.utils.path import unfrackpath
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import ENVIRONMENT, from_environment
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError, together
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._identifiers import canonical_id
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import COLLECTION_VERSION, MetalClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import LEAVING, device_facts, tag_to_ask_for
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import without_marks
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT, from_environment
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, NotFoundError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.identifiers import canonical_id
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import COLLECTION_VERSION, LIBRARY_ERROR, MetalClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_facts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import without_marks
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import LEAVING, tag_to_ask_for
 
 try:
     import jmespath
@@ -566,8 +566,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         return devices
 
     def _read(self, url: str, token: str, projects: list[str], query: Mapping[str, str]) -> list[Facts]:
-        if _metal_client.LIBRARY_ERROR is not None:
-            raise CollectionError(f"The Python library packet-python is needed: {_metal_client.LIBRARY_ERROR}")
+        if LIBRARY_ERROR is not None:
+            raise CollectionError(f"The Python library packet-python is needed: {LIBRARY_ERROR}")
         client = MetalClient(
             url=url,
             token=token,

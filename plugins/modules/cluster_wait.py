@@ -280,11 +280,11 @@ console_url:
   sample: https://console-openshift-console.apps.demo.metal.test
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_module import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._machine_watch import MACHINE_WATCH_OPTIONS, MachineWatch
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import METAL_OPTIONS, gate_with_lock, metal_client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._operators import CONDITIONS, failed_only, look_at
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, gate_with_lock, metal_client
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_watch import MACHINE_WATCH_OPTIONS, MachineWatch
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import CONDITIONS, failed_only, look_at
 
 OPTIONS = Options(
     {

@@ -296,10 +296,10 @@ waiting:
   sample: ["worker-3.demo.metal.test: it has not asked for a certificate yet"]
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_module import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import policy
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._joining import Joining
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import policy
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.joining import Joining
 
 OPTIONS = Options(
     {

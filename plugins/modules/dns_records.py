@@ -140,8 +140,8 @@ records:
       sample: [192.0.2.10]
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._dns_module import DNSModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.dns import DNSModule
 
 OPTIONS = Options(
     {

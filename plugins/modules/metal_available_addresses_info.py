@@ -68,11 +68,11 @@ failure:
     request_id: 1f4c1e6a0b6d4c0b
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_network_info import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.network_info import (
     AVAILABLE_ADDRESSES_INFO_OPTIONS,
     find_available_addresses,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
 
 
 def main() -> None:

@@ -128,8 +128,8 @@ failure:
     request_id: 1f4c1e6a0b6d4c0b
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_bgp import BGP_CONFIG_OPTIONS, BgpConfig
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.bgp import BGP_CONFIG_OPTIONS, BgpConfig
 
 
 def main() -> None:

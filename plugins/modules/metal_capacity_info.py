@@ -112,8 +112,8 @@ failure:
     request_id: 1f4c1e6a0b6d4c0b
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_capacity import CAPACITY_OPTIONS, capacity_with_prices
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import CAPACITY_OPTIONS, capacity_with_prices
 
 
 def main() -> None:

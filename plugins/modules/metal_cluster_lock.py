@@ -171,7 +171,7 @@ failure:
     lock: {id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f, who: alice@bastion, operation: install.yml}
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._lock_module import LockModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.lock import LockModule
 
 
 def main() -> None:

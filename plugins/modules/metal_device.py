@@ -493,16 +493,16 @@ waiting:
   sample: []
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
     RESUME_OPTIONS,
     STATE_OPTIONS,
     WAIT_OPTIONS,
     Options,
     identifier,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import DEVICE_OPTIONS, Device
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import OPERATION_OPTIONS
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_OPTIONS, Device
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import OPERATION_OPTIONS
 
 WAITS = Options(
     {

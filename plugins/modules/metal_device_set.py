@@ -658,12 +658,12 @@ waiting:
   sample: []
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_set import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import (
     DEVICE_SET_OPTIONS,
     DeviceSet,
     failed_only,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
 
 
 def main() -> None:

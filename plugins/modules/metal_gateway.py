@@ -154,8 +154,8 @@ waiting:
   sample: []
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_gateway import GATEWAY_OPTIONS, Gateway
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import GATEWAY_OPTIONS, Gateway
 
 
 def main() -> None:

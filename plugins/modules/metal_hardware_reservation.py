@@ -124,11 +124,11 @@ waiting:
   sample: []
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_hardware_reservation import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.hardware_reservation import (
     HARDWARE_RESERVATION_OPTIONS,
     HardwareReservation,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
 
 
 def main() -> None:

@@ -109,11 +109,11 @@ failure:
     request_id: 1f4c1e6a0b6d4c0b
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_hardware_reservation import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.hardware_reservation import (
     HARDWARE_RESERVATION_INFO_OPTIONS,
     find_hardware_reservations,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
 
 
 def main() -> None:

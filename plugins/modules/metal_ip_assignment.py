@@ -205,8 +205,8 @@ waiting:
   sample: []
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_ip_assignment import IP_ASSIGNMENT_OPTIONS, IpAssignment
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_assignment import IP_ASSIGNMENT_OPTIONS, IpAssignment
 
 
 def main() -> None:

@@ -234,8 +234,8 @@ waiting:
   sample: []
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_ip_reservation import IP_RESERVATION_OPTIONS, IpReservation
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import IP_RESERVATION_OPTIONS, IpReservation
 
 
 def main() -> None:

@@ -75,8 +75,8 @@ failure:
     request_id: 1f4c1e6a0b6d4c0b
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import METRO_OPTIONS, metros
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import METRO_OPTIONS, metros
 
 
 def main() -> None:

@@ -99,8 +99,8 @@ failure:
     request_id: 1f4c1e6a0b6d4c0b
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import OPERATING_SYSTEM_OPTIONS, operating_systems
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import OPERATING_SYSTEM_OPTIONS, operating_systems
 
 
 def main() -> None:

@@ -228,8 +228,8 @@ waiting:
   sample: []
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_port import PORT_OPTIONS, Port
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.port import PORT_OPTIONS, Port
 
 
 def main() -> None:

@@ -149,8 +149,8 @@ failure:
     request_id: 1f4c1e6a0b6d4c0b
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_project import PROJECT_OPTIONS, Project
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import PROJECT_OPTIONS, Project
 
 
 def main() -> None:

@@ -77,8 +77,8 @@ failure:
     request_id: 1f4c1e6a0b6d4c0b
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_hardware_reservation import SPOT_PRICE_OPTIONS, spot_prices
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.hardware_reservation import SPOT_PRICE_OPTIONS, spot_prices
 
 
 def main() -> None:

@@ -158,9 +158,9 @@ waiting:
     - "pod shop/cart-0 on worker-2.demo.metal.test is terminating, its grace period of 30 s ends at 10:11:02Z"
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_module import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._node_drain import Drain
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_drain import Drain
 
 OPTIONS = Options(
     {

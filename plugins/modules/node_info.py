@@ -83,9 +83,9 @@ nodes:
       sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_module import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._nodes import list_nodes
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import list_nodes
 
 
 def main() -> None:

@@ -120,9 +120,9 @@ waiting:
   sample: ["node worker-1.demo.metal.test has no device any more, but its kubelet still reports: it is Ready"]
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_module import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import METAL_OPTIONS, metal_client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._node_ownership import NODE_OWNERSHIP_OPTIONS, Ownership
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, metal_client
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_ownership import NODE_OWNERSHIP_OPTIONS, Ownership
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._commands import Caller
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._phases import elapsed, position
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._rows import columns, continued, count, mapping, mappings, price, rows

@@ -21,8 +21,8 @@ from typing import Any
 from ansible import constants
 from ansible.utils.display import Display
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._notice_file import take_unshown, texts
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import take_unshown, texts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 
 PAUSE = 0.5
 """Seconds between two reads of a file of notices."""

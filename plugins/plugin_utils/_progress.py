@@ -25,9 +25,9 @@ from ansible.errors import AnsibleActionFail
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import out_of_range
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._outage import FILE_VARIABLE
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import out_of_range
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.outage import FILE_VARIABLE
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._notices import NoticeDisplay
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import duration, show
 

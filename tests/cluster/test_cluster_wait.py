@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import ClusterClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
 from tests.cluster.conftest import Play
 from tests.cluster.control_plane import ADDRESS, ControlPlane
 from tests.unit.plugins.module_utils.csr_cases import client, made

@@ -17,14 +17,14 @@ import httpx
 import pytest
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import ClusterClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import Past
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr_history import to_text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
     ClusterConflictError,
     ClusterUnreachableError,
     CollectionError,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import Past
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_history import to_text
 from tests.cluster.conftest import ROOT, Play
 from tests.cluster.control_plane import (
     ADDRESS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._nodes import DEVICE
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import DEVICE
 from tests.cluster.conftest import Play
 from tests.cluster.control_plane import ADDRESS, NODES, ControlPlane
 

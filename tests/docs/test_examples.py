@@ -13,8 +13,8 @@ import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.filter import install_config as filter_file
 from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import known_variables, variable_errors
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config.rendering import render
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config.rules import judge
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import render
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rules import judge
 from tests.validate.cases import Case
 from tests.validate.test_cases import report
 from tests.validate.test_install_configs import OF_RULES

@@ -16,7 +16,7 @@ import httpx
 import pytest
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import ENVIRONMENT
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT
 from sandbox.running import RunningSandbox
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._nodes import DEVICE
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import DEVICE
 from tests.cluster.control_plane import NODES, REQUESTS, ControlPlane
 from tests.laws.faults import Kind
 from tests.laws.scenario import TAGS

@@ -18,14 +18,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import (
-    _cluster_client,
-    _csr_watch,
-    _joining,
-    _metal_client,
-    _node_ownership,
-    _resource,
-)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients import cluster as cluster_client
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients import metal as metal_client
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift import csr_watch, joining, node_ownership
 from tests.module_arguments import INVOCATION, patch_module_args
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,14 +65,14 @@ class Manner:
 def play_module(manner: Manner, module: str, options: Mapping[str, Any]) -> None:
     """One call of a module."""
     manner.settle()
-    manner.bend(_metal_client)
+    manner.bend(metal_client)
     if manner.hasty:
-        _resource.LOOKS_AFTER_LOST_CREATE = (0.2, 0.2)
-        _csr_watch.Backoff.FIRST = 0.1
-        _joining._AGAIN = 0.1
-        _node_ownership.PAUSE = 0.1
+        resource.LOOKS_AFTER_LOST_CREATE = (0.2, 0.2)
+        csr_watch.Backoff.FIRST = 0.1
+        joining._AGAIN = 0.1
+        node_ownership.PAUSE = 0.1
     if manner.page_size is not None:
-        _cluster_client.PAGE = manner.page_size
+        cluster_client.PAGE = manner.page_size
     with patch_module_args({**INVOCATION, **options}):
         PROGRAMS[module].main()
 
@@ -118,5 +114,5 @@ def play_inventory(manner: Manner, source: str) -> None:
     from ansible.plugins.loader import init_plugin_loader  # noqa: PLC0415
 
     init_plugin_loader()
-    manner.bend(import_module(_metal_client.__name__))
+    manner.bend(import_module(metal_client.__name__))
     InventoryCLI.cli_executor(["ansible-inventory", "-i", source, "--list"])

@@ -22,27 +22,12 @@ ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "equinix_metal.openshift"
 PACKAGE = "ansible_collections.equinix_metal.openshift.plugins."
 
-PLAIN = {
-    "_errors",
-    "_diff",
-    "_wait",
-    "_argspec",
-    "_addresses",
-    "_identifiers",
-    "_kubernetes_objects",
-    "_metal_answers",
-    "_outage",
-    "_play",
-    "_printable",
-    "_redaction",
-    "_secret_options",
-    "_tags",
-    "_time_limit",
-}
-EDGES = {"_metal_client": "packet", "_cluster_client": "kubernetes", "_dns_client": "dns"}
-LIFECYCLE = {"_base_module", "_module", "_cluster_module", "_dns_module", "_lock_module"}
+LAYERS = ("base", "clients", "metal", "machines", "lock", "openshift", "preflight", "frame")
+"""The folders of module_utils: each imports only those before it, and itself."""
+EDGES = {"clients.metal": "packet", "clients.cluster": "kubernetes", "clients.dns": "dns"}
+"""The only importers of their libraries."""
 
-MODULE_UTILS = sorted((ROOT / "plugins" / "module_utils").rglob("[_a-z]*.py"))
+MODULE_UTILS = sorted((ROOT / "plugins" / "module_utils").rglob("[a-z]*.py"))
 MODULES = sorted((ROOT / "plugins" / "modules").glob("[a-z]*.py"))
 PLUGINS = sorted((ROOT / "plugins").rglob("*.py"))
 SANDBOX = sorted((ROOT / "sandbox").rglob("*.py"))
@@ -51,6 +36,10 @@ ROLES = sorted(path.parent for path in (ROOT / "roles").glob("*/tasks"))
 
 def by_name(path: Path) -> str:
     return str(path.relative_to(ROOT))
+
+
+def dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
 def imports(path: Path, *, for_types: bool = False) -> Iterator[str]:
@@ -78,18 +67,14 @@ def imports(path: Path, *, for_types: bool = False) -> Iterator[str]:
             yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
-def layer(name: str) -> int:
-    if name in PLAIN:
-        return 0
-    if name in EDGES:
-        return 1
-    return 3 if name in LIFECYCLE else 2
-
-
 def own_utils(path: Path) -> set[str]:
-    """Which module_utils of this collection ``path`` imports, by file name, at run time."""
+    """Which module_utils of this collection ``path`` imports at run time, such as ``base.errors``."""
     prefix = PACKAGE + "module_utils."
-    return {name.removeprefix(prefix).split(".")[0] for name in imports(path) if name.startswith(prefix)}
+    return {name.removeprefix(prefix) for name in imports(path) if name.startswith(prefix)}
+
+
+def folder(name: str) -> str:
+    return name.partition(".")[0]
 
 
 def others(path: Path, *, for_types: bool = False) -> set[str]:
@@ -104,8 +89,8 @@ def test_plugins_know_nothing_of_the_sandbox_and_reach_the_apis_through_one_file
     assert not found & {"sandbox", "tests"}
     for edge, library in EDGES.items():
         # What looks at the world before an install asks DNS as nodes do, and is no module.
-        looks = library == "dns" and "_preflight" in path.parts
-        assert library not in found or looks or path.stem == edge, f"only {edge}.py may import {library}"
+        looks = library == "dns" and "plugin_utils" in path.parts
+        assert library not in found or looks or dotted(path).endswith(edge), f"only {edge} may import {library}"
 
 
 @pytest.mark.parametrize("path", SANDBOX, ids=by_name)
@@ -114,26 +99,29 @@ def test_the_sandbox_knows_nothing_of_the_collection(path: Path) -> None:
     assert not others(path, for_types=True) & {"ansible", "ansible_collections", "packet", "plugins", "tests"}
 
 
+def test_every_file_of_module_utils_is_in_a_layer() -> None:
+    assert {path.relative_to(ROOT / "plugins" / "module_utils").parts[0] for path in MODULE_UTILS} == set(LAYERS)
+
+
 @pytest.mark.parametrize("path", MODULE_UTILS, ids=by_name)
 def test_module_utils_import_only_what_lies_below(path: Path) -> None:
-    own, foreign = own_utils(path), others(path)
-    levels = {name: layer(name) for name in own}
-    if (here := layer(path.stem)) == 0:
-        assert all(level == 0 for level in levels.values()), levels
-        assert foreign <= ({"netaddr"} if path.stem == "_addresses" else {"ansible"} if path.stem == "_argspec" else set())
-    elif here == 1:
-        assert all(level == 0 for level in levels.values()), levels
+    here = folder(dotted(path).rpartition("module_utils.")[2])
+    foreign, used = others(path), {folder(name) for name in own_utils(path)}
+    assert used <= set(LAYERS[: LAYERS.index(here) + 1])
+    if here == "base":
+        assert foreign <= ({"ansible"} if path.stem == "argspec" else set()), "Python's own library"
+    elif here == "clients":
         assert "ansible" not in foreign
-    elif here == 2:
-        assert all(level in {0, 2} for level in levels.values()), levels
-        assert not foreign & {"ansible", "requests", "urllib3", *EDGES.values()}, "pure: clients arrive as arguments"
+    elif here == "frame":
+        assert "ansible" in foreign or "frame" in used
     else:
-        assert "ansible" in foreign or own & LIFECYCLE
+        assert "clients" not in used, "pure: clients arrive as arguments"
+        assert not foreign & {"ansible", "requests", "urllib3", *EDGES.values()}, "pure: clients arrive as arguments"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=by_name)
 def test_modules_describe_and_leave_the_rest_to_the_lifecycle(path: Path) -> None:
-    assert not {name for name in own_utils(path) if layer(name) == 1}
+    assert not {name for name in own_utils(path) if folder(name) == "clients"}
     text = path.read_text(encoding="utf-8")
     assert ".check_mode" not in text, "check mode is decided in one place, not in modules"
     assert "fail_json(" not in text and "exit_json(" not in text, "the context manager is the only way out of a module"

@@ -8,7 +8,7 @@ from pathlib import Path
 # As pytest does it, where this is run by itself.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.checks import CHECKS
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.checks import CHECKS
 from tests.validate.cases import PLAYED, Case, read
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
@@ -16,7 +16,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
 HEAD = """\
 # What is checked before anything is ordered
 
-<!-- Made by `python -m tests.validate.page` from plugins/module_utils/_preflight/checks.py and of cases.yml and played.yml in
+<!-- Made by `python -m tests.validate.page` from plugins/module_utils/preflight/checks.py and of cases.yml and played.yml in
      tests/validate, which test_cases.py and test_played.py hold. -->
 
 `ansible-playbook playbooks/validate.yml` makes this report, and `install.yml` and `scale.yml` begin with it. All checks are made and told

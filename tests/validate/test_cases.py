@@ -11,8 +11,8 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import machines
 from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import preflight
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.checks import CHECKS
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.checks import CHECKS
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
 from tests.validate.cases import GROUPS, TABLE, Case, read
 from tests.validate.page import PAGE, page
 

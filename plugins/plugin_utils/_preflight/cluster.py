@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_client import KUBERNETES_IMPORT_ERROR, ClusterClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._operators import cluster_id_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import cluster_id_of
 
 
 def look(wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config.rendering import GO, InstallConfigError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._installer_log import read
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._release import RELEASE
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import GO, InstallConfigError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.installer_log import read
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import RELEASE
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.mirror import installer_version, path
 
 

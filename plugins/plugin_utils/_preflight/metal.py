@@ -16,24 +16,24 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_catalogue
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_capacity import ask_capacity
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_cluster import CLUSTER_INFO_OPTIONS, find_clusters
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import DEVICE_INFO_OPTIONS, find_devices
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_hardware_reservation import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_INFO_OPTIONS, find_devices
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import catalogue as metal_catalogue
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.hardware_reservation import (
     HARDWARE_RESERVATION_INFO_OPTIONS,
     find_hardware_reservations,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_network_info import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.network_info import (
     IP_RESERVATION_INFO_OPTIONS,
     find_ip_reservations,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_project import PROJECT_INFO_OPTIONS, find_projects
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._tags import CLUSTER_TAG
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_objects import CLUSTER_INFO_OPTIONS, find_clusters
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.controller import metadata
 
 Reading = dict[str, Any]
@@ -67,10 +67,10 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Reading]:
 
     with ThreadPoolExecutor() as pool:
         asked = {
-            "plans": pool.submit(_read, client, _metal_catalogue.plans, _metal_catalogue.PLAN_OPTIONS, wanted),
-            "metros": pool.submit(_read, client, _metal_catalogue.metros, _metal_catalogue.METRO_OPTIONS, wanted),
+            "plans": pool.submit(_read, client, metal_catalogue.plans, metal_catalogue.PLAN_OPTIONS, wanted),
+            "metros": pool.submit(_read, client, metal_catalogue.metros, metal_catalogue.METRO_OPTIONS, wanted),
             "operating_systems": pool.submit(
-                _read, client, _metal_catalogue.operating_systems, _metal_catalogue.OPERATING_SYSTEM_OPTIONS, wanted
+                _read, client, metal_catalogue.operating_systems, metal_catalogue.OPERATING_SYSTEM_OPTIONS, wanted
             ),
             "private_blocks": pool.submit(_read, client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, wanted, types=["private_ipv4"]),
         }

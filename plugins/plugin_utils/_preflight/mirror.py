@@ -20,10 +20,10 @@ from urllib.error import HTTPError, URLError
 
 from ansible.module_utils.urls import open_url
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config.rendering import GO
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._release import alternatives, read_version
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._release_signature import command, judge
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import GO
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import alternatives, read_version
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release_signature import command, judge
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
 
 
 def look(wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from typing import Any
 
 from ansible.errors import AnsibleLookupError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._dns_client import DNSClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.dns import DNSClient
 
 LIBRARY_ERROR: str | None = None
 try:

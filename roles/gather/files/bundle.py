@@ -16,8 +16,8 @@ Writes PATH (tar.gz) for its owner alone and prints as JSON ``path``, ``entries`
 out) and ``deleted``, the older archives. Only what this program has written is deleted: a file with such a name that has no such contents
 stays, and does not count.
 
-What is secret is found by ``plugins/module_utils/_redaction.py`` of the same collection. Nothing but Python's own library is used, since
-this runs on the computer Ansible runs on.
+What is secret is found by ``plugins/module_utils/base/redaction.py`` of the same collection. Nothing but Python's own library is used,
+since this runs on the computer Ansible runs on.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils._redaction import Redactor, secrets_in
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.redaction import Redactor, secrets_in
 else:
     # A program, not a plugin: nothing here loads collections.
-    sys.path.append(str(Path(__file__).resolve().parents[3] / "plugins" / "module_utils"))
-    from _redaction import Redactor, secrets_in
+    sys.path.append(str(Path(__file__).resolve().parents[3] / "plugins" / "module_utils" / "base"))
+    from redaction import Redactor, secrets_in
 
 NAME = re.compile(r"(?P<cluster>.+)-failed-[0-9]{8}T[0-9]{6}Z\.tar\.gz", re.DOTALL)
 """The name of an archive, such as demo.metal.test-failed-20261121T071000Z.tar.gz."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config.rendering import render
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import render
 from sandbox.openshift.installer import catalogue, cli
 from tests.install_configs import GROUND, InstallConfigCase, cases
 

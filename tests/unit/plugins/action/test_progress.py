@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleActionFail
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._notice_file import append, take_unshown
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import append, take_unshown
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils import _progress
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._progress import ProgressAction
 

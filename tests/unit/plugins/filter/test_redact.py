@@ -11,7 +11,7 @@ import pytest
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.redact import redact
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 
 CORE = "planted-7f3a91"
 AUTH = base64.b64encode(f"user:{CORE}".encode()).decode()

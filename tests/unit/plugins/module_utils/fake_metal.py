@@ -6,16 +6,16 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
     CollectionError,
     LostAnswerError,
     MetalError,
     NotFoundError,
     ValidationError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import Waiter
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import Waiter
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
 
 PROJECT = "project-1"
 

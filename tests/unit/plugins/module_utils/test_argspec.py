@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options, out_of_range
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options, out_of_range
 
 OPTIONS = Options(
     {

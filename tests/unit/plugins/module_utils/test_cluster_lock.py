@@ -18,9 +18,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _cluster_lock, _lock_record, _lock_run, _resource
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_lock import CHECK_EVERY, MARGIN, ClusterLock, Gate, LockStore
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
     CollectionError,
     LockedError,
     LockNeededError,
@@ -32,9 +30,20 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     ServerError,
     ValidationError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._lock_record import Holder, Lock, read_lock, scope_of, scope_tags
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._lock_run import Locked, Run, remains_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._play import Play, Process, process
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import Play, Process, process
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock import cluster_lock
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock import record as lock_record
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock import run as lock_run
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import (
+    CHECK_EVERY,
+    MARGIN,
+    ClusterLock,
+    Gate,
+    LockStore,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder, Lock, read_lock, scope_of, scope_tags
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import Locked, Run, remains_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
 
 SCOPE = "demo.metal.test"
 TAGS = [f"openshift-cluster={SCOPE}"]
@@ -126,7 +135,7 @@ class Networks:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder for temporary files, in which runs have theirs."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(_resource, "LOOKS_AFTER_LOST_CREATE", (0.0, 0.0))
+    monkeypatch.setattr(resource, "LOOKS_AFTER_LOST_CREATE", (0.0, 0.0))
     return tmp_path
 
 
@@ -166,7 +175,7 @@ def another_process(*, module: bool = False, wrote: float | None = None) -> Iter
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     try:
         holder = replace(here(), run="yy", process=process(child.pid), operation="scale.yml")
-        run = Run(_lock_run.runs_folder() / "yy.json", holder, Locked(SCOPE, TAGS, "project-1", "da", LIFETIME))
+        run = Run(lock_run.runs_folder() / "yy.json", holder, Locked(SCOPE, TAGS, "project-1", "da", LIFETIME))
         run.save()
         marker = os.open(run.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         if wrote is not None:
@@ -329,11 +338,11 @@ def test_it_is_renewed_in_time_and_no_earlier(networks: Networks, time: Time) ->
     assert lock.held.renewed == time.now
     assert networks.calls[-1] == "PUT virtual-networks"
     (network,) = networks.networks.values()
-    assert f"openshift-lock-renewed={_lock_record.time_text(time.now)}" in network["tags"]
+    assert f"openshift-lock-renewed={lock_record.time_text(time.now)}" in network["tags"]
 
 
 def test_a_wait_renews_it_and_asks_for_nothing_until_then(networks: Networks, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_lock_run, "boot_time", time)
+    monkeypatch.setattr(lock_run, "boot_time", time)
     lock_of(networks).attempt()
     networks.calls.clear()
     lock = lock_of(networks)
@@ -376,7 +385,7 @@ def test_without_a_lock_a_wait_asks_for_nothing(networks: Networks) -> None:
 
 
 def test_a_wait_goes_on_when_the_service_does_not_answer(networks: Networks, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_lock_run, "boot_time", time)
+    monkeypatch.setattr(lock_run, "boot_time", time)
     lock = lock_of(networks)
     lock.attempt()
     time.now += LIFETIME / 2
@@ -435,9 +444,9 @@ def test_nothing_is_sent_that_might_arrive_when_it_has_expired(networks: Network
 
 
 def test_a_lifetime_leaves_time_for_requests() -> None:
-    assert _cluster_lock.lifetime_for(300, 30) == 300
-    assert _cluster_lock.lifetime_for(10, 30) == 140
-    assert _cluster_lock.lifetime_for(300, 120) == 500
+    assert cluster_lock.lifetime_for(300, 30) == 300
+    assert cluster_lock.lifetime_for(10, 30) == 140
+    assert cluster_lock.lifetime_for(300, 120) == 500
 
 
 def test_it_is_released_with_all_that_the_run_has_created(networks: Networks) -> None:
@@ -524,7 +533,7 @@ def test_the_lock_of_another_computer_is_watched_and_taken_over_when_it_expires(
     lock = lock_of(networks)
     (text,) = lock.clear()
     assert "scale.yml of alice@bastion, AWX job 17, process 4711" in text
-    assert f"expires at {_lock_record.time_text(time.now + LIFETIME - 50)}" in text
+    assert f"expires at {lock_record.time_text(time.now + LIFETIME - 50)}" in text
     time.now += LIFETIME - 51
     assert lock.clear()
     time.now += 1
@@ -696,21 +705,21 @@ def test_what_is_no_run_is_told(folder: Path, content: str) -> None:
 
 
 def test_the_folder_of_runs_is_for_nobody_else(folder: Path) -> None:
-    path = _lock_run.runs_folder()
+    path = lock_run.runs_folder()
     assert path.stat().st_mode & 0o777 == 0o700
     path.chmod(0o755)
     with pytest.raises(CollectionError, match="is no folder of yours alone"):
-        _lock_run.runs_folder()
+        lock_run.runs_folder()
     path.rmdir()
     path.symlink_to(folder)
     with pytest.raises(CollectionError, match="is no folder of yours alone"):
-        _lock_run.runs_folder()
+        lock_run.runs_folder()
 
 
 def test_a_marker_is_not_followed_elsewhere(folder: Path) -> None:
     target = folder / "precious"
     target.write_text("precious")
-    run = Run(_lock_run.runs_folder() / "x.json", here(), Locked(SCOPE, TAGS, "p", "da", LIFETIME))
+    run = Run(lock_run.runs_folder() / "x.json", here(), Locked(SCOPE, TAGS, "p", "da", LIFETIME))
     run.path.with_suffix(".lock").symlink_to(target)
     with pytest.raises(CollectionError, match="Cannot open"):
         run.note_write(5)
@@ -719,8 +728,8 @@ def test_a_marker_is_not_followed_elsewhere(folder: Path) -> None:
 
 def test_files_of_runs_that_ended_long_ago_are_removed(folder: Path) -> None:
     with another_process() as (child, holder):
-        old = Run.load(_lock_run.runs_folder() / f"{holder.run}.json")
-        day = old.path.stat().st_mtime - _lock_run.KEPT - 1
+        old = Run.load(lock_run.runs_folder() / f"{holder.run}.json")
+        day = old.path.stat().st_mtime - lock_run.KEPT - 1
         os.utime(old.path, (day, day))
         run_of()
         assert old.path.exists(), "it lives"
@@ -732,7 +741,7 @@ def test_files_of_runs_that_ended_long_ago_are_removed(folder: Path) -> None:
 
 
 def test_a_run_remembers_until_when_the_last_of_its_writes_may_arrive(time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_lock_run, "boot_time", time)
+    monkeypatch.setattr(lock_run, "boot_time", time)
     run = run_of()
     run.note_write(30)
     time.now += 1
@@ -759,7 +768,7 @@ def test_a_lock_is_read_as_it_was_written() -> None:
     assert read_lock("i", ["openshift-lock-lifetime=120"], None, lifetime=7).limit == 30
     assert read.holder.process == holder.process
     assert read.holder.who == "nal the 2nd @host"
-    assert len(read.holder.operation) == _lock_record.LONGEST
+    assert len(read.holder.operation) == lock_record.LONGEST
 
 
 # --- the gate -------------------------------------------------------------------------------------------------------------------
@@ -778,7 +787,7 @@ def test_nothing_passes_when_the_play_has_ended() -> None:
     gate.before_request()
     with pytest.raises(PlayEndedError, match=rf"process {child.pid} is gone"):
         gate.sleep(60)
-    assert slept == [_cluster_lock.SLICE], "a long pause ends with the play"
+    assert slept == [cluster_lock.SLICE], "a long pause ends with the play"
     with pytest.raises(PlayEndedError):
         gate.before_request()
     with pytest.raises(PlayEndedError):

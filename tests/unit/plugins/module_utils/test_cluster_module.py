@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _cluster_module
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_lock import Gate
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._cluster_module import REFUSED_FOR_GOOD, ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import ClusterRefusedError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._notice_file import take_unshown
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._play import find_play
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting, Waiter, WaitTimeout
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterRefusedError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import take_unshown
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter, WaitTimeout
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame import cluster as cluster_module
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import REFUSED_FOR_GOOD, ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import Gate
 
 
 class Clock:
@@ -34,12 +34,12 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
-    monkeypatch.setattr(_cluster_module, "time", found)
+    monkeypatch.setattr(cluster_module, "time", found)
 
     def waiter(*arguments: Any, **named: Any) -> Any:
         return Waiter(*arguments, **{**named, "now": found.time})
 
-    monkeypatch.setattr(_cluster_module, "Waiter", waiter)
+    monkeypatch.setattr(cluster_module, "Waiter", waiter)
     return found
 
 

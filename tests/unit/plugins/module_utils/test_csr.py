@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import (
     OWN_KEY,
     Alarm,
     Past,
@@ -28,7 +29,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr impor
     remember,
     time_of,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
 
 from . import csr_cases as cases
 from .csr_cases import ADDRESS, CASES, FILED, OTHER, PRIVATE, SIX, VIRTUAL, WORKER, answered, client, dns, ips, key, made, serving

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import Alarm, Past, Verdict, alarms, time_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr_history import from_text, from_texts, to_text, to_texts
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr_notices import LIMIT, LIMIT_OF_MACHINE, Notices
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._notice_file import append, take_unshown, texts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import append, take_unshown, texts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import Alarm, Past, Verdict, alarms, time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_history import from_text, from_texts, to_text, to_texts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_notices import LIMIT, LIMIT_OF_MACHINE, Notices
 
 from .csr_cases import OTHER, WORKER, client, ips, key, made
 from .test_csr import first, judged, let_in, rules

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._diff import differences, digest
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, together
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting, Waiter, WaitTimeout, clock
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences, digest
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter, WaitTimeout, clock
 
 from .fake_metal import Time
 

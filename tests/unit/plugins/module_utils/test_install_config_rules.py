@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config import authorized_keys
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config.rules import Judgement, judge
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config import authorized_keys
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rules import Judgement, judge
 
 PASSWORD = "planted-password"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKjUXG9UCv2NJ0NB4fGX0B3iFCcBNoX5V8w+TzYQXH3H"

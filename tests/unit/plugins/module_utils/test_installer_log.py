@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._installer_log import LIMIT, InstallerLog, read
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.installer_log import LIMIT, InstallerLog, read
 
 BEFORE = 'level=error msg=failed to fetch Master Machines: failed to load asset "Install Config": failed to create install config: '
 INVALID = 'invalid "install-config.yaml" file: '

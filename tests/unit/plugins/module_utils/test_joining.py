@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _joining
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import assess
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr_watch import Backoff
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
     ClusterConflictError,
     ClusterError,
     ClusterRefusedError,
     ClusterUnreachableError,
     CollectionError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._joining import Joining
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift import joining as joining_file
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import assess
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_watch import Backoff
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.joining import Joining
 
 from .csr_cases import OTHER, WORKER, client, key, made
 from .test_csr import NOW, node, rules
@@ -104,7 +104,7 @@ def test_who_is_not_accepted_has_tried_each(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_what_is_refused_is_sent_less_and_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [1000.0]
-    monkeypatch.setattr(f"{_joining.__name__}.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(f"{joining_file.__name__}.time", SimpleNamespace(monotonic=lambda: clock[0]))
     cluster = Cluster(client(name="bad"))
     cluster.failing["bad"] = FORBIDDEN
     found = joining(cluster)
@@ -144,7 +144,7 @@ def test_approvals_are_sent_before_denials_and_a_failed_denial_again(monkeypatch
     assert "could not deny x-1" in next(entry["reason"] for entry in found.result()["refused"] if entry["name"] == "x-1")
     del cluster.failing["x-1"]
     now = time.monotonic()
-    monkeypatch.setattr(f"{_joining.__name__}.time", SimpleNamespace(monotonic=lambda: now + 10))
+    monkeypatch.setattr(f"{joining_file.__name__}.time", SimpleNamespace(monotonic=lambda: now + 10))
     found.look()
     assert sorted(found.denied) == ["x-0", "x-1", "x-2"]
 

@@ -20,7 +20,7 @@ from itertools import product
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._lock_record import Decision, decide
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Decision, decide
 
 Runs = frozenset[str]
 

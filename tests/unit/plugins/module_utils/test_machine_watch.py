@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, DeviceFailedError, ServerError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._machine_watch import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, DeviceFailedError, ServerError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_watch import (
     AT_ONCE,
     PAUSE,
     MachineWatch,

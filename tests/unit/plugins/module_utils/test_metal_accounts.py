@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_event import DEVICE_EVENT_OPTIONS, event_facts, find_events
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_project import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.events import DEVICE_EVENT_OPTIONS, event_facts, find_events
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import (
     ORGANIZATION_OPTIONS,
     PROJECT_OPTIONS,
     Project,
     organizations,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_ssh_key import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ssh_key import (
     SSH_KEY_INFO_OPTIONS,
     SSH_KEY_OPTIONS,
     SshKey,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_answers import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.metal_answers import (
     DEEPEST,
     FIELDS,
     LONGEST,

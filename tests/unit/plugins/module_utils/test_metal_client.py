@@ -17,9 +17,8 @@ import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.doc_fragments._metal import ModuleDocFragment
 from ansible_collections.equinix_metal.openshift.plugins.inventory import metal
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import ENVIRONMENT, Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
     CollectionError,
     DeniedError,
     LostAnswerError,
@@ -32,8 +31,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors im
     UnreadableError,
     ValidationError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_client import MetalClient, Pace
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients import metal as metal_client
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient, Pace
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
 from sandbox.metal.tls import Authority
 from tests.module_arguments import patch_module_args
 from tests.unit.plugins.module_utils.service import Reply, Service, serving
@@ -284,7 +284,7 @@ def test_requests_say_who_asks_and_keep_their_connection() -> None:
 
 def test_the_version_told_is_the_collection_s() -> None:
     galaxy = yaml.safe_load((Path(__file__).parents[4] / "galaxy.yml").read_text(encoding="utf-8"))
-    assert galaxy["version"] == _metal_client.COLLECTION_VERSION
+    assert galaxy["version"] == metal_client.COLLECTION_VERSION
 
 
 def test_packet_python_s_own_methods_take_the_same_way() -> None:
@@ -406,7 +406,7 @@ def test_pages_that_repeat_themselves_end(identity: Callable[[int], Any], meta: 
 
 
 def test_pages_without_end_are_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_metal_client, "MAX_PAGES", 20)
+    monkeypatch.setattr(metal_client, "MAX_PAGES", 20)
     with serving(Reply()) as service:
         service.replies = Endless(str, next="/more")  # type: ignore[assignment]  # as above
         with pytest.raises(UnreadableError, match="it has more than 20 pages"):
@@ -415,7 +415,7 @@ def test_pages_without_end_are_not_read_for_ever(monkeypatch: pytest.MonkeyPatch
 
 
 def test_slow_pages_without_end_are_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_metal_client, "LIST_TIME", 0.1)
+    monkeypatch.setattr(metal_client, "LIST_TIME", 0.1)
     with serving(Reply()) as service:
         service.replies = Endless(str, next="/more")  # type: ignore[assignment]  # as above
         with pytest.raises(UnreadableError, match=r"its pages were not all read within 0\.5 seconds"):
@@ -543,7 +543,7 @@ def test_a_client_pauses_for_what_the_answers_before_told() -> None:
 
 def test_pauses_grow_to_a_limit_and_no_two_callers_have_the_same() -> None:
     for failures, most in ((1, 0.5), (2, 1.0), (3, 2.0), (6, 16.0), (7, 30.0), (40, 30.0)):
-        pauses = [_metal_client._backoff(failures) for _time in range(50)]
+        pauses = [metal_client._backoff(failures) for _time in range(50)]
         assert all(most / 2 <= pause <= most for pause in pauses)
         assert len(set(pauses)) > 40
 

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_device, _resource
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import (
+    AT_CREATION_ONLY,
+    DEVICE_OPTIONS,
     FIXED,
     Device,
     creation_problems,
@@ -18,11 +20,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_dev
     device_facts,
     device_view,
     device_wanted,
-    normal_data,
-    normal_time,
     state_text,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import normal_data, normal_time
 from ansible_collections.equinix_metal.openshift.plugins.modules import metal_device
 from ansible_collections.equinix_metal.openshift.plugins.modules.metal_device import OPTIONS
 
@@ -34,7 +35,7 @@ NEW = {"hostname": NAME, "plan": "c3.small.x86", "metro": "da", "operating_syste
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_resource, "LOOKS_AFTER_LOST_CREATE", (0.0, 0.0))
+    monkeypatch.setattr(resource, "LOOKS_AFTER_LOST_CREATE", (0.0, 0.0))
 
 
 def attempt(metal: FakeMetal, **given: Any) -> tuple[dict[str, Any], CollectionError | None]:
@@ -427,11 +428,11 @@ def test_all_that_a_create_takes_is_sent_as_it_was_given() -> None:
 def test_every_option_is_compared_or_used_at_creation_only() -> None:
     """A new option of a create has to have its place in a comparison, or to say that it has none."""
     compared = set(device_view({}, {}))
-    from_the_create = set(_metal_device.DEVICE_OPTIONS.argument_spec) - {"power_state"}
-    assert from_the_create - compared == set(_metal_device.AT_CREATION_ONLY)
+    from_the_create = set(DEVICE_OPTIONS.argument_spec) - {"power_state"}
+    assert from_the_create - compared == set(AT_CREATION_ONLY)
     assert set(FIXED) <= compared
     told = yaml.safe_load(metal_device.DOCUMENTATION)["options"]
-    for name in _metal_device.AT_CREATION_ONLY:
+    for name in AT_CREATION_ONLY:
         assert "Used at creation only." in " ".join(told[name]["description"]), name
 
 

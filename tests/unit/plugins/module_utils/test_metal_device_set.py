@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _resource
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, PausedError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import tag_to_ask_for
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_set import DEVICE_SET_OPTIONS, DeviceSet
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, PausedError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import DEVICE_SET_OPTIONS, DeviceSet
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import tag_to_ask_for
 
 from .fake_metal import BareModule, FakeMetal, Time, hostnames
 
@@ -20,7 +20,7 @@ TAGS = ["openshift-cluster=demo.metal.test"]
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_resource, "LOOKS_AFTER_LOST_CREATE", (0.0, 0.0))
+    monkeypatch.setattr(resource, "LOOKS_AFTER_LOST_CREATE", (0.0, 0.0))
 
 
 def machine(number: int, **more: Any) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_catalogue import PLAN_OPTIONS, plans
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_project import PROJECT_INFO_OPTIONS, find_projects
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import PLAN_OPTIONS, plans
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
 
 PROJECTS: list[dict[str, Any]] = [
     {"id": "1", "name": "demo", "organization": {"href": "/metal/v1/organizations/o1"}},

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, NotFoundError, StillThereError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_hardware_reservation import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, NotFoundError, StillThereError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.spot_market_request import (
+    SPOT_MARKET_REQUEST_OPTIONS,
+    SpotMarketRequest,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.hardware_reservation import (
     HARDWARE_RESERVATION_OPTIONS,
     HardwareReservation,
     find_hardware_reservations,
     spot_prices,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_spot_market_request import (
-    SPOT_MARKET_REQUEST_OPTIONS,
-    SpotMarketRequest,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import delete_once
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import delete_once
 
 from .fake_metal import query_of
 
@@ -246,7 +246,7 @@ def test_a_request_tells_all_it_needs_at_once() -> None:
 
 
 def test_not_found_is_believed_when_a_look_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils._resource.LOOKS_AFTER_LOST_CREATE", (0, 0))
+    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource.LOOKS_AFTER_LOST_CREATE", (0, 0))
     client = Api({"vrfs/1": {"id": "1"}})
     client.deletes = False
     delete_once(client, "vrfs/2", doing="delete VRF 2")
@@ -256,7 +256,7 @@ def test_not_found_is_believed_when_a_look_agrees(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(("ignored", "left"), [(0, False), (1, False), (2, True)])
 def test_what_was_accepted_is_looked_after_and_asked_for_twice(ignored: int, left: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils._resource.LOOKS_AFTER_LOST_CREATE", (0, 0))
+    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource.LOOKS_AFTER_LOST_CREATE", (0, 0))
     client = Api({"vrfs/1": {"id": "1"}})
     client.ignored = ignored
     if left:

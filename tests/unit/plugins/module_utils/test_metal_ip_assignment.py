@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_network_info
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
     CollectionError,
     LostAnswerError,
     NotFoundError,
     NotYetError,
     ValidationError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_ip_assignment import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import network_info as metal_network_info
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_assignment import (
     IP_ASSIGNMENT_OPTIONS,
     IpAssignment,
     normal_address,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import update_once
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import update_once
 
 
 class Addresses:
@@ -111,7 +111,7 @@ def test_addresses_have_one_form(text: str, normal: str) -> None:
 @pytest.mark.parametrize("fates", [[], ["before"], ["after"]])
 def test_a_move_ends_on_the_other_device(fates: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda seconds: None)
-    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils._resource.LOOKS_AFTER_LOST_CREATE", (0, 0))
+    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource.LOOKS_AFTER_LOST_CREATE", (0, 0))
     client = Addresses(a="192.0.2.1", b="192.0.2.2")
     client.lost = fates.copy()
     resource = assignment(client, address="192.0.2.1", device_id="c")
@@ -134,7 +134,7 @@ def test_a_move_that_could_lose_customdata_is_refused() -> None:
 
 
 def test_an_address_that_does_not_leave_its_device_is_not_put_on_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils._resource.LOOKS_AFTER_LOST_CREATE", (0, 0))
+    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource.LOOKS_AFTER_LOST_CREATE", (0, 0))
     client = Addresses(a="192.0.2.1")
     client.stays = 1
     resource = assignment(client, address="192.0.2.1", device_id="c")
@@ -272,13 +272,13 @@ def test_filters() -> None:
         ("tags", ["c"], False),
         ("vxlan", [5], True),
     ):
-        assert _metal_network_info.fits(facts, name, wanted) is passes, (name, wanted)
+        assert metal_network_info.fits(facts, name, wanted) is passes, (name, wanted)
 
 
 def test_what_is_free_is_asked_of_one_block_or_of_all_that_can_be_assigned() -> None:
     client: Any = Addresses()
     params = {"project_id": "p", "ip_reservation_id": None, "cidr": 32}
-    assert _metal_network_info.find_available_addresses(client, params) == {"available": ["192.0.2.1/32"]}
-    assert _metal_network_info.find_available_addresses(client, {**params, "ip_reservation_id": "1"}) == {"available": ["192.0.2.1/32"]}
+    assert metal_network_info.find_available_addresses(client, params) == {"available": ["192.0.2.1/32"]}
+    assert metal_network_info.find_available_addresses(client, {**params, "ip_reservation_id": "1"}) == {"available": ["192.0.2.1/32"]}
     with pytest.raises(CollectionError, match="20 to 128"):
-        _metal_network_info.find_available_addresses(client, {**params, "cidr": 8})
+        metal_network_info.find_available_addresses(client, {**params, "cidr": 8})

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_catalogue
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, MetalError, ServerError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_capacity import ask_capacity, capacity_with_prices, lacking
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_ip_reservation import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, MetalError, ServerError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity, capacity_with_prices, lacking
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import catalogue as metal_catalogue
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import (
     IP_RESERVATION_OPTIONS,
     IpReservation,
     quantity,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_vlan import VLAN_OPTIONS, Vlan
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import VLAN_OPTIONS, Vlan
 
 
 class Lists:
@@ -289,10 +289,10 @@ def test_odd_entries_of_the_catalogue_spoil_only_themselves() -> None:
     odd: list[dict[str, Any]] = [{}, {"slug": "a", "pricing": None, "available_in_metros": [None, {"code": "DA"}], "specs": None}]
     client: Any = Lists(odd)
     every = {"slugs": None, "metro": None, "categories": None, "type": None}
-    assert _metal_catalogue.plans(client, {**every, "metro": "DA"})["plans"][0]["slug"] == "a"
-    assert len(_metal_catalogue.plans(client, every)["plans"]) == 2
-    assert len(_metal_catalogue.metros(client, {"codes": None})["metros"]) == 2
-    assert len(_metal_catalogue.operating_systems(client, {"slugs": None, "plan": None})["operating_systems"]) == 2
+    assert metal_catalogue.plans(client, {**every, "metro": "DA"})["plans"][0]["slug"] == "a"
+    assert len(metal_catalogue.plans(client, every)["plans"]) == 2
+    assert len(metal_catalogue.metros(client, {"codes": None})["metros"]) == 2
+    assert len(metal_catalogue.operating_systems(client, {"slugs": None, "plan": None})["operating_systems"]) == 2
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_placement import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import (
     Place,
     Pool,
     alternatives,

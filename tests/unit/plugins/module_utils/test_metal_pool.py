@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_pool import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.pool import (
     NamePattern,
     PatternError,
     names_by_number,

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _metal_port
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError, LostAnswerError, ValidationError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_port import PORT_OPTIONS, Port, PortState, plan
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._wait import StillWaiting, Waiter
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, LostAnswerError, ValidationError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import port as metal_port
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.port import PORT_OPTIONS, Port, PortState, plan
 
 
 def bond(text: str, *vlans: str, native: str = "") -> PortState:
@@ -185,7 +185,7 @@ def test_a_lost_answer_is_looked_after_and_nothing_is_done_twice(step: str) -> N
 
 
 def test_what_was_accepted_and_not_done_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_metal_port, "LOOK_FOR", 0.0)
+    monkeypatch.setattr(metal_port, "LOOK_FOR", 0.0)
     switch = Switch()
     switch.ignored = ["native-vlan"]
     assert change(switch, **WANTED)["native_vlan_id"] == "2"

@@ -9,28 +9,28 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
     CollectionError,
     LostAnswerError,
     NotFoundError,
     ValidationError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_bgp import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.bgp import (
     BGP_CONFIG_OPTIONS,
     BGP_SESSION_OPTIONS,
     BgpConfig,
     BgpSession,
     find_bgp,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_gateway import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import (
     GATEWAY_OPTIONS,
     Gateway,
     find_gateways,
     private_size,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_vrf import VRF_OPTIONS, Vrf, find_vrfs, normal_ranges
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._resource import update_once
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import update_once
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vrf import VRF_OPTIONS, Vrf, find_vrfs, normal_ranges
 
 
 class Answers:

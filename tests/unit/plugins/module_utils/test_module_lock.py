@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _resource
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import LockNeededError, PlayEndedError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._lock_record import Holder
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._lock_run import Locked, Run
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device import Device
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_vlan import VLAN_OPTIONS, Vlan
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._module import MetalModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._play import process
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import LockNeededError, PlayEndedError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import process
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import Locked, Run
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import Device
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import VLAN_OPTIONS, Vlan
 from ansible_collections.equinix_metal.openshift.plugins.modules.metal_device import OPTIONS
 from tests.module_arguments import patch_module_args
 
@@ -33,7 +33,7 @@ NEW = {"hostname": NAME, "plan": "c3.small.x86", "metro": "da", "operating_syste
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setattr(_resource, "LOOKS_AFTER_LOST_CREATE", (0.0, 0.0))
+    monkeypatch.setattr(resource, "LOOKS_AFTER_LOST_CREATE", (0.0, 0.0))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     yield tmp_path
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import ClusterUnreachableError, CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._node_ownership import Ownership, judge, machines_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._nodes import CORDONED, DEVICE, read_node
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError, CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_ownership import Ownership, judge, machines_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import CORDONED, DEVICE, read_node
 
 TAGS = ["openshift-cluster=demo.metal.test"]
 MORNING, NOON, EVENING = (f"2026-11-22T{hour}:00:00Z" for hour in ("06", "12", "18"))

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._csr import NodeState, asking_to_join, node_state, time_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._operators import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import NodeState, asking_to_join, node_state, time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import (
     CONDITIONS,
     View,
     failed_only,

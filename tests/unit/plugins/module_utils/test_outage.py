@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _outage
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._outage import Outage
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base import outage
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.outage import Outage
 
 
 class DownError(Exception):
@@ -60,7 +60,7 @@ def test_after_the_time_it_is_said_once_with_the_reason_and_again_when_it_is_ove
 
 def test_it_is_said_in_the_middle_of_a_pause(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     """No request ends when the time is over: a client that pauses or hangs says it as well."""
-    monkeypatch.setattr(_outage, "NOTICE_AFTER", 0.05)
+    monkeypatch.setattr(outage, "NOTICE_AFTER", 0.05)
     watched.request(DownError("no connection"))
     assert "still trying: no connection" in watched.line()
 

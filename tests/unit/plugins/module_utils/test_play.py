@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _play
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._play import Process, find_play, process
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base import play as play_module
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import Process, find_play, process
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -24,10 +24,10 @@ MODULE = """\
 #!/usr/bin/python
 import dataclasses, json, os, time
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils import _play
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base import play as play_module
 
 module = AnsibleModule({"dest": {"type": "path"}})
-play = _play.find_play()
+play = play_module.find_play()
 with open(module.params["dest"] + ".new", "w") as out:
     json.dump({"pid": os.getpid(), "processes": [each.pid for each in play.processes]}, out)
 os.rename(module.params["dest"] + ".new", module.params["dest"])
@@ -76,7 +76,7 @@ def test_a_process_id_that_another_process_has_by_now_is_another_process() -> No
 
 @pytest.mark.parametrize("there", [True, False])
 def test_without_proc_a_process_is_asked_for_by_a_signal(there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_play, "PROC", tmp_path)
+    monkeypatch.setattr(play_module, "PROC", tmp_path)
     with sleeping() as child:
         if not there:
             child.kill()
@@ -85,12 +85,12 @@ def test_without_proc_a_process_is_asked_for_by_a_signal(there: bool, tmp_path: 
 
 
 def test_without_proc_a_play_has_ended_when_the_parent_is_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_play, "PROC", tmp_path)
+    monkeypatch.setattr(play_module, "PROC", tmp_path)
     play = find_play()
     assert play.ended() is None
     monkeypatch.setattr(os, "getppid", lambda: 1)
     assert play.ended() == f"process {play.parent}"
-    assert (_play.boot_id(), _play.pid_namespace()) == ("", "")
+    assert (play_module.boot_id(), play_module.pid_namespace()) == ("", "")
 
 
 def test_without_an_ansible_program_above_it_is_the_parent() -> None:
@@ -98,9 +98,9 @@ def test_without_an_ansible_program_above_it_is_the_parent() -> None:
 
 
 def test_this_computer_has_an_identity() -> None:
-    assert len(_play.boot_id()) == 36
-    assert _play.pid_namespace().isdecimal()
-    assert _play.boot_time() > 0
+    assert len(play_module.boot_id()) == 36
+    assert play_module.pid_namespace().isdecimal()
+    assert play_module.boot_time() > 0
 
 
 @contextmanager
@@ -176,7 +176,7 @@ def test_a_module_of_a_worker_whose_play_is_gone_already_has_nobody(tmp_path: Pa
     told(20, 1, "/usr/bin/python /usr/bin/ansible-playbook install.yml")
     told(21, 20, "/bin/sh -c python")
     told(os.getpid(), 21, "python")
-    monkeypatch.setattr(_play, "PROC", tmp_path)
+    monkeypatch.setattr(play_module, "PROC", tmp_path)
     monkeypatch.setattr(os, "getppid", lambda: 21)
     assert find_play().ended() == "the parent of process 20"
     told(30, 1, "/usr/bin/python /usr/bin/ansible-playbook install.yml")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import known_variables
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.inventory import variables
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.situation import Situation
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.inventory import variables
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
 
 HOSTS = {
     "bootstrap": ["bootstrap-0"],

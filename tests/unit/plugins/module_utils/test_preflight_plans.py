@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.plans import gigabytes, size
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.plans import gigabytes, size
 
 
 @pytest.mark.parametrize(

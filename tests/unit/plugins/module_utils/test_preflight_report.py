@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._preflight.report import screen_lines
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.report import screen_lines
 
 
 def check(name: str, verdict: str, advice: str = "") -> dict[str, Any]:

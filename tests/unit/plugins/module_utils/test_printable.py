@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._printable import LIMIT, printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import LIMIT, printable
 
 CASES: list[tuple[Any, str]] = [
     ("worker-0", "worker-0"),

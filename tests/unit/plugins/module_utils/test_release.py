@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._release import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import (
     Installer,
     alternatives,
     channel_problem,

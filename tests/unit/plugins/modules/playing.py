@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._base_module import BaseModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import BaseModule
 from tests.module_arguments import INVOCATION, patch_module_args
 
 FOLDER = Path(__file__).resolve().parents[4] / "plugins" / "modules"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._identifiers import VLAN_NUMBER
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.identifiers import VLAN_NUMBER
 
 from .playing import ID, MODULES, OTHERS, options_of, play, walk, with_required
 

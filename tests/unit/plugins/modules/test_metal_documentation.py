@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._metal_device_operation import OPERATION_OPTIONS
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import OPERATION_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.modules import metal_device, metal_device_info, metal_device_set
 
 ONLY_A_DEVICE = {" so that is refused, but O(operation=reinstall) can.": " so that is refused."}

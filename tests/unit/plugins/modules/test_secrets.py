@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._argspec import ENVIRONMENT
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._secret_options import HIDDEN, holds_secrets
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.secret_options import HIDDEN, holds_secrets
 
 from .playing import MODULES, OTHERS, options_of, play, walk, with_required
 

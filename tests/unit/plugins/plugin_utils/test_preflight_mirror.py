@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils._install_config.rendering import GO
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import GO
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import mirror
 from sandbox.openshift import mirror as served
 

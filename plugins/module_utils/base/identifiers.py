@@ -1,0 +1,40 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ids of objects of the Metal API, checked before one becomes part of a path or a body.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+EXAMPLE = "2b70eb8f-fa18-47c0-aba7-222a842362fd"
+VLAN_NUMBER = "a VLAN's number"
+"""As a keyword: a number of 1 to 4 digits is taken too."""
+
+SHOWN = 64
+"""Characters of a refused value that the error shows."""
+
+
+def canonical_id(value: Any, keywords: Collection[str] = ()) -> str:
+    """Return the id in the form in which the API returns it: without blanks around it, in lower case.
+
+    ``keywords``: what may stand in the place of an id, such as ``next-available``. Raises ValueError, with what is wrong, for anything
+    else: in a path, ``../projects/...`` or ``?`` would name another object.
+    """
+    text = str(value).strip()
+    if text in keywords or (VLAN_NUMBER in keywords and re.fullmatch("[0-9]{1,4}", text)):
+        return text
+    if UUID.fullmatch(text.lower()):
+        return text.lower()
+    if not text:
+        raise ValueError("is given, but empty: a variable may have been cleared")
+    others = "".join(f" or {keyword}" for keyword in keywords if keyword)
+    raise ValueError(f"has to be an id (a UUID like {EXAMPLE}){others}, it is '{printable(text, SHOWN)}'")

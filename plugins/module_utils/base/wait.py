@@ -1,0 +1,105 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One clock for everything that waits.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+
+
+class WaitTimeout(CollectionError):  # noqa: N818 - read as "raise WaitTimeout": it is the time that ran out, nothing failed
+    """The time allowed for waiting is over. ``waiting``: what is still missing, one text each."""
+
+    def __init__(self, message: str, waiting: Sequence[str] = (), details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message, {**(details or {}), "waiting": list(waiting)})
+        self.waiting = list(waiting)
+
+
+class StillWaiting(CollectionError):  # noqa: N818 - not an error: one slice of a longer wait is over (option progress_interval)
+    """A slice of a longer wait is over, nothing has failed: the module answers with ``waiting`` and is called again."""
+
+    def __init__(self, waiting: Sequence[str]) -> None:
+        super().__init__("Waiting for " + "; ".join(waiting), {"waiting": list(waiting)})
+        self.waiting = list(waiting)
+
+
+def clock(
+    timeout: float,
+    interval: float,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+    now: Callable[[], float] = time.monotonic,
+) -> Iterator[float]:
+    """Yield the seconds gone by: at once, then every ``interval`` seconds, a last time at ``timeout``; then end.
+
+    The body of the loop looks at the world; what it takes counts. Seconds are real ones, by a clock that cannot be set back.
+    """
+    started = now()
+    elapsed = 0.0
+    while True:
+        yield elapsed
+        elapsed = now() - started
+        if elapsed >= timeout:
+            return
+        sleep(min(interval, timeout - elapsed))
+        elapsed = now() - started
+
+
+class Waiter:
+    """How long one call of a module may wait, from the options of the fragment ``_wait``.
+
+    ``look`` is called until it answers with nothing missing, and ``tick`` before each of these calls. When ``progress_interval`` is over,
+    :class:`StillWaiting` is raised, when ``wait_timeout`` is, :class:`WaitTimeout`. The clock starts with the first wait and is shared by
+    all waits of a call.
+    """
+
+    def __init__(  # noqa: PLR0913 - the options of the fragment _wait, and what tests replace by keyword
+        self,
+        timeout: float,
+        interval: float,
+        progress_interval: float = 0,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.monotonic,
+        tick: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._timeout = timeout
+        self._interval = interval
+        self._progress_interval = progress_interval
+        self._sleep = sleep
+        self._now = now
+        self._tick = tick
+        self._started: float | None = None
+
+    def until_nothing_missing(
+        self, look: Callable[[], Sequence[str]], what: str, *, whole: bool = False, interval: float | None = None
+    ) -> None:
+        """Call ``look`` until it returns no text; each text names one thing that is still missing and what was last seen of it.
+
+        ``what`` begins the message of a time-out: ``What did not happen in time: ...``. Whatever ``look`` raises ends the wait at once.
+        ``whole``: not in slices, since a call that took it up again could not know what is left to do. ``interval``: seconds between two
+        calls of ``look``, if these are not those of the option.
+        """
+        if self._started is None:
+            self._started = self._now()
+        gone = self._now() - self._started
+        sliced = 0 < self._progress_interval < self._timeout and not whole
+        limit = self._progress_interval if sliced else self._timeout
+        waiting: list[str] = []
+        pause = self._interval if interval is None else interval
+        for _elapsed in clock(max(0.0, limit - gone), pause, sleep=self._sleep, now=self._now):
+            self._tick()
+            waiting = list(look())
+            if not waiting:
+                return
+        if sliced:
+            raise StillWaiting(waiting)
+        raise WaitTimeout(f"{what} did not happen within wait_timeout. Still missing: " + "; ".join(waiting), waiting)

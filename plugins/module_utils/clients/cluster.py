@@ -1,0 +1,514 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The edge to the cluster's API; the only importer of the Kubernetes library.
+
+Of the library only three things are used, which are the same from release 29 to 37: `Configuration`, `load_kube_config` and the
+connection pool of `RESTClientObject`. They bring what is laborious to get right: kubeconfig files with all their ways to log in, client
+certificates, proxies, `tls-server-name`. The generated classes above them changed their call signatures between those releases
+and, in the newest, check every object against a model: one Node with an unknown field would spoil a list of five hundred. Objects are plain
+dictionaries here, and whoever reads one expects odd or missing fields.
+
+Note that this module util is PRIVATE to the collection.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import traceback
+from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote, urlencode, urlsplit
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
+    ClusterConflictError,
+    ClusterRefusedError,
+    ClusterUnreachableError,
+    CollectionError,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import FIELD_OWNER, mapping, mappings
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.time_limit import TimeLimit, watch
+
+try:
+    import urllib3
+    from kubernetes.client import Configuration
+    from kubernetes.client.rest import RESTClientObject
+    from kubernetes.config import load_kube_config
+    from kubernetes.config.config_exception import ConfigException
+    from yaml import YAMLError
+
+    KUBERNETES_IMPORT_ERROR: str | None = None
+except ImportError:
+    KUBERNETES_IMPORT_ERROR = traceback.format_exc()
+
+CERTIFICATE_REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+NODES = "/api/v1/nodes"
+PODS = "/api/v1/pods"
+CLUSTER_VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
+CLUSTER_OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
+CONSOLE_ROUTE = "/apis/route.openshift.io/v1/namespaces/openshift-console/routes/console"
+INGRESS_AUTHORITY = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
+ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
+BOOTSTRAP_STATUS = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
+
+HISTORY_NAMESPACE = "kube-system"
+CONFIG_MAPS = f"/api/v1/namespaces/{HISTORY_NAMESPACE}/configmaps"
+
+PAGE = 500
+# Answers that say something about the moment, not about the request (Kubernetes API conventions): another try may succeed.
+PASSING = frozenset({429, 500, 502, 503, 504})
+# Characters of a server's message, and of a name in one.
+_MESSAGE_LIMIT = 500
+_NAME_LIMIT = 80
+
+
+class ClusterClient:
+    """Plain calls on the cluster's API.
+
+    `addresses` are tried in turn, the one that answered last first; with none the kubeconfig's own server is used. The server's
+    certificate is always checked against the name in the kubeconfig (its `tls-server-name`, else the host of its `server`), also when it
+    is reached by address. `timeout` in seconds limits each call from its beginning to its end, connecting is limited to a third of it, 5
+    seconds at most. With `read_only` no write leaves the process. `directory` is where the library may put key files for the time of the
+    process.
+    """
+
+    def __init__(
+        self,
+        kubeconfig: str,
+        *,
+        addresses: list[str] | None = None,
+        timeout: float = 15.0,
+        read_only: bool = False,
+        directory: str | None = None,
+    ) -> None:
+        self.read_only = read_only
+        self._timeout = timeout
+        self._connect_timeout = min(5.0, timeout / 3)
+        self._configuration = _configuration(kubeconfig, directory)
+        server = urlsplit(self._configuration.host)
+        self._server = f"{server.scheme}://{server.netloc}"
+        self._bases = [_base(address, server.scheme, server.port) for address in addresses or []] or [self._server]
+        self._prefix = server.path.rstrip("/")
+        if not self._configuration.tls_server_name and addresses:
+            self._configuration.tls_server_name = server.hostname
+        self._pool: Any = RESTClientObject(self._configuration).pool_manager
+        watch(self._pool)
+        self._ahead = timedelta(0)
+
+    # What the modules ask for
+
+    def certificate_requests(self) -> Iterator[tuple[list[dict[str, Any]], str]]:
+        """All CertificateSigningRequests, page by page, each with the version a watch has to go on from."""
+        return self.pages(CERTIFICATE_REQUESTS)
+
+    def certificate_request(self, name: str) -> dict[str, Any] | None:
+        return self.get(f"{CERTIFICATE_REQUESTS}/{quote(name, safe='')}")
+
+    def watch_certificate_requests(self, version: str, seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
+        return self.watch(CERTIFICATE_REQUESTS, version, seconds)
+
+    def history(self, name: str) -> dict[str, str]:
+        """The texts of the ConfigMap of this name in HISTORY_NAMESPACE, empty when there is none."""
+        data = (self.get(f"{CONFIG_MAPS}/{quote(name, safe='')}") or {}).get("data")
+        return {key: text for key, text in data.items() if isinstance(text, str)} if isinstance(data, dict) else {}
+
+    def keep_history(self, name: str, texts: Mapping[str, str]) -> None:
+        """Write these texts into that ConfigMap and leave its others alone; make it when there is none."""
+        path, query = f"{CONFIG_MAPS}/{quote(name, safe='')}", {"fieldManager": FIELD_OWNER}
+        try:
+            self._call("PATCH", path, query, {"data": dict(texts)})
+        except ClusterRefusedError as refused:
+            if refused.status != 404:
+                raise
+            try:
+                self._call("POST", CONFIG_MAPS, query, {"metadata": {"name": name}, "data": dict(texts)})
+            except ClusterConflictError:
+                # Another approver was quicker.
+                self._call("PATCH", path, query, {"data": dict(texts)})
+
+    def nodes(self) -> Iterator[dict[str, Any]]:
+        return self.objects(NODES)
+
+    def node(self, name: str) -> dict[str, Any] | None:
+        return self.get(_node_path(name))
+
+    def change_node(self, name: str, uid: str, patch: Mapping[str, Any]) -> None:
+        """Apply a merge patch to the Node with this uid; raises ClusterConflictError when it is gone or another one has its name."""
+        metadata = {**mapping(patch.get("metadata")), "uid": uid}
+        try:
+            self._call("PATCH", _node_path(name), {"fieldManager": FIELD_OWNER}, {**patch, "metadata": metadata})
+        except ClusterRefusedError as refused:
+            if refused.status == 404:
+                raise ClusterConflictError(refused.message, 404) from refused
+            raise
+
+    def delete_node(self, name: str, uid: str) -> None:
+        """Delete the Node with this uid; raises ClusterConflictError when another one has its name."""
+        self._call("DELETE", _node_path(name), None, {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}})
+
+    def pods_on(self, node: str) -> Iterator[dict[str, Any]]:
+        """The pods that are bound to a node. What is no list of pods is an error, never an empty list: the machine may be deleted next."""
+        for items, _version in self.pages(PODS, selector=f"spec.nodeName={node}", kind="PodList"):
+            yield from items
+
+    def evict(self, namespace: str, name: str, uid: str, grace_period: int | None) -> None:
+        """Evict the pod with this uid, with its own grace period or this one in seconds.
+
+        Raises ClusterRefusedError with the server's reasons: 429 when a disruption budget does not allow it now, 404 when the pod is gone,
+        409 when another one has its name, 500 when several budgets select it (Kubernetes, "API-initiated Eviction").
+        """
+        path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}/eviction"
+        grace = {} if grace_period is None else {"gracePeriodSeconds": grace_period}
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": name, "namespace": namespace},
+            "deleteOptions": {"preconditions": {"uid": uid}, **grace},
+        }
+        self._call("POST", path, {"fieldManager": FIELD_OWNER}, body, passing=PASSING - {429, 500})
+
+    def bootstrap_status(self) -> dict[str, Any] | None:
+        """The ConfigMap in which the bootstrap machine says that it is done."""
+        return self.get(BOOTSTRAP_STATUS)
+
+    def etcd(self) -> dict[str, Any] | None:
+        """What the etcd operator tells."""
+        return self.get(ETCD)
+
+    def cluster_version(self) -> dict[str, Any] | None:
+        return self.get(CLUSTER_VERSION)
+
+    def cluster_operators(self) -> Iterator[dict[str, Any]]:
+        return self.objects(CLUSTER_OPERATORS)
+
+    def console_route(self) -> dict[str, Any] | None:
+        return self.get(CONSOLE_ROUTE)
+
+    def ingress_authority(self) -> dict[str, Any] | None:
+        """The ConfigMap with the authorities of the routers' certificates."""
+        return self.get(INGRESS_AUTHORITY)
+
+    # Calls
+
+    def get(self, path: str, query: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+        """One object, None when there is none of that name (or, for a custom resource, not yet such a kind)."""
+        try:
+            return self._call("GET", path, query)
+        except ClusterRefusedError as refused:
+            if refused.status == 404:
+                return None
+            raise
+
+    def objects(self, path: str) -> Iterator[dict[str, Any]]:
+        """The objects of a list, page by page, so that memory holds one page at a time. Nothing when there is no such kind."""
+        try:
+            for items, _version in self.pages(path):
+                yield from items
+        except ClusterRefusedError as refused:
+            if refused.status != 404:
+                raise
+
+    def pages(self, path: str, *, selector: str = "", kind: str = "") -> Iterator[tuple[list[dict[str, Any]], str]]:
+        """Each page of a list with the list's version, which is where a watch has to go on from.
+
+        ``selector`` is a field selector. With ``kind`` an answer that is no list of this kind raises ClusterUnreachableError.
+        """
+        query: dict[str, Any] = {"limit": PAGE, **({"fieldSelector": selector} if selector else {})}
+        while True:
+            try:
+                page = self._call("GET", path, query)
+            except ClusterRefusedError as refused:
+                if refused.status == 410 and "continue" in query:
+                    # The pages are of one moment, which the server has forgotten meanwhile: a later look reads all of them again.
+                    raise ClusterUnreachableError(refused.message) from refused
+                raise
+            if kind and (page.get("kind") != kind or not isinstance(page.get("items"), list)):
+                raise ClusterUnreachableError(f"{_attempt('GET', path)}: the answer is no {kind} (GET {path})")
+            yield _items(page), str(_metadata(page).get("resourceVersion") or "")
+            onward = _metadata(page).get("continue")
+            if not onward:
+                return
+            query["continue"] = onward
+
+    def watch(self, path: str, version: str, seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Changes after `version` as (type, object), for at most `seconds`, then it ends.
+
+        Types are ADDED, MODIFIED, DELETED and BOOKMARK. An ERROR event raises ClusterRefusedError with its code; 410 is a version the
+        server does not have any more: list again. A connection that breaks, or that has become silent, raises ClusterUnreachableError:
+        nothing comes from a server that is gone without a word, or from behind a proxy that forgot the connection. The server ends a watch
+        after `seconds`, and that is the heartbeat: bookmarks, each minute in a busy cluster, do not come before the first change that an
+        API server has seen since it was started (measured with Kubernetes 1.34.4).
+        """
+        whole = max(1, round(seconds))
+        query = {"watch": "true", "resourceVersion": version, "timeoutSeconds": whole, "allowWatchBookmarks": "true"}
+        base, response = self._send("GET", path, query, None, stream_silence=whole + self._connect_timeout)
+        try:
+            for line in _lines(response, whole + self._connect_timeout):
+                event = _json(line)
+                if not isinstance(event, dict) or not isinstance(event.get("object"), dict):
+                    problem = f"{_attempt('GET', path)}: the watch tells what is no event"
+                    raise ClusterUnreachableError(f"{problem} ({_origin('GET', path, response)})")
+                if event.get("type") == "ERROR":
+                    code, text = event["object"].get("code"), printable(event["object"].get("message"))
+                    problem = f"{_attempt('GET', path)}: the cluster ended the watch: {text}"
+                    raise ClusterRefusedError(f"{problem} ({_origin('GET', path, response)})", code if isinstance(code, int) else 500)
+                yield str(event.get("type")), event["object"]
+        except (urllib3.exceptions.HTTPError, OSError) as problem:
+            # The next one at another address, if there is one: this one may accept connections all the same.
+            self._bases = [*(other for other in self._bases if other != base), base]
+            raise ClusterUnreachableError(f"{_attempt('GET', path)}: the watch broke off: {_because(problem)} (GET {path})") from problem
+        finally:
+            response.close()
+
+    def approve(self, name: str, uid: str, version: str, *, reason: str, message: str) -> None:
+        """Approve exactly the request that was judged; raises ClusterConflictError when it has changed, or another one has its name."""
+        self._answer("Approved", name, uid, version, reason, message)
+
+    def deny(self, name: str, uid: str, version: str, *, reason: str, message: str) -> None:
+        """Deny exactly the request that was judged; raises as `approve` does."""
+        self._answer("Denied", name, uid, version, reason, message)
+
+    def _answer(self, kind: str, name: str, uid: str, version: str, reason: str, message: str) -> None:  # noqa: PLR0913, PLR0917 - as above
+        """Write the one condition that decides a request.
+
+        A merge patch of the approval subresource with uid and resourceVersion as preconditions: the API server refuses with 409 when
+        one does not match, and nothing but the condition is written (Kubernetes certificates API, "Approval or rejection using the
+        Kubernetes API").
+        """
+        now = self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        condition = {"type": kind, "status": "True", "reason": reason, "message": message, "lastUpdateTime": now}
+        body = {"metadata": {"uid": uid, "resourceVersion": version}, "status": {"conditions": [condition]}}
+        self._call("PATCH", f"{CERTIFICATE_REQUESTS}/{quote(name, safe='')}/approval", {"fieldManager": FIELD_OWNER}, body)
+
+    def version(self) -> str:
+        """The version of the Kubernetes API server, such as v1.33.6; the cheapest question there is."""
+        return printable((self._call("GET", "/version") or {}).get("gitVersion") or "")
+
+    def now(self) -> datetime:
+        """The time by the cluster's clock, by the Date of its last answer: ages of its objects are measured with this."""
+        return datetime.now(UTC) + self._ahead
+
+    # Inside
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        *,
+        passing: Collection[int] = PASSING,
+    ) -> dict[str, Any]:
+        _base, response = self._send(method, path, query, body, passing=passing)
+        try:
+            answer = _json(response.data)
+        except (urllib3.exceptions.HTTPError, OSError) as problem:
+            raise ClusterUnreachableError(
+                f"{_attempt(method, path)}: the answer broke off: {_because(problem)} ({method} {printable(path)})"
+            ) from problem
+        if not isinstance(answer, dict):
+            what = f"the answer with status {response.status} is no JSON object"
+            raise ClusterUnreachableError(f"{_attempt(method, path)}: {what} ({_origin(method, path, response)})")
+        return answer
+
+    def _send(  # noqa: PLR0913 - all of it is what one call is; the last two by keyword
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None,
+        body: Any,
+        *,
+        stream_silence: float = 0,
+        passing: Collection[int] = PASSING,
+    ) -> tuple[str, Any]:
+        """Ask one address after the other until one answers with a status that is not in `passing`; return which, and its answer.
+
+        With `stream_silence` the body is left to be read, and may be silent for so many seconds at a time.
+        """
+        if self.read_only and method != "GET":
+            raise CollectionError(f"{method} {path} was held back: this client only reads (check mode).")
+        url = self._prefix + path + ("?" + urlencode(query) if query else "")
+        failures: list[str] = []
+        for base in self._bases:
+            limit = TimeLimit(self._timeout)
+            response: Any = None
+            try:
+                with limit:
+                    response = self._pool.request(
+                        method,
+                        base + url,
+                        body=None if body is None else json.dumps(body),
+                        headers=self._headers(method, body),
+                        timeout=urllib3.Timeout(connect=self._connect_timeout, read=stream_silence or self._timeout),
+                        preload_content=False,
+                        retries=False,
+                        redirect=False,
+                    )
+                    if not stream_silence:
+                        response.read(decode_content=True, cache_content=True)
+                if limit.over:
+                    # Without a length, what was cut off looks whole.
+                    raise TimeoutError
+            except (urllib3.exceptions.HTTPError, OSError) as problem:
+                late = f"not answered in full within {self._timeout:g} seconds (api_timeout)"
+                # Its head comes before its body, and may be all that comes.
+                request = _request(response) if response is not None else ""
+                failures.append(f"{base}: {late if limit.over else _because(problem)}{request}")
+                if method != "GET" and not isinstance(problem, urllib3.exceptions.NewConnectionError):
+                    # It may have had its effect; whoever asked reads the world again before the next try.
+                    break
+                continue
+            self._read_clock(response)
+            if response.status not in passing:
+                # One assignment: a second thread sees the old order or the new one.
+                self._bases = [base, *(other for other in self._bases if other != base)]
+                if response.status >= 300:
+                    raise _refusal(method, path, response)
+                return base, response
+            failures.append(f"{base}: {response.status} {_message(response)}{_request(response)}")
+            response.release_conn()
+        silence = f"the cluster's API does not answer {method} {printable(path)} ({'; '.join(failures)})"
+        raise ClusterUnreachableError(f"{_attempt(method, path)}: {silence}")
+
+    def _read_clock(self, response: Any) -> None:
+        try:
+            now = parsedate_to_datetime(response.headers.get("Date", ""))
+            self._ahead = now - datetime.now(UTC)
+        except (TypeError, ValueError):
+            # No such header, or not a date: the clocks are taken to agree.
+            return
+
+    def _headers(self, method: str, body: Any) -> dict[str, str]:
+        headers = {"Accept": "application/json", "User-Agent": FIELD_OWNER}
+        if body is not None:
+            headers["Content-Type"] = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        for setting in self._configuration.auth_settings().values():
+            if setting.get("in") == "header" and setting.get("value"):
+                headers[setting["key"]] = setting["value"]
+        return headers
+
+
+def _configuration(kubeconfig: str, directory: str | None) -> Any:
+    path = Path(kubeconfig).expanduser()
+    if not path.is_file():
+        raise CollectionError(f"Cannot read the kubeconfig {path}: there is no such file.")
+    configuration = Configuration()
+    try:
+        # Keys given as data are written to files for the TLS library: with mode 0600, below `directory`, gone with the process.
+        load_kube_config(config_file=str(path), client_configuration=configuration, persist_config=False, temp_file_path=directory)
+    except (ConfigException, YAMLError, OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
+        # The library checks little, so a damaged file shows up as whatever the first wrong type leads to.
+        raise CollectionError(f"Cannot use the kubeconfig {path}: {type(problem).__name__}: {problem}") from problem
+    host = urlsplit(configuration.host or "")
+    if host.scheme not in ("http", "https") or not host.hostname:
+        raise CollectionError(f"Cannot use the kubeconfig {path}: its server is {configuration.host!r}, not an URL.")
+    return configuration
+
+
+def _base(address: str, scheme: str, port: int | None) -> str:
+    """The URL of an address given as 192.0.2.1, 192.0.2.1:6443, 2001:db8::1 or [2001:db8::1]:6443."""
+    text = f"[{address}]" if address.count(":") > 1 and not address.startswith("[") else address
+    try:
+        parts = urlsplit(f"{scheme}://{text}")
+        given = parts.port
+    except ValueError as problem:
+        raise CollectionError(f"api_addresses: {address!r} is not an address ({problem}).") from problem
+    if not parts.hostname or parts.path or parts.query or parts.username:
+        raise CollectionError(f"api_addresses: {address!r} is not an address.")
+    return f"{scheme}://{text}" if given or not port else f"{scheme}://{text}:{port}"
+
+
+def _lines(response: Any, seconds: float) -> Iterator[bytes]:
+    """Each line as soon as it is whole. Raises TimeoutError when something still comes after so many seconds."""
+    end = time.monotonic() + seconds
+    rest = b""
+    # read1 semantics: what has arrived is handed out at once instead of filling a buffer first.
+    for chunk in response.stream(amt=None if response.chunked else 65536, decode_content=True):
+        if time.monotonic() > end:
+            raise TimeoutError(f"it did not end within {seconds:g} seconds")
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from (line for line in whole if line.strip())
+
+
+def _json(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError:
+        return None
+
+
+def _node_path(name: str) -> str:
+    return f"{NODES}/{quote(name, safe='')}"
+
+
+def _items(page: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    items = (page or {}).get("items")
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _metadata(page: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    metadata = (page or {}).get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _message(response: Any) -> str:
+    """What an answer says, on one line: a gateway's page of HTML has many."""
+    answer = _json(response.data)
+    message = str(answer.get("message") or answer) if isinstance(answer, dict) else response.data[:200].decode("utf-8", "replace")
+    return printable(" ".join(message.split()), _MESSAGE_LIMIT)
+
+
+def _attempt(method: str, path: str) -> str:
+    """The beginning of an error: what was tried on what."""
+    kind, verb = path, "read" if method == "GET" else "write"
+    for listed, word, change in (
+        (CERTIFICATE_REQUESTS, "certificate request", "decide on"),
+        (NODES, "node", "change"),
+        (PODS, "pod", "change"),
+        (CLUSTER_OPERATORS, "cluster operator", "change"),
+    ):
+        if path == listed:
+            kind, verb = f"the {word}s", "list"
+        elif path.startswith(f"{listed}/"):
+            name = printable(unquote(path.removeprefix(listed).split("/")[1]), _NAME_LIMIT)
+            kind, verb = f"the {word} {name}", {"GET": "read", "DELETE": "delete"}.get(method, change)
+    if evicted := re.fullmatch(r"/api/v1/namespaces/([^/]+)/pods/([^/]+)/eviction", path):
+        kind, verb = f"the pod {unquote(evicted[1])}/{unquote(evicted[2])}", "evict"
+    return f"Could not {verb} {printable(kind)}"
+
+
+def _request(response: Any) -> str:
+    """The id by which the API server's audit log has this request (Kubernetes, "Auditing": the header Audit-ID)."""
+    identity = response.headers.get("Audit-Id")
+    return f", request {printable(identity, _NAME_LIMIT)}" if identity else ""
+
+
+def _origin(method: str, path: str, response: Any) -> str:
+    return f"{method} {printable(path)}{_request(response)}"
+
+
+def _refusal(method: str, path: str, response: Any) -> ClusterRefusedError:
+    text = f"{_attempt(method, path)}: the cluster answered {response.status}: {_message(response)} ({_origin(method, path, response)})"
+    if response.status in (401, 403):
+        text += ". Is this kubeconfig of this cluster, and still valid?"
+    status = mapping(_json(response.data))
+    causes = tuple(
+        (str(cause.get("reason") or ""), str(cause.get("message") or ""))
+        for cause in mappings(mapping(status.get("details")).get("causes"))
+    )
+    return (ClusterConflictError if response.status == 409 else ClusterRefusedError)(text, response.status, _message(response), causes)
+
+
+def _because(problem: BaseException) -> str:
+    """The innermost words of what urllib3 wraps, without its object addresses."""
+    reason = getattr(problem, "reason", None)
+    if isinstance(reason, BaseException):
+        return _because(reason)
+    # "<urllib3.connection.HTTPSConnection object at 0x...>: words" in urllib3 1, "HTTPSConnection(host=..., port=...): words" in 2.
+    return re.sub(r"^(<[^>]*>|\w+\([^)]*\)): ", "", str(problem)) or type(problem).__name__

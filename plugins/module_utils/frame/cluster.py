@@ -1,0 +1,169 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the modules that speak to the cluster share: their options, their client, and the one place that leaves the module.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+from ansible.module_utils.basic import missing_required_lib
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import RESUME_OPTIONS, WAIT_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
+    ClusterRefusedError,
+    CollectionError,
+    PlayEndedError,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import append
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import BaseModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import Gate
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pkcs10 import CRYPTOGRAPHY_IMPORT_ERROR
+
+CLUSTER_OPTIONS = Options(
+    {
+        "kubeconfig": {"type": "path", "required": True},
+        "api_addresses": {"type": "list", "elements": "str", "default": []},
+        "api_timeout": {"type": "float", "default": 15},
+    }
+)
+"""Documented in the fragment ``_cluster``."""
+
+
+REFUSED_FOR_GOOD = 180.0
+"""Seconds of refusals without a break after which a wait ends. Shorter ones pass: a server that is restarted does not accept a certificate
+yet, or has its roles not there yet. What is still refused then is a matter of the kubeconfig, and no wait mends it."""
+
+
+class Look(Protocol):
+    """One look at the cluster."""
+
+    def __call__(self, *, patient: bool) -> list[str]: ...
+
+
+class ClusterModule:
+    """The frame of a module that speaks to the cluster.
+
+    Used as a context manager: what the module found so far is in ``result``, and leaving the block answers with it: as a success, as a
+    failure with ``msg`` and ``failure`` when a :class:`CollectionError` came up, or, when one slice of a longer wait is over, with
+    ``waiting``. Anything unexpected keeps its traceback. ``shorten``: what of the result is returned when the module fails. Ansible prints
+    all of that, so it is what helps to understand the failure.
+    """
+
+    def __init__(self, options: Options, *, shorten: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> None:
+        self.module = BaseModule(CLUSTER_OPTIONS.merge(WAIT_OPTIONS, RESUME_OPTIONS, options))
+        self.params: dict[str, Any] = self.module.params
+        self.check_mode: bool = self.module.check_mode
+        self.result: dict[str, Any] = {"changed": False}
+        self.gate = Gate(find_play())
+        """A wait ends with the playbook; a module with the options of the Metal API may also have it keep the cluster lock."""
+        self._shorten = shorten
+        self.resume: dict[str, Any] = {}
+        """What a further call of the same wait gets back as the option ``resume``."""
+        self.read_resume()
+        for library, problem in (("kubernetes", KUBERNETES_IMPORT_ERROR), ("cryptography", CRYPTOGRAPHY_IMPORT_ERROR)):
+            if problem:
+                self.module.fail_json(msg=missing_required_lib(library), exception=problem)
+
+    def read_resume(self) -> None:
+        """Take up what the call before has left, see `state_to_resume`."""
+        since = (self.params["resume"] or {}).get("refused_since")
+        self._refused_since: float | None = since if isinstance(since, (int, float)) else None
+
+    def state_to_resume(self) -> dict[str, Any]:
+        """What the next call of the same wait needs to know."""
+        return {**self.resume, "refused_since": self._refused_since}
+
+    def client(self) -> ClusterClient:
+        """A client of the cluster; in check mode it cannot write."""
+        return ClusterClient(
+            self.params["kubeconfig"],
+            addresses=self.params["api_addresses"],
+            timeout=self.params["api_timeout"],
+            read_only=self.check_mode,
+            directory=self.module.tmpdir,
+        )
+
+    def leave_notices(self, notices: Sequence[Mapping[str, str]]) -> None:
+        """Append notices to the option ``notices_file``, if it is given. A full disk is a warning: it keeps no machine waiting."""
+        path = self.params["notices_file"]
+        if not path or self.check_mode:
+            return
+        try:
+            append(path, notices)
+        except OSError as problem:
+            self.module.warn(f"Cannot write to notices_file {path}: {problem.strerror}")
+
+    def wait_for(
+        self,
+        look: Look,
+        what: str,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        has_news: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Look until nothing is missing, as the options of the fragment ``_wait`` say; a single time without ``wait`` and in check mode.
+
+        ``look`` returns one text for each thing that is missing. With ``patient`` an API that does not answer is one of these. An API that
+        refuses is one as well, for REFUSED_FOR_GOOD seconds. ``has_news``: a call with ``progress_interval`` answers at once when there is
+        something that is to be shown before the interval is over.
+        """
+        if self.check_mode or not self.params["wait"]:
+            look(patient=False)
+            return
+        timeout, progress_interval = self.params["wait_timeout"], self.params["progress_interval"]
+        waiter = Waiter(timeout, self.params["wait_interval"], progress_interval, sleep=sleep, tick=self.gate.tick)
+        end = time.monotonic() + timeout
+
+        def once() -> list[str]:
+            self._assert_wanted(what)
+            try:
+                missing = look(patient=True)
+                self._refused_since = None
+            except ClusterRefusedError as refused:
+                missing = self._outlast(refused)
+            if missing and progress_interval > 0 and has_news() and time.monotonic() < end:
+                raise StillWaiting(missing)
+            return missing
+
+        waiter.until_nothing_missing(once, what)
+
+    def _assert_wanted(self, what: str) -> None:
+        """End a wait that no one waits for: a job beside a play may outlive it. Its kubeconfig is gone then, with the cluster's files or
+        since the play has taken the job's own copy away.
+        """
+        if not Path(self.params["kubeconfig"]).is_file():
+            raise CollectionError(f"{what} is not waited for any longer: {self.params['kubeconfig']} is gone")
+
+    def _outlast(self, refused: ClusterRefusedError) -> list[str]:
+        """What is missing while the API refuses; raises the refusal once it has lasted."""
+        now = time.time()
+        if self._refused_since is None or self._refused_since > now:
+            self._refused_since = now
+        if now - self._refused_since >= REFUSED_FOR_GOOD:
+            raise refused
+        return [refused.message]
+
+    def __enter__(self) -> ClusterModule:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(problem, StillWaiting):
+            self.module.exit_json(**{**self.result, "waiting": problem.waiting, "resume": self.state_to_resume()})
+        if isinstance(problem, PlayEndedError):
+            self.module.fail_json(msg=str(problem), failure={"type": type(problem).__name__}, **self.result)
+        if isinstance(problem, CollectionError):
+            failure = {"type": type(problem).__name__, **problem.details}
+            self.module.fail_json(msg=problem.message, failure=failure, **self._shorten(self.result))
+        if problem is None:
+            self.module.exit_json(**self.result)

@@ -1,0 +1,179 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The module of the cluster lock: it takes the lock and gives it up, waits until it is free, and breaks that of a run that has ended.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import RESUME_OPTIONS, WAIT_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import boot_time, find_play
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule, gate_of, lock_with_client, run_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import (
+    LIFETIME,
+    ClusterLock,
+    lifetime_for,
+    locked,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder, Lock
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import Locked, Run
+
+CLUSTER_LOCK_OPTIONS = Options(
+    {
+        "name": {"type": "str", "required": True},
+        "state": {"type": "str", "choices": ["held", "free", "released"], "default": "held"},
+        "metro": {"type": "str"},
+        "operation": {"type": "str", "default": ""},
+        "job": {"type": "str", "default": ""},
+        "lifetime": {"type": "float", "default": LIFETIME},
+        "unlock": {"type": "str"},
+    },
+).merge(WAIT_OPTIONS, RESUME_OPTIONS)
+
+LONGEST_LIFETIME = 86400
+"""Seconds: a computer that is gone would keep the lock for so long."""
+
+
+class LockModule(MetalModule):
+    """The lifecycle of a lock: used as ``with LockModule() as module: module.keep()``."""
+
+    def __init__(self) -> None:
+        super().__init__(CLUSTER_LOCK_OPTIONS, in_project=True)
+
+    def __enter__(self) -> LockModule:
+        return self
+
+    def keep(self) -> None:
+        """Bring the lock to the state that is wanted, for the run that this module's playbook is."""
+        if not self.params["name"].strip():
+            raise CollectionError("Cannot lock anything: name is empty, a variable may have been cleared")
+        if self.params["unlock"] is not None and self.params["state"] != "released":
+            raise CollectionError("Cannot break a lock: unlock is for state=released")
+        if not 0 < self.params["lifetime"] <= LONGEST_LIFETIME:
+            raise CollectionError(f"lifetime is from 1 to {LONGEST_LIFETIME} seconds, not {self.params['lifetime']:g}")
+        lock = self._lock()
+        {"held": self._hold, "free": self._free, "released": self._release_it}[self.params["state"]](lock)
+        if self.params["state"] != "released":
+            self.result["run"] = str(lock.run.path)
+        elif not self.check_mode:
+            lock.run.remove()
+
+    def _lock(self) -> ClusterLock:
+        params = self.params
+        _connection = self.client  # reports which options of the connection are missing
+        over = params["state"] == "released" and params["cluster_lock"] and not Path(params["cluster_lock"]).exists()
+        run = None if over else run_of(params)
+        if run is None:
+            scope = params["name"]
+            holder = Holder.here(find_play().main, scope, operation=params["operation"], job=params["job"])
+            lifetime = lifetime_for(params["lifetime"], params["metal_api_timeout"])
+            run = Run.begin(holder, Locked(scope, [f"{CLUSTER_TAG}{scope}"], params["project_id"], params["metro"] or "", lifetime))
+        elif run.locked.scope != params["name"]:
+            raise CollectionError(f"Cannot lock {params['name']}: cluster_lock is a run that locks {run.locked.scope}")
+        lock = lock_with_client(self._ansible, run, gate=gate_of(run), read_only=self.check_mode)
+        if params["resume"]:
+            lock.go_on_watching(params["resume"])
+        self._gate.lock = lock
+        return lock
+
+    def _tell(self, lock: ClusterLock, before: Lock | None, after: bool) -> None:
+        """Report what was so and what is so now; the times of a lock are no difference."""
+        about = {"name": lock.run.locked.scope, "run": lock.run.holder.run}
+        self.result["changed"] = self.result["changed"] or (before is not None) != after
+        self.result["diff"] = shown(about if before else {}, about if after else {}, f"cluster lock of {lock.run.locked.scope}")
+        self.result["lock"] = lock.held.facts() if after and lock.held is not None else None
+
+    # The states.
+
+    def _hold(self, lock: ClusterLock) -> None:
+        before = lock.own()
+        if self.check_mode:
+            others = [other for other in lock.others() if not lock.is_over(other)]
+            if others:
+                raise locked(lock.run.locked.scope, others[0])
+        else:
+            self._until(lock, lock.attempt, "Taking the cluster lock")
+            lock.tick()
+        self._tell(lock, before, after=True)
+
+    def _free(self, lock: ClusterLock) -> None:
+        self._tell(lock, None, after=False)
+        if self.check_mode:
+            others = lock.others()
+            over = [other for other in others if lock.is_over(other)]
+            for other in others:
+                if other not in over:
+                    # A prediction made while another run writes may be wrong by the time it is read.
+                    self.warn(f"Another run may be writing to {lock.run.locked.scope}: {other}")
+            self.result["changed"] = bool(over)
+            return
+        try:
+            self._until(lock, lock.clear, f"The end of other runs that write to {lock.run.locked.scope}")
+        finally:
+            self.result["changed"] = bool(lock.cleared)
+
+    def _release_it(self, lock: ClusterLock) -> None:
+        if self.params["unlock"] is not None:
+            self._break(lock, self.params["unlock"])
+            return
+        before = lock.own()
+        if not self.check_mode:
+            self.result["changed"] = lock.release()
+        self._tell(lock, before, after=False)
+
+    def _break(self, lock: ClusterLock, identity: str) -> None:
+        resumed = self.params["resume"]
+        quiet = float(resumed["quiet"]) if resumed else None
+        self.result.update(diff=shown({}, {}, f"cluster lock of {lock.run.locked.scope}"), broken=None, lock=None)
+        if quiet is None:
+            others = lock.others()
+            found = next((other for other in others if other.id == identity), None)
+            if found is None:
+                if others:
+                    held = "; ".join(map(str, others))
+                    raise CollectionError(
+                        f"Cannot break the lock {identity} of {lock.run.locked.scope}: there is no such lock. There is {held}"
+                    )
+                return
+            about = {"name": lock.run.locked.scope, "run": found.holder.run}
+            diff = shown(about, {}, f"cluster lock of {lock.run.locked.scope}")
+            self.result.update(changed=True, broken=found.facts(), diff=diff)
+            if self.check_mode:
+                return
+            quiet = lock.break_lock(found)
+        else:
+            self.result.update(changed=True, broken=resumed["broken"])
+        end = quiet
+
+        def wait() -> list[str]:
+            left = end - boot_time()
+            return [f"what the run had sent is over in {left:.0f} s at the latest"] if left > 0 else []
+
+        try:
+            self.waiter.until_nothing_missing(wait, "The end of what the run had sent", interval=1)
+        except StillWaiting:
+            self.result["resume"] = {"quiet": quiet, "broken": self.result["broken"], **lock.watched()}
+            raise
+
+    def _until(self, lock: ClusterLock, look: Callable[[], list[str]], what: str) -> None:
+        """Wait as the options say; the next slice knows what is watched."""
+        if not self.params["wait"]:
+            if texts := look():
+                raise CollectionError(together(f"{what}: not now, and wait=false", texts))
+            return
+        try:
+            self.waiter.until_nothing_missing(look, what, interval=1)
+        except StillWaiting:
+            resume: dict[str, Any] = lock.watched()
+            self.result["resume"] = resume
+            raise

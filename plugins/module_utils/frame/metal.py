@@ -1,0 +1,671 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one lifecycle of all modules that speak the Metal API, and the one place that leaves them.
+
+A resource says what it is (``Resource`` in ``metal.resource``); :class:`MetalModule` finds, compares, predicts, refuses, acts, waits and
+reports.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Literal
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible.module_utils.common.parameters import AnsibleFallbackNotFound
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT, Options, from_environment, identifier
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences, shown
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
+    CollectionError,
+    LockedError,
+    LockNeededError,
+    NotYetError,
+    PlayEndedError,
+    StillThereError,
+    together,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import append
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.outage import FILE_VARIABLE, Outage
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter, WaitTimeout
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import LIBRARY_ERROR, MetalClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import BaseModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import (
+    LIFETIME,
+    ClusterLock,
+    Gate,
+    LockStore,
+    lifetime_for,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder, scope_of, scope_tags
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import Locked, Run
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import Device
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import DeviceSet
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
+    Created,
+    Found,
+    Resource,
+    create_once,
+    ignored,
+    limited,
+    refuse_fixed,
+    update_once,
+)
+
+
+def _environment(*names: str) -> str:
+    """What the environment has for an option that is not given, as ``AnsibleModule`` asks for it."""
+    value = from_environment(names)
+    if value is None:
+        raise AnsibleFallbackNotFound
+    return value
+
+
+METAL_OPTIONS = Options(
+    {
+        "metal_api_url": {"type": "str", "fallback": (_environment, ENVIRONMENT["metal_api_url"])},
+        "metal_api_token": {
+            "type": "str",
+            "no_log": True,
+            "aliases": ["api_token", "auth_token"],
+            "fallback": (_environment, ENVIRONMENT["metal_api_token"]),
+        },
+        "metal_api_timeout": {"type": "float", "default": 30},
+        "metal_api_retries": {"type": "int", "default": 8},
+        "metal_api_ca_path": {"type": "path", "fallback": (_environment, ENVIRONMENT["metal_api_ca_path"])},
+        "metal_api_proxy": {"type": "str", "no_log": True, "fallback": (_environment, ENVIRONMENT["metal_api_proxy"])},
+        "metal_ua_prefix": {"type": "str", "fallback": (_environment, ENVIRONMENT["metal_ua_prefix"])},
+        "project_id": identifier("", fallback=(_environment, ENVIRONMENT["project_id"])),
+        "cluster_lock": {"type": "str"},
+    }
+)
+"""Documented in the fragments ``_metal`` and ``_metal.project``."""
+
+NO_LOCK = "none"
+"""As ``cluster_lock``: write without a lock."""
+LOCK_TIMEOUT = 300.0
+"""Seconds for which a module without the options of the fragment ``_wait`` tries to take the lock: others may have just ended."""
+
+
+def gate_of(run: Run | None = None) -> Gate:
+    """Return what the requests of this module pass: they end with its playbook, that of its parents and that of its run."""
+    play = find_play()
+    return Gate(play if run is None else replace(play, processes=(*play.processes, run.holder.process)))
+
+
+def gate_with_lock(module: AnsibleModule) -> Gate:
+    """Return the gate of a module that may write, with the lock of the run that ``cluster_lock`` names, if there is one."""
+    run = run_of(module.params)
+    gate = gate_of(run)
+    if run is not None and not module.check_mode:
+        gate.lock = lock_with_client(module, run, gate=gate_of(run))
+    return gate
+
+
+def run_of(params: Mapping[str, Any]) -> Run | None:
+    """Return the run that ``cluster_lock`` names, with this module as one of its modules; None without one."""
+    given = params.get("cluster_lock")
+    if given in (None, "", NO_LOCK):
+        return None
+    run = Run.load(given)
+    run.attach()
+    return run
+
+
+def lock_with_client(module: AnsibleModule, run: Run, *, gate: Gate, patient: bool = False, read_only: bool = False) -> ClusterLock:
+    """Return the lock, with a client of its own: what keeps the lock does not pass the gate of what it guards."""
+    client = metal_client(module, read_only=read_only, needs_project=False, gate=gate)
+    store = LockStore(client, run.locked.project, run.locked.scope)
+    return ClusterLock(store, run, timeout=module.params["metal_api_timeout"], patient=patient)
+
+
+class _LockWanted:
+    """Stands for a lock that does not exist before the first write needs it."""
+
+    def __init__(self, make: Callable[[], ClusterLock]) -> None:
+        self.make = make
+
+    def before_write(self, *, paused: bool) -> None:
+        raise LockNeededError
+
+    def tick(self) -> None:
+        """There is nothing to renew."""
+
+
+def metal_client(module: AnsibleModule, *, read_only: bool, needs_project: bool = True, gate: Gate | None = None) -> MetalClient:
+    """The API by the options of METAL_OPTIONS. Raises CollectionError telling all of them that are missing."""
+    if LIBRARY_ERROR is not None:
+        module.fail_json(msg=missing_required_lib("packet-python"), exception=LIBRARY_ERROR)
+    params = module.params
+    problems = []
+    if not params["metal_api_url"]:
+        problems.append("the address of the API is not given: set metal_api_url or the environment variable METAL_API_URL")
+    if not params["metal_api_token"]:
+        problems.append("no token is given: set metal_api_token or the environment variable METAL_AUTH_TOKEN")
+    if needs_project and not params["project_id"]:
+        empty = " (project_id is there, but empty)" if params["project_id"] == "" else ""
+        problems.append(f"no project is given{empty}: set project_id or the environment variable METAL_PROJECT_ID")
+    if problems:
+        raise CollectionError(together("Cannot ask the Metal API", problems))
+    gate = gate or gate_of()
+    return MetalClient(
+        url=params["metal_api_url"],
+        token=params["metal_api_token"],
+        timeout=params["metal_api_timeout"],
+        retries=params["metal_api_retries"],
+        read_only=read_only,
+        ca_path=params["metal_api_ca_path"],
+        proxy=params["metal_api_proxy"],
+        user_agent_prefix=params["metal_ua_prefix"],
+        sleep=gate.sleep,
+        gate=gate,
+        outage=_outage_of(module),
+    )
+
+
+def _outage_of(module: AnsibleModule) -> Outage:
+    """Return what says that the API does not answer: at once where an action plugin shows it, else as a warning when the module ends."""
+    path = os.environ.get(FILE_VARIABLE, "")
+    if path and os.access(path, os.W_OK):
+        return Outage("The Metal API", lambda text: append(path, [{"level": "warning", "text": text}]))
+    return Outage("The Metal API", module.warn)
+
+
+class MetalModule:
+    """A module that speaks the Metal API; used as ``with MetalModule(OPTIONS) as module``.
+
+    Leaving the block ends the process: with the result, with an expected error (CollectionError) as a message and ``failure``,
+    or with the traceback of a mistake in the collection. ``reading``: the module never writes. ``in_project``: it needs a project, unless
+    one of the options ``unless`` is given, which name something that is found by its own id. ``shorten``: what of the result is returned
+    when the module fails. Ansible prints all of that, so it is what helps to understand the failure.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        *,
+        reading: bool = False,
+        in_project: bool = False,
+        unless: Sequence[str] = ("id",),
+        shorten: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    ) -> None:
+        self._ansible = BaseModule(METAL_OPTIONS.merge(options))
+        self.params: dict[str, Any] = dict(self._ansible.params)
+        self.check_mode = bool(self._ansible.check_mode)
+        self.result: dict[str, Any] = {"changed": False}
+        self._options = options
+        self._reading = reading
+        self._in_project = in_project
+        self._unless = unless
+        self._shorten = shorten
+        self._client: MetalClient | None = None
+        self._waiter: Waiter | None = None
+        self._own_gate: Gate | None = None
+        self._lock_of_this_call: ClusterLock | None = None
+        self._wrote = False
+        self._warned: set[str] = set()
+        if self.params.get("resume"):
+            self.params["resume"] = _unsealed(self.params["resume"])
+            if self.params["resume"] is None:
+                self._ansible.fail_json(msg="The option resume is not what a call of this module has returned. Leave it out")
+
+    def __enter__(self) -> MetalModule:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> Literal[False]:
+        if self._lock_of_this_call is not None and not isinstance(error, (StillWaiting, PlayEndedError)):
+            self._release(self._lock_of_this_call)
+        self.result["changed"] = bool(self.result["changed"]) or self._wrote
+        if error is None:
+            self._ansible.exit_json(**self.result)
+        if isinstance(error, StillWaiting):
+            if "resume" in self.result:
+                self.result["resume"] = _sealed(self.result["resume"])
+            self._ansible.exit_json(waiting=error.waiting, **self.result)
+        if isinstance(error, CollectionError):
+            if self._client is not None and not isinstance(error, LockedError):
+                self._client.name_origin(error)
+            failure = {"type": type(error).__name__, **error.details}
+            self._ansible.fail_json(msg=error.message, failure=failure, **self._shorten(self.result))
+        if isinstance(error, PlayEndedError):
+            self._ansible.fail_json(msg=str(error), failure={"type": type(error).__name__}, **self._shorten(self.result))
+        return False
+
+    @property
+    def client(self) -> MetalClient:
+        """The API by this module's options, read-only in check mode.
+
+        Raises CollectionError telling all options that are missing, or empty where they are to say what is meant.
+        """
+        if self._client is None:
+            if cleared := self._options.cleared(self.params, self._unless):
+                raise CollectionError(together("Cannot use the options", cleared))
+            needs_project = self._in_project and not any(self.params.get(name) for name in self._unless)
+            read_only = self.check_mode or self._reading
+            self._client = metal_client(self._ansible, read_only=read_only, needs_project=needs_project, gate=self._gate)
+        return self._client
+
+    @property
+    def _gate(self) -> Gate:
+        """What all requests of this module pass. Made before the first of them: what was read before the lock was taken may be old."""
+        if self._own_gate is None:
+            self._own_gate = gate_of() if self._reading else gate_with_lock(self._ansible)
+        return self._own_gate
+
+    @property
+    def waiter(self) -> Waiter:
+        """The time this call may wait, by the options of the fragment ``_wait``."""
+        if self._waiter is None:
+            times = (self.params[name] for name in ("wait_timeout", "wait_interval", "progress_interval"))
+            self._waiter = Waiter(*times, sleep=self._gate.sleep, tick=self._gate.tick)
+        return self._waiter
+
+    def is_given(self, option: str) -> bool:
+        """Whether the task says it, by this name, and it is not just of the environment or a default."""
+        return option in self._ansible.given
+
+    def warn(self, text: str) -> None:
+        """Show a warning to whoever runs the playbook, once."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self._ansible.warn(text)
+
+    def report(self, facts: Mapping[str, Any]) -> None:
+        """Return these facts: all that a module which only reads has to say."""
+        self.result.update(facts)
+
+    def converge(self, make: Callable[[], Resource]) -> None:
+        """Bring the resource to the state that is wanted; ``make`` is called again when the cluster lock had to be taken first."""
+        self._with_lock(lambda: self._converge(make()))
+
+    def _converge(self, resource: Resource) -> None:
+        # Not every resource can be absent: a port comes and goes with its device.
+        if self.params.get("state") == "absent":
+            self._remove(resource)
+        else:
+            self._provide(resource)
+
+    # The cluster lock.
+
+    def _with_lock(self, act: Callable[[], None]) -> None:
+        """Do it, and once more from its beginning when a write needs the cluster lock: what was read without the lock may be old."""
+        while True:
+            try:
+                act()
+            except LockNeededError as needed:
+                # Lost in the middle: what was done until then stays done.
+                self._wrote = self._wrote or bool(self.result["changed"])
+                self.result = {"changed": False}
+                self._take_lock(needed)
+            else:
+                return
+
+    def _lock_for_this_call(self, tags: Sequence[str], metro: str) -> None:
+        """Where no run is given, let the first write take the lock of these ownership tags for the time of this call."""
+        if self.params["cluster_lock"] or self.check_mode or self._gate.lock is not None:
+            return
+        if taken := (self.params["resume"] or {}).get("run"):
+            self._gate.lock = self._own_lock(Run.load(taken))
+            return
+        scope, timeout = scope_of(tags), self.params["metal_api_timeout"]
+        holder = Holder.here(find_play().task, scope, operation="metal_device_set")
+
+        def make() -> ClusterLock:
+            lifetime = lifetime_for(LIFETIME, timeout)
+            return self._own_lock(Run.begin(holder, Locked(scope, scope_tags(tags), self.params["project_id"], metro, lifetime)))
+
+        # A slice of the wait for the lock may have begun it.
+        self._gate.lock = make() if Run.is_begun(holder) else _LockWanted(make)
+
+    def _own_lock(self, run: Run) -> ClusterLock:
+        self._lock_of_this_call = lock_with_client(self._ansible, run, gate=gate_of(), patient=self.params["wait"])
+        return self._lock_of_this_call
+
+    def _take_lock(self, needed: LockNeededError) -> None:
+        if isinstance(self._gate.lock, _LockWanted):
+            self._gate.lock = self._gate.lock.make()
+        lock = self._gate.lock
+        if not isinstance(lock, ClusterLock):
+            raise CollectionError(f"Could not write: {needed}")
+        waiter = self.waiter if "wait_timeout" in self.params else Waiter(LOCK_TIMEOUT, 1, sleep=self._gate.sleep, tick=self._gate.tick)
+        waiter.until_nothing_missing(lock.attempt, "Taking the cluster lock", interval=1)
+
+    def _release(self, lock: ClusterLock) -> None:
+        """Give up the lock that was taken for this call alone."""
+        try:
+            lock.release()
+            lock.run.remove()
+        except (CollectionError, PlayEndedError) as problem:
+            self.warn(f"The cluster lock of {lock.run.locked.scope} could not be deleted and expires by itself: {problem}")
+
+    # state=present
+
+    def _provide(self, resource: Resource) -> None:
+        wanted = resource.wanted()
+        resumed = self.params.get("resume")
+        only: frozenset[str] | None
+        if resumed:
+            found, before, only = self._resume(resource, resumed)
+        else:
+            start = self._begin(resource, wanted)
+            if start is None:
+                return
+            found, before, only = start
+
+        view = resource.view(found)
+        changes = {name: value for name, value in differences(view, wanted).items() if only is None or name in only}
+        if set(changes) & set(resource.fixed):
+            settled = self._settle_drift(resource, found, before, wanted, changes)
+            if settled is None:
+                return
+            found, changes = settled
+        if changes and self.check_mode:
+            self._report(resource, resource.predict(found, changes), before, {**before, **changes})
+            return
+        try:
+            if changes:
+                found = self._change(resource, found, before, changes)
+                changes = {}
+            if self.check_mode:
+                return
+            if self.params.get("wait", False):
+                found = self._look(resource, found, resource.missing, f"What was asked for of {resource.title}")
+        except StillWaiting:
+            self._remember(found, before=before, pending=sorted(changes), more=resource.memory() if isinstance(resource, Device) else {})
+            raise
+        # What really is, not what was meant.
+        self._report(resource, found, before, limited(resource.view(found), wanted))
+        if isinstance(resource, Device):
+            self._report_duplicates(resource)
+
+    def _begin(self, resource: Resource, wanted: Mapping[str, Any]) -> tuple[Found, dict[str, Any], frozenset[str] | None] | None:
+        """Find it or create it: the object, how it was before, and the only attributes that may be changed now (None: all).
+
+        Nothing is returned when check mode has told what would be created.
+        """
+        found = resource.find()
+        if found is not None:
+            return self._begin_with(resource, found, wanted)
+        resource.check_creation()
+        if self.check_mode:
+            self._report(resource, resource.predict(None, wanted), {}, wanted)
+            return None
+        created = self._create(resource)
+        if not created.ordered:
+            return self._begin_with(resource, created.found, wanted)
+        self._report(resource, created.found, {}, wanted)
+        if isinstance(resource, Device):
+            chosen = resource.note_order(created.found)
+            if chosen["id"] != created.found["id"]:
+                return self._begin_with(resource, resource.whole(chosen), wanted)
+        return created.found, {}, resource.after_creation
+
+    def _begin_with(self, resource: Resource, found: Found, wanted: Mapping[str, Any]) -> tuple[Found, dict[str, Any], None]:
+        before = limited(resource.view(found), wanted)
+        resource.missing(found)  # says at once when it can never be as wanted
+        self._report(resource, found, before, before)
+        return found, before, None
+
+    def _create(self, resource: Resource) -> Created:
+        """Order it, by choice as soon as it can be had. A slice of that wait leaves nothing to resume: nothing is ordered by then."""
+        if not self.params.get("wait", False):
+            return create_once(resource.create, resource.find)
+        created: list[Created] = []
+        waited = False
+
+        def order() -> list[str]:
+            nonlocal waited
+            look_first, waited = waited, True
+            try:
+                created.append(create_once(resource.create, resource.find, look_first=look_first))
+            except NotYetError as error:
+                return error.waiting
+            return []
+
+        self.waiter.until_nothing_missing(order, f"Creating {resource.title}")
+        return created[0]
+
+    def _settle_drift(
+        self, resource: Resource, found: Found, before: Mapping[str, Any], wanted: Mapping[str, Any], changes: dict[str, Any]
+    ) -> tuple[Found, dict[str, Any]] | None:
+        """Do what was chosen about what cannot be changed: the object and the changes that are left; nothing when check mode told it all.
+
+        Raises CollectionError for ``fail``, and when it cannot be replaced.
+        """
+        view = resource.view(found)
+        choice = self.params.get("on_drift", "fail")
+        if choice == "ignore":
+            self.warn(ignored(resource, view, {name: value for name, value in changes.items() if name in resource.fixed}))
+            return found, {name: value for name, value in changes.items() if name not in resource.fixed}
+        if choice != "replace" or self.params.get("resume"):
+            refuse_fixed(resource, view, changes)
+        resource.check_removal(found)
+        resource.check_creation()
+        if isinstance(resource, Device):
+            resource.check_replacement()
+        if self.check_mode:
+            self._report(resource, resource.predict(None, wanted), before, wanted)
+            return None
+        found = self._replace(resource, found, before, wanted)
+        left = differences(resource.view(found), wanted)
+        return found, {name: value for name, value in left.items() if name in resource.after_creation}
+
+    def _replace(self, resource: Resource, found: Found, before: Mapping[str, Any], wanted: Mapping[str, Any]) -> Found:
+        """Have it deleted and order it anew, as soon as it is leaving; its end is not waited for.
+
+        A slice of a wait that ends in between leaves nothing to resume: what is leaving is not found any more, so the next call orders.
+        """
+        self._end(resource, found, "replace")
+        self.result.update(changed=True, diff=shown(before, {}, resource.title))
+        created = self._create(resource).found
+        self._report(resource, created, before, wanted)
+        return created
+
+    def _change(self, resource: Resource, found: Found, before: Mapping[str, Any], changes: Mapping[str, Any]) -> Found:
+        """Let pass what stands in the way of these changes, and make them."""
+        texts = resource.hindrances(found, changes)
+        if texts and not self.params.get("wait", False):
+            raise CollectionError(
+                f"Could not change {', '.join(sorted(changes))} of {resource.title} now: {'; '.join(texts)}. Use wait=true"
+            )
+        if texts:
+            found = self._look(resource, found, lambda current: resource.hindrances(current, changes), f"Changing {resource.title}")
+        try:
+            found = update_once(resource, found, changes)
+        except CollectionError as error:
+            if error.acted:
+                self._report_half_way(resource, found, before)
+            raise
+        self._report(resource, found, before, {**(self.result["diff"]["after"] or before), **changes})
+        return found
+
+    def _report_half_way(self, resource: Resource, found: Found, before: Mapping[str, Any]) -> None:
+        """What really is after an update that came to an end on its way."""
+        self.result["changed"] = True
+        try:
+            found = resource.refresh(found)
+        except CollectionError as error:
+            self.warn(f"What {resource.title} is now could not be seen: {error.message}")
+        else:
+            self._report(resource, found, before, limited(resource.view(found), before))
+
+    def _look(self, resource: Resource, found: Found, missing: Callable[[Found], list[str]], what: str) -> Found:
+        """Wait until nothing is missing. The first look is at what is known, so that a quiet run makes no call for it."""
+        current = found
+        first = True
+
+        def look() -> list[str]:
+            nonlocal current, first
+            if not first:
+                current = resource.refresh(current)
+                self.result[resource.name] = resource.facts(current)
+            first = False
+            return missing(current)
+
+        self.waiter.until_nothing_missing(look, what)
+        return current
+
+    def _report(self, resource: Resource, found: Found, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+        """Write down what is so by now: also an error later on returns it."""
+        self.result["diff"] = shown(before, after, resource.title)
+        self.result["changed"] = self.result["changed"] or dict(before) != dict(after)
+        self.result[resource.name] = resource.facts(found)
+
+    def _report_duplicates(self, device: Device) -> None:
+        if device.duplicates:
+            self.result["duplicates"] = device.duplicates
+        device.warn_of_duplicate()
+
+    # state=absent
+
+    def _remove(self, resource: Resource) -> None:
+        wait = bool(self.params.get("wait", False))
+        resumed = self.params.get("resume")
+        if resumed:
+            gone, before, pending = self._resume(resource, resumed)
+            accepted = not pending
+        else:
+            self.result["diff"] = shown({}, {}, resource.title)
+            found = resource.find()
+            if found is None:
+                return
+            gone = found
+            accepted = resource.leaving(found)
+            before = {name: value for name, value in resource.view(found).items() if value not in (None, "", [], {})}
+            if not accepted:
+                resource.check_removal(found)
+        if self.check_mode:
+            if not accepted:
+                self.result.update(changed=True, diff=shown(before, {}, resource.title))
+            return
+        try:
+            if not accepted:
+                self._end(resource, gone, "delete")
+                accepted = True
+                self.result.update(changed=True, diff=shown(before, {}, resource.title))
+            if wait:
+                self.waiter.until_nothing_missing(lambda: resource.remaining(gone), f"The end of {resource.title}")
+        except StillWaiting:
+            self._remember(gone, before=before, pending=[] if accepted else ["state"])
+            raise
+
+    def _end(self, resource: Resource, found: Found, attempted: str) -> None:
+        """Have it deleted: it is gone or leaving then. While there is time, what stays though that was accepted is asked for again."""
+        if not self.params.get("wait", False):
+            if texts := resource.delete(found):
+                raise CollectionError(f"Could not {attempted} {resource.title} now: {'; '.join(texts)}. Use wait=true")
+            return
+
+        def ask() -> list[str]:
+            try:
+                return resource.delete(found)
+            except StillThereError as error:
+                return [error.message]
+
+        self.waiter.until_nothing_missing(ask, f"Deleting {resource.title}")
+
+    # A call that goes on waiting (option progress_interval).
+
+    def _remember(self, found: Found, *, before: Mapping[str, Any], pending: list[str], more: Mapping[str, Any] | None = None) -> None:
+        identity = {name: found.get(name) for name in ("id", "hostname", "state", "locked", "devices") if name in found}
+        self.result["resume"] = {
+            **(more or {}),
+            "found": identity,
+            "before": dict(before),
+            "pending": pending,
+            "changed": self.result["changed"],
+            "diff": self.result["diff"],
+        }
+
+    def _resume(self, resource: Resource, resumed: Mapping[str, Any]) -> tuple[Found, dict[str, Any], frozenset[str]]:
+        """Take up what the call before knew: the object, how it was before, and what may still be changed."""
+        self.result.update(changed=resumed["changed"], diff=resumed["diff"])
+        found = resumed["found"]
+        if self.params["state"] == "present":
+            found = resource.refresh(found)
+            self.result[resource.name] = resource.facts(found)
+        return found, resumed["before"], frozenset(resumed["pending"])
+
+    # Several as one.
+
+    def converge_set(self, make: Callable[[], DeviceSet]) -> None:
+        """Bring all devices of the set to the state that is wanted: each as far as it gets, whatever becomes of the others.
+
+        ``make`` is called again when the cluster lock had to be taken first.
+        """
+        self._with_lock(lambda: self._converge_set(make()))
+
+    def _converge_set(self, devices: DeviceSet) -> None:
+        devices.check()
+        self._lock_for_this_call(devices.ownership_tags, devices.first_metro)
+        listing: list[Found] | None = None
+        if self.params.get("resume"):
+            listing = devices.look_at_ours()
+            devices.recall(self.params["resume"], listing)
+        else:
+            devices.plan(devices.look())
+        if self.check_mode:
+            devices.predict()
+        else:
+            try:
+                self._act(devices, listing)
+            except StillWaiting:
+                run = self._lock_of_this_call.run.path if self._lock_of_this_call is not None else ""
+                self.result["resume"] = {**devices.memory(), "run": str(run)}
+                raise
+        failure = devices.failure()
+        self._report_set(devices)
+        if failure is not None:
+            raise failure
+
+    def _act(self, devices: DeviceSet, listing: list[Found] | None) -> None:
+        """Do what was decided, then wait, with one listing a look. ``listing``: that of a call which only goes on waiting."""
+        first = True
+
+        def look() -> list[str]:
+            nonlocal first
+            texts = devices.step(listing if first else devices.look_at_ours())
+            first = False
+            self._report_set(devices)
+            return texts
+
+        if self.params["wait"]:
+            try:
+                self.waiter.until_nothing_missing(look, "What was asked for of these machines")
+            except WaitTimeout:
+                devices.give_up("this did not happen within wait_timeout")
+        else:
+            look()
+            if devices.is_unlisted():
+                look()
+            devices.give_up("this has to pass before it can be ordered, changed or deleted; use wait=true", pending_only=True)
+
+    def _report_set(self, devices: DeviceSet) -> None:
+        before, after = devices.diff()
+        self.result.update(devices.results())
+        self.result["diff"] = shown(before, after, "devices")
+        self.result["changed"] = any(member.acted for member in devices.members)
+
+
+def _sealed(memory: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result ``resume`` of these values, which a further call gets back as its option."""
+    return {"memory": memory, "sha256": _checksum(memory)}
+
+
+def _unsealed(resume: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the values of the option ``resume``; None if they are not those that a call has returned."""
+    memory = resume.get("memory")
+    return memory if isinstance(memory, dict) and resume.get("sha256") == _checksum(memory) else None
+
+
+def _checksum(memory: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(memory, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,105 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether servers can be had, where and at what price.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
+    CollectionError,
+    MetalError,
+    NotFoundError,
+    ValidationError,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import no_capacity
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import price_per_hour
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+
+CAPACITY_OPTIONS = Options(
+    {
+        "servers": {
+            "type": "list",
+            "elements": "dict",
+            "required": True,
+            "options": {
+                "plan": {"type": "str", "required": True},
+                "metro": {"type": "str", "required": True},
+                "quantity": {"type": "int", "default": 1},
+            },
+        },
+    }
+)
+
+
+def ask_capacity(client: MetalClient, servers: Sequence[Mapping[str, Any]], *, optional: bool = False) -> list[dict[str, Any]]:
+    """``servers`` (plan, metro, quantity) with ``available`` for each, in their order.
+
+    ``available`` is None when the service does not say. With ``optional`` a service that has no such question says nothing.
+    """
+    asked = [{"plan": server["plan"], "metro": server["metro"].lower(), "quantity": server["quantity"]} for server in servers]
+    if not asked:
+        return []
+    try:
+        answer = client.ask("capacity/metros", {"servers": asked}, doing="ask for capacity")
+    except MetalError as error:
+        if optional and (isinstance(error, NotFoundError) or error.status in (403, 501)):
+            return [{**server, "available": None} for server in asked]
+        raise
+    told = answer.get("servers")
+    told = [server for server in told if isinstance(server, Mapping)] if isinstance(told, list) else []
+    # Quantities come back as numbers or as text (vendor's OpenAPI text says text, clients saw numbers).
+    known = {_question(server): server.get("available") for server in told}
+    found = []
+    for server in asked:
+        available = known.get(_question(server))
+        found.append({**server, "available": available if isinstance(available, bool) else None})
+    return found
+
+
+def _question(server: Mapping[str, Any]) -> tuple[str, ...]:
+    """The plan, metro and quantity of a server, as text."""
+    return tuple(str(server.get(name)) for name in ("plan", "metro", "quantity"))
+
+
+def lacking(servers: Sequence[Mapping[str, Any]]) -> list[str]:
+    """One text for each of ``servers`` that cannot be had."""
+    return [no_capacity(server["metro"], server["plan"], server["quantity"]) for server in servers if server["available"] is False]
+
+
+def out_of_stock(error: CollectionError) -> bool:
+    """Whether an order was refused because there is no such server left in that place, by the service's own sentences.
+
+    "There aren't available servers in that metro", "No available servers with plan ...", "... has no provisionable ... servers matching
+    your criteria" (public issue threads).
+    """
+    return isinstance(error, ValidationError) and (error.says("available servers") or error.says("has no provisionable"))
+
+
+def capacity_with_prices(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``metal_capacity_info`` returns: ``servers`` with ``available`` and prices in US dollars, and the sum of the latter."""
+    wrong = [str(server["quantity"]) for server in params["servers"] if server["quantity"] < 1]
+    if wrong:
+        raise CollectionError(f"quantity must be 1 or more, not {', '.join(wrong)}")
+    servers = ask_capacity(client, params["servers"])
+    plans = client.read_list("plans", "plans", doing="read the plans' prices") if servers else []
+    prices = {plan.get("slug"): price_per_hour(plan) for plan in plans}
+    unknown = sorted({server["plan"] for server in servers} - set(prices))
+    if unknown:
+        raise CollectionError(f"There is no plan {', '.join(unknown)}. metal_plan_info lists those there are", {"plans": unknown})
+    for server in servers:
+        server["price_per_hour"] = prices[server["plan"]]
+    known = [server["price_per_hour"] * server["quantity"] for server in servers if server["price_per_hour"] is not None]
+    return {
+        "servers": servers,
+        "available": all(server["available"] is True for server in servers),
+        "total_price_per_hour": round(sum(known), 4) if len(known) == len(servers) else None,
+    }

@@ -1,0 +1,68 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Events: what the service, and the machines themselves, tell of devices.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options, identifier
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import oldest_first
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import normal_time, reference
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+
+DEVICE_EVENT_OPTIONS = Options(
+    {
+        "device_id": identifier(),
+        "hostname": {"type": "str"},
+        "types": {"type": "list", "elements": "str"},
+        "since": {"type": "str"},
+    },
+    mutually_exclusive=[["device_id", "hostname"]],
+)
+
+
+def event_facts(event: Mapping[str, Any]) -> dict[str, Any]:
+    """What is told of one event. ``device_id`` is nothing for what is about the project itself."""
+    related = [thing.get("href") for thing in event.get("relationships") or [] if isinstance(thing, Mapping)]
+    devices = [reference({"href": href}) for href in related if isinstance(href, str) and "/devices/" in href]
+    return {
+        **{name: event.get(name) for name in ("id", "type", "body", "state", "ip", "created_at")},
+        "device_id": devices[0] if devices else None,
+    }
+
+
+def find_events(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``metal_device_event_info`` returns: the events of a device or of all the project's devices, oldest first."""
+    identity = params["device_id"]
+    if identity is None and params["hostname"] is not None:
+        identity = _device(client, params["project_id"], params["hostname"])
+    path = f"devices/{identity}/events" if identity else f"projects/{params['project_id']}/events"
+    listed = client.read_list(path, "events", doing=f"list the events of {'device' if identity else 'project'} {path.split('/')[1]}")
+    events = [event_facts(event) for event in listed]
+    if params["types"] is not None:
+        events = [event for event in events if event["type"] in params["types"]]
+    since = normal_time(params["since"])
+    if since is not None:
+        events = [event for event in events if str(event["created_at"] or "") >= since]
+    return {"events": oldest_first(events)}
+
+
+def _device(client: MetalClient, project: str, hostname: str) -> str:
+    listed = client.read_list(f"projects/{project}/devices", "devices", params={"hostname": hostname}, doing=f"look for device {hostname}")
+    same = sorted(str(device.get("id")) for device in listed if str(device.get("hostname") or "").lower() == hostname.lower())
+    if len(same) != 1:
+        raise CollectionError(
+            f"{len(same) or 'No'} devices have the hostname {hostname}{': ' if same else ''}{', '.join(same)}."
+            " Say which one is meant by device_id",
+            {"hostname": hostname, "ids": same},
+        )
+    return same[0]

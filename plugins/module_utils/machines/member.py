@@ -1,0 +1,419 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One machine of a set: what is to be done for it, and what has become of it. What concerns several is decided in ``set``.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, DeviceFailedError, NotYetError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import SETTLED, Device, state_text
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import Place
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, plan_name
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
+    create_once,
+    ignored,
+    limited,
+    refuse_fixed,
+    update_once,
+)
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
+
+AT_ONCE = 8
+"""How many calls are under way at once while machines are ordered, changed or deleted: enough to hide the way there and back.
+
+The API can order several in one call (``/devices/batch``), but such an order is worked off later: after a lost answer nobody could tell
+whether a machine that is not there yet will still come, and it would be bought twice. One call each is known by its host name at once.
+"""
+
+WHERE = frozenset({"metro", "plan"})
+
+
+@dataclass(eq=False)
+class Member:
+    """One machine and what became of it in this run.
+
+    ``make`` gives its :class:`Device`, at a place or where its own options say; true: a call before this one has seen it. ``action`` is
+    ``created``, ``updated``, ``replaced``, ``deleted`` or ``none`` (in check mode: what would be). ``pending`` are changes that cannot be
+    made yet. ``acted`` is true when something was accepted, ``settled`` when there is nothing more to do for it, well or badly.
+    """
+
+    make: Callable[[Place | None, bool], Device]
+    key: str
+    alternatives: tuple[Place, ...] = ()
+    surplus: bool = False
+    """It is there and is not of the set any more."""
+    resumed: bool = False
+    """A call before this one has seen its device."""
+    device: Device = field(init=False)
+    place: Place | None = None
+    """Where it is or is to be, of several alternatives."""
+    found: Found | None = None
+    old: Found | None = None
+    """The device that goes before another is ordered in its place."""
+    held: bool = False
+    """Waits for its turn to be replaced."""
+    drifted: bool = False
+    """Is replaced since it differs in what cannot be changed."""
+    moved: bool = False
+    """Differs in where it is."""
+    action: str = "none"
+    error: CollectionError | None = None
+    acted: bool = False
+    settled: bool = False
+    pending: dict[str, Any] = field(default_factory=dict)
+    before: dict[str, Any] = field(default_factory=dict)
+    after: dict[str, Any] = field(default_factory=dict)
+    wanted: dict[str, Any] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    """Ids of devices that went for another to be ordered in their place."""
+    planned: bool = False
+    """Whether it is known from the list that was read just now that there is no device yet."""
+    second: Found | None = None
+    """What this run has ordered and is to be deleted, since another run had ordered one before."""
+    ordered: str | None = None
+    """Id of the device that this run has ordered, as long as it may turn out that another run has ordered one as well."""
+    unlisted: bool = False
+    """Whether no list was read since it was ordered."""
+    duplicates: list[dict[str, Any]] = field(default_factory=list)
+    """Devices that this run ordered and deleted again, since another run had ordered the same one first: ``id`` and ``kept``."""
+    replacements: list[dict[str, Any]] = field(default_factory=list)
+    """Failed devices that another was ordered for: ``id`` and ``reason``."""
+
+    def __post_init__(self) -> None:
+        # Until it is known where it is, as the first alternative.
+        self.put_at(self.place or (self.alternatives[0] if len(self.alternatives) > 1 else None))
+
+    def put_at(self, place: Place | None) -> None:
+        """Order it there, and look for it there."""
+        self.place = place
+        self.device = self.make(place, self.resumed)
+
+    def guard(self, step: Callable[[Member], list[str]]) -> list[str]:
+        """Run a step; an expected error is kept and ends this machine's part, not the others'."""
+        if self.settled:
+            return []
+        try:
+            self.texts = step(self)
+        except CollectionError as error:
+            self.error = error
+            self.texts = []
+        self.settled = not self.texts
+        return self.texts
+
+    @property
+    def orders(self) -> bool:
+        """Whether a device is to be ordered for it."""
+        return self.error is None and self.action in ("created", "replaced") and not self.acted
+
+    # The steps of state=present. Each returns what is still missing.
+
+    def plan(self, listing: Sequence[Found], on_drift: str) -> list[str]:
+        """Decide what is to be done, by the devices that may be it; writes nothing."""
+        self.found = self.device.among(listing)
+        if self.found is None:
+            self.device.check_creation()
+            self.action = "created"
+            self.planned = True
+            self.expect()
+            return [f"{self.key} is not ordered"]
+        return self._compare(self.found, on_drift)
+
+    def _compare(self, found: Found, on_drift: str) -> list[str]:
+        """Decide what is to be done with a device that is there."""
+        self._recognise(found)
+        self.found = self.device.whole(found)
+        self.wanted = self.device.wanted()
+        view = self.device.view(self.found)
+        self.before = self.after = limited(view, self.wanted)
+        missing = self.device.missing(self.found)  # says at once when it can never be as wanted
+        self.pending = differences(view, self.wanted)
+        drift = {name: self.pending[name] for name in sorted(set(self.pending) & set(self.device.fixed))}
+        if drift and on_drift == "replace":
+            return self._plan_replacement(self.found, drift)
+        if drift and on_drift == "ignore":
+            self.device.warn(ignored(self.device, view, drift))
+            self.pending = {name: value for name, value in self.pending.items() if name not in drift}
+        refuse_fixed(self.device, view, self.pending)
+        if self.pending:
+            self.action, self.after = "updated", {**self.before, **self.pending}
+            missing = [*missing, f"{self.key} is not changed"]
+        return missing
+
+    def _recognise(self, found: Found) -> None:
+        """Which of its alternatives it is; one that is none of them is compared with the first."""
+        for place in self.alternatives if len(self.alternatives) > 1 else ():
+            self.put_at(place)
+            if not WHERE & set(differences(self.device.view(found), self.device.wanted())):
+                return
+        if self.place is not None:
+            self.put_at(self.alternatives[0])
+
+    def _plan_replacement(self, found: Found, drift: Mapping[str, Any]) -> list[str]:
+        self.device.check_removal(found)
+        self.device.check_creation()
+        self.action, self.drifted, self.held, self.pending = "replaced", True, True, {}
+        self.moved = bool(WHERE & set(drift))
+        if not self.moved and self.place is not None:
+            # Where it is is as good as anywhere.
+            self.alternatives = (self.place, *(place for place in self.alternatives if place != self.place))
+        self.expect()
+        return [f"{self.key} is not replaced"]
+
+    def expect(self) -> None:
+        """What the device that is to be ordered will be like."""
+        self.wanted = self.device.wanted()
+        self.after = dict(self.wanted)
+
+    def predict(self) -> None:
+        """Take what was decided as done: check mode."""
+        self.acted = self.action != "none" and self.error is None
+        if self.acted and self.action != "deleted":
+            ordered = self.action in ("created", "replaced")
+            self.found = self.device.predict(None if ordered else self.found, self.wanted if ordered else self.pending)
+
+    def begin_turn(self) -> None:
+        """Its turn to be replaced has come."""
+        self.resumed = False
+        self.put_at(self.place)
+        self.held, self.old, self.found = False, self.found, None
+
+    def renew(self) -> None:
+        """Have another one in place of its device that has failed. Raises CollectionError when it cannot be taken away."""
+        reason = self.error
+        if self.found is not None and not (isinstance(reason, DeviceFailedError) and reason.gone):
+            self.device.check_removal(self.found)
+            self.old = self.found
+        self.device.check_creation()
+        if self.action in ("none", "updated"):
+            self.action = "replaced"
+            self.before = {**self.before, "state": (self.found or {}).get("state")}
+        self.replacements.append({"id": (self.found or {}).get("id"), "reason": str(reason)})
+        self.resumed = False
+        self.put_at(self.place)
+        self.found, self.error, self.settled, self.pending = None, None, False, {}
+        self.expect()
+        self.texts = [f"{self.key} is not ordered again"]
+
+    def step(self, listing: Mapping[str, Found] | None) -> list[str]:
+        """Go on with it, by a new listing by id; None: with what is known. One that is not in it is looked for before it is given up."""
+        if self.held:
+            return [f"{self.key} waits for its turn to be replaced"]
+        if self.found is None:
+            return self._order()
+        if listing is None:
+            return self._advance(self.found)
+        self.unlisted = False
+        found = listing.get(str(self.found["id"])) or self.device.refresh(self.found)
+        if self.ordered is not None:
+            found = self._first_ordered(found, listing)
+        return self._advance(found)
+
+    def _first_ordered(self, found: Found, listing: Mapping[str, Found]) -> Found:
+        """Return the device to go on with: what this run ordered, or an older one that another run has ordered by the same name.
+
+        What this run ordered is deleted in the latter case, as soon as the service lets it: not while it is provisioned.
+        """
+        own = listing.get(str(self.ordered)) or (found if found.get("id") == self.ordered else None)
+        older = None if own is None or self.device.leaving(own) else self.device.older_duplicate(own, listing.values())
+        if own is None or older is None:
+            self.second = None
+            return found if own is None else own
+        self.second = own
+        if not self.device.delete(own):
+            self.duplicates.append({"id": own["id"], "kept": older["id"]})
+            self.ordered = self.second = None
+            self.action = "none"
+            # It may be other than this run would have it.
+            self._compare(older, "fail")
+        return older
+
+    def _order(self) -> list[str]:
+        """Let the old one go, if there is one, and order it. Its end is not waited for."""
+        if self.old is not None:
+            texts = self.device.delete(self.old)
+            if texts:
+                return texts
+            self.gone.append(str(self.old["id"]))
+            self.old, self.acted = None, True
+
+        def find() -> Found | None:
+            found = self.device.find()
+            return None if found is not None and str(found.get("id")) in self.gone else found
+
+        look_first, self.planned = not self.planned, False
+        try:
+            created = create_once(self.device.create, find, look_first=look_first)
+        except NotYetError as error:
+            return error.waiting
+        self.found = created.found
+        if not created.ordered:
+            # Another run has ordered it since this one looked.
+            self.action = "replaced" if self.gone else "none"
+            return self._compare(created.found, "fail")
+        self.acted = self.unlisted = True
+        self.ordered = str(self.found["id"])
+        left = differences(self.device.view(self.found), self.wanted)
+        self.pending = {name: value for name, value in left.items() if name in self.device.after_creation}
+        return self._advance(self.found)
+
+    def _advance(self, found: Found) -> list[str]:
+        """Make the changes that wait for it, if they can be made by now."""
+        self.found = found
+        if self.pending:
+            texts = self.device.hindrances(found, self.pending)
+            if texts:
+                return texts
+            self.found = update_once(self.device, found, self.pending)
+            self.acted = True
+            self.pending = {}
+        missing = self.device.missing(self.found)
+        if self.unlisted:
+            missing = [*missing, f"{self.key} is ordered and was not listed since"]
+        if self.second is not None:
+            missing = [*missing, f"{self.second['id']}, a second {self.key}, is to be deleted"]
+        if not missing:
+            # What really is, not what was meant.
+            self.found = self.device.whole(self.found)
+            self.after = limited(self.device.view(self.found), self.wanted)
+        return missing
+
+    # The steps of state=absent, and of what is too many.
+
+    def plan_removal(self, listing: Sequence[Found]) -> list[str]:
+        """Decide what is to be done, by the devices that may be it; writes nothing."""
+        self.found = self.device.among(listing)
+        if self.found is None:
+            return []
+        if not self.device.leaving(self.found):
+            self.device.check_removal(self.found)
+            self.action = "deleted"
+            self.before = {name: value for name, value in self.device.view(self.found).items() if value not in (None, "", [], {})}
+            self.pending = {"state": "absent"}
+        return [f"{self.key} is there"]
+
+    def remove(self, listing: Mapping[str, Found] | None) -> list[str]:
+        """Ask for its deletion, if that was not accepted before, and see whether it is gone.
+
+        What is not in a new listing is looked at by itself: whoever changed its tags meanwhile has not deleted it.
+        """
+        if self.found is None:
+            return []
+        if listing is not None:
+            listed = listing.get(str(self.found["id"]))
+            if listed is None:
+                texts = self.device.remaining(self.found)
+            else:
+                self.found = listed
+                texts = [] if listed.get("state") == "deleted" else [state_text(listed)]
+            if not texts or not self.pending:
+                return texts
+        if self.pending:
+            texts = self.device.delete(self.found)
+            if texts:
+                return texts
+            self.acted = True
+            self.pending = {}
+        return [f"{self.key} is being deleted"]
+
+    # What is told, and what the next call has to know.
+
+    @property
+    def status(self) -> str:
+        """``ready``, ``failed``, ``differs``, ``missing``, ``under_way``; ``surplus`` and ``removed`` of what is to go."""
+        if self.error is not None:
+            state = (self.found or {}).get("state")
+            failed = isinstance(self.error, DeviceFailedError) or state == "failed"
+            return "failed" if failed else "differs" if state in SETTLED else "missing"
+        if self.surplus and not self.acted:
+            return "surplus"
+        if self.action == "deleted" or (self.found is None and self.settled):
+            return "removed"
+        return "ready" if self.settled else "under_way"
+
+    def result(self) -> dict[str, Any]:
+        """What the module tells of it under its host name."""
+        found = self.found or {}
+        return {
+            "id": found.get("id"),
+            "changed": self.acted,
+            "action": self.action if self.acted else "none",
+            "status": self.status,
+            "metro": metro_code(found) if found else (self.place.metro if self.place else None),
+            "plan": plan_name(found) if found else (self.place.plan if self.place else None),
+            "replacements": list(self.replacements),
+            "duplicates": list(self.duplicates),
+            "error": self.error.message if self.error else None,
+        }
+
+    def memory(self) -> dict[str, Any]:
+        """What the next call has to know to go on where this one stopped; no secret."""
+        return {
+            "place": list(self.place) if self.place else None,
+            "found": _identity(self.found),
+            "old": _identity(self.old),
+            "second": _identity(self.second),
+            "error": None if self.error is None else [isinstance(self.error, DeviceFailedError), self.error.message, self.error.details],
+            "pending": sorted(self.pending),
+            **{name: getattr(self, name) for name in _REMEMBERED},
+        }
+
+    def recall(self, known: Mapping[str, Any], by_id: Mapping[str, Found], *, absent: bool) -> None:
+        """Take up what the call before knew."""
+        self.resumed = known["found"] is not None
+        self.put_at(Place(*known["place"]) if known["place"] else None)
+        for name in _REMEMBERED:
+            setattr(self, name, known[name])
+        self.found = by_id.get(known["found"]["id"], known["found"]) if known["found"] else None
+        self.old = by_id.get(known["old"]["id"], known["old"]) if known["old"] else None
+        self.second = by_id.get(known["second"]["id"], known["second"]) if known["second"] else None
+        self.wanted = {} if absent or self.surplus else self.device.wanted()
+        self.pending = {name: self.wanted.get(name, "absent") for name in known["pending"]}
+        if known["error"] is not None:
+            failed, message, details = known["error"]
+            self.error = (DeviceFailedError if failed else CollectionError)(message, details)
+
+
+_REMEMBERED = (
+    "surplus",
+    "held",
+    "drifted",
+    "moved",
+    "action",
+    "acted",
+    "settled",
+    "before",
+    "after",
+    "gone",
+    "ordered",
+    "unlisted",
+    "duplicates",
+    "replacements",
+)
+
+
+def _identity(found: Found | None) -> dict[str, Any] | None:
+    return {name: found.get(name) for name in ("id", "hostname", "state", "tags")} if found else None
+
+
+def side_by_side(members: Iterable[Member], step: Callable[[Member], list[str]]) -> None:
+    """Run a step for all of these that are not settled, several at once."""
+    waiting = [member for member in members if not member.settled]
+    if len(waiting) < 2:
+        for member in waiting:
+            member.guard(step)
+        return
+    with ThreadPoolExecutor(max_workers=min(AT_ONCE, len(waiting))) as pool:
+        for _done in pool.map(lambda member: member.guard(step), waiting):
+            pass

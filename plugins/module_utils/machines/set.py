@@ -1,0 +1,581 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Several devices as one resource: one listing for all of them, a result for each, and what can only be decided for all together.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
+    RESUME_OPTIONS,
+    STATE_OPTIONS,
+    WAIT_OPTIONS,
+    Options,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, DeviceFailedError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity, out_of_stock
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import (
+    DEVICE_OPTIONS,
+    Device,
+    creation_problems,
+    device_facts,
+    metros_of,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.member import Member, side_by_side
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import (
+    Place,
+    Pool,
+    alternatives,
+    deal,
+    fill,
+    questions,
+    room,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.pool import (
+    SHRINK_RULES,
+    NamePattern,
+    PatternError,
+    has_place,
+    names_by_number,
+    names_by_what_is_there,
+    surplus,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, tag_to_ask_for
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
+
+PLACEMENT_OPTION: dict[str, Any] = {"type": "list", "elements": "dict", "options": {"metro": {"type": "str"}, "plan": {"type": "str"}}}
+
+MACHINE_OPTIONS: dict[str, Any] = {
+    "hostname": {"type": "str", "required": True},
+    **DEVICE_OPTIONS.argument_spec,
+    "placement": PLACEMENT_OPTION,
+}
+
+DEVICE_SET_OPTIONS = Options(
+    {
+        "machines": {"type": "list", "elements": "dict", "options": MACHINE_OPTIONS},
+        "hostnames": {"type": "list", "elements": "str", "aliases": ["hostname", "name"]},
+        "count": {"type": "int"},
+        "count_offset": {"type": "int", "default": 1},
+        **DEVICE_OPTIONS.argument_spec,
+        "placement": PLACEMENT_OPTION,
+        "spread": {"type": "bool", "default": False},
+        "replace_failed": {"type": "int", "default": 0},
+        "quorum": {"type": "int"},
+        "quorum_wait": {"type": "float", "default": 120},
+        "fail_fast": {"type": "bool", "default": False},
+        "shrink": {"type": "str", "choices": list(SHRINK_RULES), "default": "never"},
+        "ownership_tags": {"type": "list", "elements": "str", "required": True},
+        "all_owned": {"type": "bool", "default": False},
+        "on_drift": {"type": "str", "choices": ["fail", "ignore", "replace"], "default": "fail"},
+        "replace_at_once": {"type": "int", "default": 1},
+    }
+).merge(STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
+
+
+def failed_only(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the result as it is returned with an error: of the machines those that failed, and no devices, which may be hundreds."""
+    kept = {name: value for name, value in result.items() if name != "devices"}
+    if "outcomes" in kept:
+        kept["outcomes"] = {key: outcome for key, outcome in kept["outcomes"].items() if outcome["error"] is not None}
+    return kept
+
+
+class _Listing:
+    """A listing by id and by host name: a thousand machines are looked for among a thousand devices."""
+
+    def __init__(self, listing: Sequence[Found]) -> None:
+        self._by_id = {str(device.get("id")): device for device in listing}
+        self._by_name: dict[str, list[Found]] = {}
+        for device in listing:
+            self._by_name.setdefault(str(device.get("hostname") or "").lower(), []).append(device)
+
+    def which_may_be(self, member: Member) -> list[Found]:
+        """The devices that may be this machine: of that id, or of that name, and those of which no name is told."""
+        if identity := member.device.params.get("id"):
+            return [self._by_id[identity]] if identity in self._by_id else []
+        return [*self._by_name.get(str(member.device.params["hostname"]).lower(), []), *self._by_name.get("", [])]
+
+
+class DeviceSet:
+    """The devices of ``machines`` or ``hostnames``, or all with ``ownership_tags``; ``params`` are the options of ``metal_device_set``.
+
+    ``members`` are the machines of the set, and what is too many of it. ``happened`` tells what was not as planned and what was done about
+    it. ``now`` gives seconds of a clock that two calls of a module share.
+    """
+
+    name = "devices"
+
+    def __init__(
+        self,
+        client: MetalClient,
+        params: Mapping[str, Any],
+        warn: Callable[[str], None] | None = None,
+        *,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._client = client
+        self._params = params
+        self._warn = warn
+        self._now = now
+        self._absent = params["state"] == "absent"
+        self._project = params["project_id"]
+        self._tags: list[str] = list(params["ownership_tags"])
+        self._given = {str(machine["hostname"]): machine for machine in params["machines"] or []}
+        self._pattern: NamePattern | None = None
+        self._replacements_left: int = params["replace_failed"]
+        self._refused: list[Place] = []
+        self._enough_since: float | None = None
+        self.members: list[Member] = []
+        self.happened: list[str] = []
+
+    @property
+    def ownership_tags(self) -> list[str]:
+        return list(self._tags)
+
+    @property
+    def first_metro(self) -> str:
+        """The first metro that a machine of the set is to be in; empty when none is said."""
+        places = [place for each in (*self._given.values(), self._params) for place in (each, *(each.get("placement") or []))]
+        return next((metro for place in places for metro in metros_of(place) if metro != "any"), "")
+
+    @property
+    def _wanted(self) -> list[Member]:
+        return [member for member in self.members if not member.surplus]
+
+    # What is meant.
+
+    def check(self) -> None:
+        """Raise CollectionError for options that cannot be meant, all of them at once, before anything is looked at or ordered."""
+        params = self._params
+        problems = []
+        if not self._tags or any(not tag.strip() for tag in self._tags):
+            problems.append("ownership_tags must name at least one tag, and none may be empty: they say which devices are ours")
+        named = params["machines"] is not None or params["hostnames"] is not None
+        if params["all_owned"] and (params["machines"] or params["hostnames"] or not self._absent):
+            problems.append("all_owned is for state=absent, and without machines or hostnames")
+        if not params["all_owned"] and not named:
+            problems.append("machines must be given, or hostnames" + (", or all_owned to have all deleted" if self._absent else ""))
+        if params["machines"] and params["hostnames"]:
+            problems.append("either machines or hostnames is given, not both")
+        problems += self._count_problems()
+        if any(not name.strip() for name in [*self._names_given(), *self._given]):
+            problems.append("a hostname is empty")
+        names = Counter(name.lower() for name in [*self._names_given(), *(str(m["hostname"]) for m in params["machines"] or [])])
+        problems += [f"the hostname {name} is given {count} times" for name, count in names.items() if count > 1]
+        if not self._absent:
+            problems += self._choice_problems()
+            for name in dict.fromkeys([*self._given, *self._names_given()]):
+                # What is missing to create it only matters when it is not there; what can never be is told now.
+                machine = self._machine(name)
+                problems += [f"{name}: {text}" for text in creation_problems(machine) if not text.startswith("to create it")]
+        if problems:
+            raise CollectionError(together("These machines cannot be meant", problems))
+
+    def _count_problems(self) -> list[str]:
+        hostnames, count = self._params["hostnames"] or [], self._params["count"]
+        if count is None:
+            return [f"{name} has a place for a number, so count must be given" for name in hostnames if has_place(name)]
+        problems = []
+        if len(hostnames) != 1:
+            problems.append("count needs one name in hostnames, with a place for the number: {index}, {index:02} or %02d")
+        else:
+            try:
+                self._pattern = NamePattern.parse(hostnames[0], self._params["count_offset"])
+            except PatternError as problem:
+                problems.append(f"hostnames: {problem}")
+        if count < 1:
+            problems.append(f"count is 1 or more, not {count}. To have all deleted use state=absent")
+        if self._params["count_offset"] < 0:
+            problems.append("count_offset is 0 or more")
+        return problems
+
+    def _choice_problems(self) -> list[str]:
+        """What is wrong with how the set is to be treated."""
+        params = self._params
+        problems = [f"{name} is {least} or more" for name, least in (("replace_failed", 0), ("replace_at_once", 1)) if params[name] < least]
+        size = params["count"] if params["count"] is not None else len(params["machines"] or params["hostnames"] or [])
+        if params["quorum"] is not None and not 1 <= params["quorum"] <= size:
+            problems.append(f"quorum is from 1 to the number of machines, {size}, it is {params['quorum']}")
+        if params["shrink"] not in ("never", "named") and params["count"] is None:
+            problems.append(
+                f"shrink={params['shrink']} needs count: of machines that are given by name, only shrink=named can tell the surplus"
+            )
+        if params["shrink"] != "never" and not size:
+            problems.append("shrink needs at least one machine that stays. To have all deleted use state=absent with all_owned")
+        if params["on_drift"] == "replace" and not params["wait"]:
+            problems.append("on_drift=replace needs wait=true: the next one is replaced when the one before is there")
+        for placement in [params["placement"], *(machine.get("placement") for machine in self._given.values())]:
+            if any(not entry.get("metro") and not entry.get("plan") for entry in placement or []):
+                problems.append("each entry of placement has a metro, a plan or both")
+            if params["spread"] and any((entry.get("metro") or "").lower() == "any" for entry in placement or []):
+                problems.append("spread needs metros that are named, not any")
+        return problems
+
+    def _names_given(self) -> list[str]:
+        if self._pattern is not None:
+            return names_by_number(self._pattern, max(0, self._params["count"]))
+        return list(self._params["hostnames"] or [])
+
+    def _machine(self, hostname: str) -> dict[str, Any]:
+        """The options of one machine: its own, and for what it leaves open those of the set."""
+        own = self._given.get(hostname, {})
+        options = {name: own.get(name) if own.get(name) is not None else self._params.get(name) for name in DEVICE_OPTIONS.argument_spec}
+        return {**options, "hostname": hostname, "placement": own.get("placement") or self._params["placement"]}
+
+    # What there is.
+
+    def look(self) -> list[Found]:
+        """All devices of the project, in one list: also those of others, since a name may be taken by one that is not ours."""
+        return list(self._client.read_list(f"projects/{self._project}/devices", "devices", doing="list the project's devices"))
+
+    def look_at_ours(self) -> list[Found]:
+        """The devices with one of our tags: what a poll needs, and no more of a large project than that."""
+        path, params = f"projects/{self._project}/devices", {"tag": tag_to_ask_for(self._tags)}
+        return list(self._client.read_list(path, "devices", params=params, doing="list the set's devices"))
+
+    def plan(self, listing: Sequence[Found]) -> None:
+        """Make the members and decide what is to be done for each; writes nothing. Raises CollectionError when they cannot be had."""
+        seen = _Listing(listing)
+        owned = [device for device in listing if set(self._tags) <= set(device.get("tags") or []) and device.get("id")]
+        if self._absent:
+            self.members = self._removals(owned) if self._params["all_owned"] else [self._member(name) for name in self._names(())]
+            for member in self.members:
+                member.guard(lambda member: member.plan_removal(seen.which_may_be(member)))
+            return
+        staying = [device for device in owned if device.get("state") not in ("deprovisioning", "deleted")]
+        names = self._names(staying)
+        self.members = [self._member(name) for name in names]
+        for member in self.members:
+            member.guard(lambda member: member.plan(seen.which_may_be(member), self._params["on_drift"]))
+        if self._params["shrink"] != "never":
+            going = self._removals(surplus(staying, names, self._pattern, self._params["shrink"]), surplus=True)
+            for member in going:
+                member.guard(lambda member: member.plan_removal(seen.which_may_be(member)))
+            self.members += going
+        if told := [member.error for member in self.members if member.error is not None]:
+            # All of them were drawn from this look; once it is enough.
+            self._client.name_origin(told[0])
+        self._renew()
+        self._choose_places()
+
+    def _names(self, staying: Sequence[Found]) -> list[str]:
+        """The host names of the set: with a number of machines and a rule for too many, those that exist stay as they are."""
+        if self._pattern is not None and staying and self._params["shrink"] not in ("never", "named"):
+            return names_by_what_is_there(self._pattern, self._params["count"], staying, self._params["shrink"])
+        return list(self._given) or self._names_given()
+
+    def _member(self, name: str) -> Member:
+        machine = self._machine(name)
+        placement = machine.pop("placement")
+        own = Place((machine.get("metro") or "").lower(), machine.get("plan") or "")
+
+        def make(place: Place | None, resumed: bool) -> Device:
+            there = {key: value for key, value in zip(("metro", "plan"), place or (), strict=False) if value}
+            return Device(self._client, {**machine, **there, **self._shared(), "resume": resumed}, self._warn)
+
+        if machine.get("hardware_reservation_id") not in (None, "", "next-available"):
+            placement = None  # the hardware says where it is
+        return Member(make, name, alternatives(own, placement))
+
+    def _removals(self, devices: Iterable[Found], *, surplus: bool = False) -> list[Member]:
+        """Members for devices that are to go, each by its id."""
+        devices = list(devices)
+        counted = Counter(str(device.get("hostname")) for device in devices)
+        if not surplus:
+            devices.sort(key=lambda device: (str(device.get("hostname")), str(device["id"])))
+        members = []
+        for device in devices:
+            hostname = str(device.get("hostname"))
+            key = hostname if counted[hostname] == 1 else f"{hostname} ({device['id']})"
+            members.append(self._removal(key, hostname, str(device["id"]), surplus=surplus))
+        return members
+
+    def _removal(self, key: str, hostname: str, identity: str, *, surplus: bool) -> Member:
+        params = {**self._shared(), "state": "absent", "hostname": hostname, "id": identity}
+        return Member(lambda place, resumed: Device(self._client, {**params, "resume": resumed}, self._warn), key, surplus=surplus)
+
+    def _shared(self) -> dict[str, Any]:
+        return {name: self._params.get(name) for name in ("project_id", "ownership_tags", "state", "wait", "on_drift")}
+
+    # Where they are to be.
+
+    def _pools(self, members: Sequence[Member]) -> list[Pool]:
+        """The members that are to be ordered, by their alternatives; those that need no stock are none of them."""
+        groups: dict[tuple[Place, ...], list[Member]] = {}
+        for member in members:
+            if not member.device.params.get("hardware_reservation_id"):
+                groups.setdefault(member.alternatives, []).append(member)
+        pools = []
+        for places, ordered in groups.items():
+            there = [m for m in self._wanted if m.alternatives == places and m.found is not None and m not in ordered]
+            metros = Counter(metro_code(member.found or {}) or "" for member in there)
+            pools.append(Pool(places, tuple(member.key for member in ordered), self._params["spread"], metros))
+        return pools
+
+    def _choose_places(self) -> None:
+        """Ask once whether all that is to be ordered can be had, and choose where.
+
+        Raises CollectionError telling what was asked for and not to be had; nothing is ordered then. With a quorum that can be reached all
+        the same, only those that cannot be had are given up. A service that does not answer this question is no reason to stop.
+        """
+        ordering = [member for member in self.members if member.orders]
+        # Of those that are replaced where they are, no more are gone at a time than this.
+        staying = [member for member in ordering if member.drifted and not member.moved]
+        beyond = staying[self._params["replace_at_once"] :]
+        pools = self._pools([member for member in ordering if member not in beyond])
+        quorum = self._params["quorum"]
+        asked = questions(pools, every=quorum is not None)
+        rooms = room(answers := ask_capacity(self._client, asked, optional=True))
+        chosen, problems = deal(pools, rooms)
+        if problems and quorum is None:
+            # Each number of them, so that it can be said how many there are.
+            rooms = room(answers := ask_capacity(self._client, questions(pools, every=True), optional=True))
+            chosen, problems = deal(pools, rooms)
+        if problems and quorum is not None:
+            chosen = fill(pools, rooms)
+            short = [member for pool in pools for member in ordering if member.key in pool.names and member.key not in chosen]
+            if len(self._wanted) - len(short) - sum(m.error is not None for m in self._wanted) >= quorum:
+                for member in short:
+                    member.error = CollectionError(f"{member.key} is not ordered, since it cannot be had: {'; '.join(problems)}")
+                    member.settled = True
+                problems = []
+        if problems:
+            heading = "Nothing was ordered"
+            raise CollectionError(together(heading, problems), {"servers": answers})
+        self._put(ordering, chosen, "has no room for all that are to be ordered")
+
+    def _put(self, members: Iterable[Member], chosen: Mapping[str, Place], why: str) -> None:
+        """Order these there, and tell what is not as first preferred; a spread is no deviation."""
+        told: Counter[tuple[Place, Place]] = Counter()
+        for member in members:
+            place = chosen.get(member.key)
+            if place is None or len(member.alternatives) < 2:
+                continue
+            if member.place is not None and place != member.place and not self._params["spread"]:
+                told[member.place, place] += 1
+            member.put_at(place)
+            member.expect()
+        self.happened += [f"{before} {why}: {count} ordered as {after}" for (before, after), count in told.items()]
+
+    def _elsewhere(self, members: Iterable[Member]) -> list[Member]:
+        """Those whose place had nothing left when they were ordered, put at the next alternative that has room for what is missing."""
+        short = [member for member in members if member.error is not None and out_of_stock(member.error) and member.place is not None]
+        self._refused += [member.place for member in short if member.place is not None and member.place not in self._refused]
+        for member in short:
+            member.alternatives = tuple(place for place in member.alternatives if place not in self._refused)
+        movable = [member for member in short if member.alternatives and not member.device.params.get("hardware_reservation_id")]
+        if not movable:
+            return []
+        pools = self._pools(movable)
+        asked = questions(pools, every=True)
+        try:
+            chosen = fill(pools, room(ask_capacity(self._client, asked, optional=True)))
+        except CollectionError as error:
+            self.happened.append(f"No other place was found for {len(movable)} machines: {error}")
+            return []
+        for member in movable:
+            if member.key in chosen and member.place is not None:
+                self.happened.append(f"{member.key}: {member.place} was gone when it was ordered, it is ordered as {chosen[member.key]}")
+                member.put_at(chosen[member.key])
+                member.expect()
+                member.error, member.settled, member.texts = None, False, [f"{member.key} is not ordered again"]
+            elif member.error is not None:
+                member.error.message += f". Nor can it be had as {', '.join(map(str, member.alternatives))}"
+        return [member for member in movable if member.error is None]
+
+    # Acting.
+
+    def predict(self) -> None:
+        """Take what was decided as done: check mode."""
+        for member in self.members:
+            if not member.surplus:
+                member.predict()
+        for member in self.members:
+            if member.surplus and self._enough():
+                member.predict()
+
+    def step(self, listing: Sequence[Found] | None) -> list[str]:
+        """Take every machine one step on, with a new listing or with what is known; returns what is still missing.
+
+        What has come of one may let another begin, which happens in the same step.
+        """
+        by_id = None if listing is None else {str(device.get("id")): device for device in listing}
+        if self._absent:
+            side_by_side(self.members, lambda member: member.remove(by_id))
+            return self._texts()
+        self._take_turns()
+        todo = self._wanted
+        while todo:
+            side_by_side(todo, lambda member: member.step(by_id))
+            stopped = [member for member in todo if member.error is not None]
+            todo = [*self._elsewhere(stopped), *self._renew(), *self._take_turns()]
+        for member in self._wanted:
+            self._tell_duplicates(member)
+        self._stop_waiting()
+        if all(member.settled for member in self._wanted):
+            self._shrink(by_id)
+        return self._texts()
+
+    def is_unlisted(self) -> bool:
+        """Return whether something was ordered, and no list was read since, which may show that another run has ordered it as well."""
+        return any(member.unlisted for member in self.members)
+
+    def _texts(self) -> list[str]:
+        return [text for member in self.members if not member.settled for text in member.texts]
+
+    def _tell_duplicates(self, member: Member) -> None:
+        for each in member.duplicates:
+            text = f"{member.key}: another run had ordered it as well: {each['kept']} is used, {each['id']} was deleted"
+            if text not in self.happened:
+                self.happened.append(text)
+
+    def _renew(self) -> list[Member]:
+        """Have other devices ordered for those that have failed, as often as was chosen for the whole set."""
+        renewed = []
+        for member in self._wanted:
+            if not isinstance(member.error, DeviceFailedError) or self._replacements_left < 1:
+                continue
+            reason = member.error
+            try:
+                member.renew()
+            except CollectionError as error:
+                member.error = CollectionError(f"{reason} It is not replaced: {error}", {**reason.details, **error.details})
+                continue
+            self._replacements_left -= 1
+            used = self._params["replace_failed"] - self._replacements_left
+            self.happened.append(f"{member.key} is replaced (replacement {used} of {self._params['replace_failed']}): {reason}")
+            renewed.append(member)
+        return renewed
+
+    def _take_turns(self) -> list[Member]:
+        """Let so many be replaced at a time for their drift; after one that went wrong, no other."""
+        rolling = [member for member in self.members if member.drifted]
+        held = [member for member in rolling if member.held and not member.settled]
+        wrong = next((member for member in rolling if member.error is not None), None)
+        if wrong is not None:
+            for member in held:
+                member.error = CollectionError(f"{member.key} is not replaced and stays as it was, since {wrong.key} went wrong")
+                member.settled = True
+            return []
+        busy = sum(not member.held and not member.settled for member in rolling)
+        turns = held[: max(0, self._params["replace_at_once"] - busy)]
+        for member in turns:
+            member.begin_turn()
+            self.happened.append(f"{member.key} is replaced, since it differs in what cannot be changed")
+        return turns
+
+    def _enough(self) -> bool:
+        """Whether as many are without an error as are needed, and nothing is open any more, or only predicted."""
+        good = sum(member.error is None for member in self._wanted)
+        return good >= (self._params["quorum"] or len(self._wanted))
+
+    def _stop_waiting(self) -> None:
+        """Leave those that are not there yet when enough are, after a while, or when enough will never be and that was chosen."""
+        wanted = self._wanted
+        ready = sum(member.settled and member.error is None for member in wanted)
+        quorum = self._params["quorum"]
+        if quorum is not None and quorum <= ready < len(wanted):
+            self._enough_since = self._now() if self._enough_since is None else self._enough_since
+            if self._now() - self._enough_since >= self._params["quorum_wait"]:
+                self.give_up(f"not waited for any longer, since {ready} of {len(wanted)} are there, which are enough (quorum)")
+        elif self._params["fail_fast"] and not self._enough():
+            self.give_up("not waited for, since others failed and not enough can be had any more (fail_fast)")
+
+    def _shrink(self, by_id: Mapping[str, Found] | None) -> None:
+        """Have what is too many go, last of all, and only when the set is as wanted."""
+        going = [member for member in self.members if member.surplus and not member.settled]
+        if going and not self._enough():
+            for member in going:
+                member.settled, member.action, member.pending = True, "none", {}
+            self._say(f"{len(going)} machines too many stay, since the set is not as wanted: {', '.join(member.key for member in going)}")
+            return
+        side_by_side(going, lambda member: member.remove(by_id if member.acted else None))
+
+    def give_up(self, reason: str, *, pending_only: bool = False) -> None:
+        """The machines that are not there yet have failed, for this reason; ``pending_only``: just those that were not changed yet."""
+        for member in self.members:
+            if member.settled or (member.surplus and not member.acted and not pending_only):
+                continue
+            if member.pending or member.found is None or member.held or member.second is not None or not pending_only:
+                texts = member.texts or [f"{member.key} is not as wanted"]
+                member.error = CollectionError(f"{'; '.join(texts)}: {reason}", {"waiting": texts})
+                member.settled = True
+
+    # What is told.
+
+    def results(self) -> dict[str, Any]:
+        """What the module returns of the set and of each machine."""
+        shown = self.members if self._absent else self._wanted
+        statuses = {member.key: member.status for member in self._wanted} if not self._absent else {}
+        return {
+            "devices": [device_facts(member.found) for member in shown if member.found is not None],
+            "outcomes": {member.key: member.result() for member in self.members},
+            "failed_machines": [key for key, status in statuses.items() if status == "failed"],
+            "missing_machines": [key for key, status in statuses.items() if status == "missing"],
+            "surplus_machines": [member.key for member in self.members if member.surplus],
+            "happened": list(self.happened),
+        }
+
+    def diff(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """(before, after) of the machines that change."""
+        changing = [member for member in self.members if member.acted]
+        return (
+            {member.key: member.before for member in changing if member.before},
+            {member.key: member.after for member in changing if member.after},
+        )
+
+    def failure(self) -> CollectionError | None:
+        """What went wrong, machine by machine; nothing when all is well. With a quorum that is there it is a warning."""
+        failed = [member for member in self.members if member.error is not None]
+        if not failed:
+            return None
+        heading = f"{len(failed)} of {len(self.members)} machines are not as wanted"
+        text = together(heading, [f"{member.key}: {member.error}" for member in failed])
+        if self._params["quorum"] is not None and self._enough() and not any(member.surplus or self._absent for member in failed):
+            self._say(f"{text}. The others are enough (quorum={self._params['quorum']})")
+            return None
+        return CollectionError(text, {"machines": {member.key: member.error.details for member in failed if member.error is not None}})
+
+    def _say(self, text: str) -> None:
+        if self._warn is not None:
+            self._warn(text)
+
+    # A call that goes on waiting.
+
+    def memory(self) -> dict[str, Any]:
+        """What the next call has to know to go on where this one stopped; no secret."""
+        return {
+            "members": {member.key: member.memory() for member in self.members},
+            "replacements_left": self._replacements_left,
+            "refused": [list(place) for place in self._refused],
+            "enough_since": self._enough_since,
+            "happened": self.happened,
+        }
+
+    def recall(self, memory: Mapping[str, Any], listing: Sequence[Found]) -> None:
+        """Take up what the call before knew."""
+        self._replacements_left = memory["replacements_left"]
+        self._refused = [Place(*place) for place in memory["refused"]]
+        self._enough_since = memory["enough_since"]
+        self.happened = list(memory["happened"])
+        by_id = {str(device.get("id")): device for device in listing}
+        for key, known in memory["members"].items():
+            if known["surplus"] or self._params["all_owned"]:
+                found = known["found"]
+                member = self._removal(key, str(found["hostname"]), str(found["id"]), surplus=known["surplus"])
+            else:
+                member = self._member(key)
+                member.alternatives = tuple(place for place in member.alternatives if place not in self._refused) or member.alternatives
+            member.recall(known, by_id, absent=self._absent)
+            self.members.append(member)

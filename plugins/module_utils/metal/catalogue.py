@@ -1,0 +1,106 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can be ordered, and where: plans, metros, operating systems. All of it is only read.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+
+PLAN_OPTIONS = Options(
+    {
+        "slugs": {"type": "list", "elements": "str", "aliases": ["slug"]},
+        "metro": {"type": "str"},
+        "categories": {"type": "list", "elements": "str"},
+        "type": {"type": "str"},
+    }
+)
+METRO_OPTIONS = Options({"codes": {"type": "list", "elements": "str"}})
+OPERATING_SYSTEM_OPTIONS = Options({"slugs": {"type": "list", "elements": "str", "aliases": ["slug"]}, "plan": {"type": "str"}})
+ARCHITECTURES = {"arm64": "aarch64", "x86": "x86_64"}
+"""What the slugs of plans end in, as OpenShift's mirror spells it: the API has no other word for the architecture."""
+
+
+def architecture_of(plan: str) -> str | None:
+    """Of a plan by its slug; None where the slug does not tell."""
+    return ARCHITECTURES.get(plan.rpartition(".")[2])
+
+
+def price_per_hour(plan: Mapping[str, Any]) -> float | None:
+    """US dollars."""
+    pricing = plan.get("pricing")
+    hour = pricing.get("hour") if isinstance(pricing, Mapping) else None
+    return float(hour) if isinstance(hour, (int, float)) else None
+
+
+def plans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``metal_plan_info`` returns."""
+    found = client.read_list("plans", "plans", params={"include": "available_in_metros"}, doing="list the plans")
+    facts = [_plan_facts(plan) for plan in found]
+    if params["slugs"] is not None:
+        facts = [plan for plan in facts if plan["slug"] in params["slugs"]]
+    if params["metro"] is not None:
+        facts = [plan for plan in facts if params["metro"].lower() in plan["metros"]]
+    if params["categories"] is not None:
+        facts = [plan for plan in facts if set(params["categories"]) & set(plan["categories"])]
+    if params["type"] is not None:
+        facts = [plan for plan in facts if plan["type"] == params["type"]]
+    return {"plans": sorted(facts, key=lambda plan: str(plan["slug"]))}
+
+
+def _plan_facts(plan: Mapping[str, Any]) -> dict[str, Any]:
+    metros = [metro.get("code") for metro in plan.get("available_in_metros") or [] if isinstance(metro, Mapping)]
+    return {
+        "id": plan.get("id"),
+        "slug": plan.get("slug") or plan.get("name"),
+        "name": plan.get("name"),
+        "description": plan.get("description"),
+        "line": plan.get("line"),
+        "class": plan.get("class"),
+        "type": plan.get("type"),
+        "categories": plan.get("categories") or [],
+        "deployment_types": plan.get("deployment_types") or [],
+        "specs": plan.get("specs") or {},
+        "price_per_hour": price_per_hour(plan),
+        "metros": sorted(code.lower() for code in metros if isinstance(code, str)),
+    }
+
+
+def metros(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``metal_metro_info`` returns."""
+    found = client.read_list("locations/metros", "metros", doing="list the metros")
+    facts = [
+        {"id": metro.get("id"), "code": str(metro.get("code")).lower(), "name": metro.get("name"), "country": metro.get("country")}
+        for metro in found
+    ]
+    if params["codes"] is not None:
+        codes = {code.lower() for code in params["codes"]}
+        facts = [metro for metro in facts if metro["code"] in codes]
+    return {"metros": sorted(facts, key=lambda metro: metro["code"])}
+
+
+def operating_systems(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``metal_operating_system_info`` returns."""
+    found = client.read_list("operating-systems", "operating_systems", doing="list the operating systems")
+    facts: list[dict[str, Any]] = [
+        {
+            **{name: system.get(name) for name in ("id", "slug", "name", "distro", "version", "lifecycle_state")},
+            "licensed": bool(system.get("licensed")),
+            "provisionable_on": sorted(plan for plan in system.get("provisionable_on") or [] if isinstance(plan, str)),
+        }
+        for system in found
+    ]
+    if params["slugs"] is not None:
+        facts = [system for system in facts if system["slug"] in params["slugs"]]
+    if params["plan"] is not None:
+        facts = [system for system in facts if params["plan"] in system["provisionable_on"]]
+    return {"operating_systems": sorted(facts, key=lambda system: str(system["slug"]))}

@@ -1,0 +1,114 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading VLANs, blocks of addresses and what is free in them.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options, identifier, identifiers
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import ip_reservation_facts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import vlan_facts
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+
+_TEXTS: Mapping[str, Any] = {"type": "list", "elements": "str"}
+
+VLAN_INFO_OPTIONS = Options(
+    {
+        "ids": identifiers(),
+        "metro": {"type": "str"},
+        "vxlans": {"type": "list", "elements": "int"},
+        "tags": _TEXTS,
+        "description": {"type": "str"},
+    }
+)
+IP_RESERVATION_INFO_OPTIONS = Options(
+    {
+        "ids": identifiers(),
+        "types": {**_TEXTS, "aliases": ["type"], "choices": ["public_ipv4", "global_ipv4", "private_ipv4", "public_ipv6", "vrf"]},
+        "metro": {"type": "str"},
+        "tags": _TEXTS,
+        "details": {"type": "str"},
+        "states": _TEXTS,
+    }
+)
+AVAILABLE_ADDRESSES_INFO_OPTIONS = Options(
+    {"ip_reservation_id": identifier(aliases=["reserved_ip_block_id"]), "cidr": {"type": "int", "default": 32}}
+)
+
+
+def fits(facts: Mapping[str, Any], name: str, wanted: Any) -> bool:
+    """Whether a filter lets these facts through: one of a list, all of the tags, the same text; what is not given lets all through."""
+    value = facts.get(name)
+    if wanted is None:
+        return True
+    if name == "tags":
+        return set(wanted) <= set(value or [])
+    if isinstance(wanted, Sequence) and not isinstance(wanted, str):
+        return value in wanted
+    return bool(value == (wanted.lower() if name == "metro" else wanted))
+
+
+def find_vlans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``metal_vlan_info`` returns."""
+    found = client.read_list(
+        f"projects/{params['project_id']}/virtual-networks",
+        "virtual_networks",
+        params={"metro": params["metro"]},
+        doing="list the project's VLANs",
+    )
+    filters = {"id": params["ids"], "vxlan": params["vxlans"], **{name: params[name] for name in ("metro", "tags", "description")}}
+    facts = [vlan_facts(network) for network in found]
+    kept = [each for each in facts if all(fits(each, name, wanted) for name, wanted in filters.items())]
+    return {"virtual_networks": sorted(kept, key=lambda each: (str(each["metro"]), each["vxlan"] or 0))}
+
+
+def find_ip_reservations(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``metal_ip_reservation_info`` returns."""
+    found = client.read_list(
+        f"projects/{params['project_id']}/ips",
+        "ip_addresses",
+        # Without the types the service leaves out those it made by itself (known from packngo).
+        params={"types": params["types"] or "public_ipv4,global_ipv4,private_ipv4,public_ipv6,vrf"},
+        doing="list the project's IP reservations",
+    )
+    filters = {"id": params["ids"], "type": params["types"], "state": params["states"]}
+    filters |= {name: params[name] for name in ("metro", "tags", "details")}
+    facts = [ip_reservation_facts(block) for block in found]
+    return {"ip_reservations": [each for each in facts if all(fits(each, name, wanted) for name, wanted in filters.items())]}
+
+
+def find_available_addresses(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``metal_available_addresses_info`` returns: free subnets of one block, or of all public and global ones of the project."""
+    cidr = params["cidr"]
+    # The sizes the service can be asked for (vendor's OpenAPI text).
+    if not 20 <= cidr <= 128:
+        raise CollectionError(f"cidr must be 20 to 128, not {cidr}")
+    blocks: list[Any]
+    if params["ip_reservation_id"]:
+        blocks = [params["ip_reservation_id"]]
+    else:
+        found = find_ip_reservations(
+            client,
+            {
+                **dict.fromkeys(("ids", "metro", "tags", "details")),
+                "project_id": params["project_id"],
+                "types": ["public_ipv4", "global_ipv4"],
+                "states": ["created"],
+            },
+        )
+        blocks = [block["id"] for block in found["ip_reservations"]]
+    available: list[str] = []
+    for block in blocks:
+        answer = client.read(f"ips/{block}/available", params={"cidr": cidr}, doing=f"list what is free in the IP reservation {block}")
+        free = answer.get("available")
+        available += [each for each in free if isinstance(each, str)] if isinstance(free, list) else []
+    return {"available": available}

@@ -1,0 +1,102 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What objects of the Metal API have in common: how they refer to each other, where they are, and their tags and texts in comparable form.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import digest
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+
+LEAVING = frozenset({"deprovisioning", "deleted"})
+"""States of a device that is being deleted, or is."""
+
+
+def reference(stub: Any) -> str | None:
+    """The id of what another object refers to: its ``id``, else the last part of its ``href`` (``/metal/v1/projects/<id>``)."""
+    if not isinstance(stub, Mapping):
+        return None
+    identity = stub.get("id")
+    if isinstance(identity, str):
+        return identity
+    href = stub.get("href")
+    return href.rstrip("/").rpartition("/")[2] or None if isinstance(href, str) else None
+
+
+def metro_code(item: Mapping[str, Any]) -> str | None:
+    """The code of the metro something is in, lower case."""
+    code = inner(item, "metro", "code")
+    if code is None:
+        code = item.get("metro_code")
+    return code.lower() if isinstance(code, str) else None
+
+
+def state_of(device: Mapping[str, Any]) -> str:
+    """The device's state, ``unknown`` when the service does not tell one."""
+    state = device.get("state")
+    return state if isinstance(state, str) else "unknown"
+
+
+def plan_name(device: Mapping[str, Any]) -> str | None:
+    return inner(device, "plan", "slug") or inner(device, "plan", "name")
+
+
+def inner(item: Mapping[str, Any], outer: str, inner: str) -> str | None:
+    value = item.get(outer)
+    found = value.get(inner) if isinstance(value, Mapping) else None
+    return found if isinstance(found, str) else None
+
+
+def entries(value: Any) -> list[Mapping[str, Any]]:
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
+
+
+def texts(value: Any) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def normal_tags(tags: Iterable[str]) -> list[str]:
+    """Tags in comparable form: the API keeps an order that means nothing."""
+    return sorted(set(tags))
+
+
+def normal_data(value: Any) -> str:
+    """customdata in comparable and presentable form. Sent as a JSON text it comes back as an object (known from packngo)."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return digest(value)
+    return digest(json.dumps(value, sort_keys=True, separators=(",", ":"))) if value else ""
+
+
+def normal_time(value: Any) -> str | None:
+    """A point in time as the API writes it; without a zone it is UTC (vendor's OpenAPI text). What is none stays as it is."""
+    if not isinstance(value, str) or not value:
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return value
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def tag_to_ask_for(tags: Iterable[str]) -> str | None:
+    """The tag by which the service narrows a list of devices, of several that are wanted: it takes one, and one with a comma for two."""
+    return next((tag for tag in tags if "," not in tag), None)
+
+
+def project_of(client: MetalClient, device: str) -> str | None:
+    """Id of the project that a device is in."""
+    return reference(client.read(f"devices/{device}", doing=f"see in which project device {device} is").get("project"))

@@ -1,0 +1,74 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether what exists of a cluster at the Metal API is of the install whose files this controller has.
+
+The one rule for that. A cluster's name may be in use by somebody else in the project: the devices of that cluster carry the same
+ownership tag, and would be adopted, changed or deleted. Files and devices of one install have the same infraID, which the installer makes
+up anew each time: it is in metadata.json, and in the tag ``openshift-infra-id`` of the devices.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import INFRA_TAG, NODE_ROLES, ROLE_TAG, tag_values
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import LEAVING
+
+SHOWN = 6
+"""Of more devices only so many are named."""
+
+DESTROY = "ansible-playbook destroy.yml -e openshift_destroy_without_state=true"
+
+CHOICES = (
+    "choose another openshift_cluster_name, or restore the folder of that install (openshift_directory), or delete everything that the"
+    f" cluster has with {DESTROY}. Devices that are certainly of this install and lost their tag get it back:"
+    f" {INFRA_TAG}<infraID of ignition/metadata.json>"
+)
+"""What can be done about a cluster whose files are not here."""
+
+
+def state_problem(cluster: Mapping[str, Any], infra_id: str, directory: str) -> str:
+    """Return why what exists of ``cluster`` is not of the install in ``directory``; empty when it is, or when nothing exists.
+
+    ``cluster``: ``name``; ``devices`` with ``hostname``, ``state``, ``created_at``, ``infra_id`` and ``role`` (or ``tags``); ``count`` of
+    all that exists, other kinds too. ``infra_id``: that of the folder's metadata.json, empty where there is none.
+    """
+    devices = [device for device in cluster.get("devices") or [] if device.get("state") not in LEAVING]
+    # Devices go last: what is left beside them while they go is nobody's to adopt.
+    exists = bool(devices) or int(cluster.get("count") or 0) > len(cluster.get("devices") or [])
+    name = cluster.get("name")
+    if not exists:
+        return ""
+    if not infra_id:
+        what = _named(devices) if devices else "addresses or networks with its tag"
+        return f"{name} exists and its files are not in {directory}: {what}"
+    foreign = [device for device in devices if _infra_id(device) != infra_id and (_infra_id(device) or _is_node(device))]
+    if foreign:
+        return f"{name} exists and is of another install than the files in {directory}, which are of {infra_id}: {_named(foreign)}"
+    return ""
+
+
+def _is_node(device: Mapping[str, Any]) -> bool:
+    """Return whether a device is a node, or may be one: it would be looked for by its infraID, not be found, and be ordered again."""
+    role = device["role"] if "role" in device else next(iter(tag_values(device.get("tags"), ROLE_TAG)), None)
+    return role is None or role in NODE_ROLES
+
+
+def _infra_id(device: Mapping[str, Any]) -> str:
+    """Return the infraID of a device; empty for one that was not created from Ignition files, such as a load balancer."""
+    if "infra_id" in device:
+        return str(device["infra_id"] or "")
+    return next(iter(tag_values(device.get("tags"), INFRA_TAG)), "")
+
+
+def _named(devices: Sequence[Mapping[str, Any]]) -> str:
+    texts = [
+        f"{device.get('hostname')} (infra id {_infra_id(device) or 'unknown'}, created {device.get('created_at') or 'at an unknown time'})"
+        for device in sorted(devices, key=lambda device: str(device.get("hostname")))
+    ]
+    more = [f"{len(texts) - SHOWN} more"] if len(texts) > SHOWN else []
+    return ", ".join([*texts[:SHOWN], *more])

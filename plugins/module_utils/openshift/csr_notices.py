@@ -1,0 +1,123 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an operator has to see of the approval of certificate requests, line by line and each line once.
+
+A module has no terminal: it returns notices, or appends them to a file, and an action plugin displays them. Whoever has the bootstrap token
+may file a request each second and choose its name, so lines are limited in number and length; the module's result has everything.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import Alarm, Decision, Verdict
+
+Level = Literal["info", "warning"]
+
+LIMIT = 20
+"""So many warnings of each kind have a line of their own; of more refused requests the number is told each time it has doubled."""
+LIMIT_OF_MACHINE = 5
+"""So many refused requests that name one of the machines: they are not hidden by any number that name something else."""
+
+_TEXT_LIMIT = 600
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One line for the operator."""
+
+    level: Level
+    text: str
+
+    def result(self) -> dict[str, str]:
+        """As the module returns it."""
+        return {"level": self.level, "text": printable(self.text, _TEXT_LIMIT)}
+
+
+class Notices:
+    """Finds what is new. ``state`` is what an earlier call of the module in the same wait has returned as its state."""
+
+    def __init__(self, machines: Collection[str], state: Any = None, *, read_only: bool = False) -> None:
+        given = state if isinstance(state, Mapping) else {}
+        shown = given.get("shown")
+        self._machines = machines
+        # By kind: "alarm", "problem", "refused", and "refused NAME" for the requests that name a machine.
+        self._shown = {str(kind): dict.fromkeys(_texts(keys)) for kind, keys in shown.items()} if isinstance(shown, Mapping) else {}
+        self._refused = given["total"] if isinstance(given.get("total"), int) else LIMIT
+        self._answered: set[str] = set()
+        self._is_first = not given
+        self._read_only = read_only
+
+    def state(self) -> dict[str, Any]:
+        """What the next call needs, as plain data."""
+        return {"shown": {kind: list(keys) for kind, keys in self._shown.items()}, "total": self._refused}
+
+    def fresh(
+        self, verdicts: Sequence[Verdict], answered: Iterable[Verdict], alarms: Sequence[Alarm], problems: Mapping[str, str]
+    ) -> list[Notice]:
+        """The lines that were not shown yet. ``answered``: what was approved and denied here; ``problems``: what failed, by its subject."""
+        found = [*self._approvals(answered), *self._refusals(verdicts), *self._alarms(alarms)]
+        found += [Notice("warning", text) for subject, text in problems.items() if self._is_new("problem", subject)]
+        self._is_first = False
+        return found
+
+    def _is_new(self, kind: str, subject: str, limit: int = LIMIT) -> bool:
+        shown, key = self._shown.setdefault(kind, {}), hashlib.sha256(subject.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        if key in shown or len(shown) >= limit:
+            return False
+        shown[key] = None
+        return True
+
+    def _approvals(self, answered: Iterable[Verdict]) -> list[Notice]:
+        word = "to be approved" if self._read_only else "approved"
+        approved = [verdict for verdict in answered if verdict.decision == "approve" and verdict.request.uid not in self._answered]
+        self._answered |= {verdict.request.uid for verdict in approved}
+        return [
+            Notice("info", f"{word}: {verdict.request.label} of {printable(verdict.request.node)}: {verdict.reason}")
+            for verdict in approved
+        ]
+
+    def _refusals(self, verdicts: Sequence[Verdict]) -> list[Notice]:
+        became: dict[Decision, str] = {"refuse": "stays pending", "deny": "is to be denied" if self._read_only else "is denied"}
+        refused = [verdict for verdict in verdicts if verdict.decision in became]
+        found = [
+            Notice(
+                "warning",
+                f"certificate request {verdict.request.label} for node '{printable(verdict.request.node, _TEXT_LIMIT // 4)}'"
+                f" {became[verdict.decision]}: {verdict.reason}",
+            )
+            for verdict in refused
+            if self._is_new_refusal(verdict)
+        ]
+        if len(refused) > self._refused:
+            found.append(Notice("warning", f"{len(refused)} certificate requests are refused by now, see refused in the result"))
+            self._refused = 2 * len(refused)
+        return found
+
+    def _is_new_refusal(self, verdict: Verdict) -> bool:
+        subject, node = f"{verdict.request.uid} {verdict.reason}", verdict.request.node
+        if node in self._machines:
+            return self._is_new(f"refused {node}", subject, LIMIT_OF_MACHINE)
+        return self._is_new("refused", subject)
+
+    def _alarms(self, alarms: Sequence[Alarm]) -> list[Notice]:
+        fresh = [alarm for alarm in alarms if self._is_new("alarm", alarm.subject)]
+        if not self._is_first or len(fresh) < 2:
+            return [Notice("warning", alarm.message) for alarm in fresh]
+        # They were there before this run: machines were restarted while no one approved, as after a run that was interrupted.
+        names = ", ".join(alarm.node for alarm in alarms[:_NAMED])
+        more = f" and {len(alarms) - _NAMED} more" if len(alarms) > _NAMED else ""
+        text = f"CSRs with different keys were filed before this run for {len(alarms)} nodes: {names}{more}."
+        return [Notice("warning", f"{text} Usual after an interrupted run; see alarms in the result")]
+
+
+def _texts(value: Any) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

@@ -1,0 +1,163 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""install-config.yaml as data, rendered from settings: for the role ``ignition``, which writes it, and for preflight, which judges it.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
+
+GO = {"x86_64": "amd64", "aarch64": "arm64"}
+"""Go's name of an architecture, which install-config.yaml and the installer use, by the mirror's."""
+
+SECRET = ("pullSecret", "proxy")
+"""Fields whose values are never shown: the address of a proxy may hold a password."""
+
+OKD_PULL_SECRET = '{"auths": {"fake": {"auth": "aWQ6cGFzcwo="}}}'  # noqa: S105 - it opens nothing
+"""Everybody may have the images of OKD, but its installer wants something that looks like a pull secret."""
+
+OPTIONAL = {
+    "proxy": "proxy",
+    "trust_bundle": "additionalTrustBundle",
+    "trust_bundle_policy": "additionalTrustBundlePolicy",
+    "image_digest_sources": "imageDigestSources",
+    "capabilities": "capabilities",
+    "fips": "fips",
+    "os_image_stream": "osImageStream",
+    "cpu_partitioning": "cpuPartitioningMode",
+    "feature_set": "featureSet",
+    "feature_gates": "featureGates",
+}
+"""Field by setting. An empty value leaves the field out, which leaves it to the installer."""
+
+
+SETTINGS = (
+    "cluster_name",
+    "base_domain",
+    "distribution",
+    "architecture",
+    "control_plane_replicas",
+    "platform",
+    "platform_name",
+    "cloud_controller_manager",
+    "network_type",
+    "cluster_networks",
+    "service_networks",
+    "machine_networks",
+    "pull_secret",
+    "ssh_public_key",
+    *OPTIONAL,
+)
+"""``architecture`` is that of the control plane, as the mirror spells it; the pull secret is JSON text, or what it stands for."""
+
+
+class InstallConfigError(CollectionError):
+    """The settings cannot be rendered: two of them contradict each other."""
+
+
+def render(settings: Mapping[str, Any], further: Any = None) -> dict[str, Any]:
+    """Return the install-config of these settings, merged with ``further`` fields of the user's.
+
+    ``settings`` are those of ``SETTINGS``. Values of a wrong type come out as they are: whoever judges the install-config reports them.
+
+    Raises :class:`InstallConfigError` with every field that both have with different values, since the rest of the collection reads the
+    setting alone.
+    """
+    further = {} if further is None else _plain(further)
+    if not isinstance(further, Mapping):
+        raise InstallConfigError(f"openshift_install_config has to be a mapping of fields, it is of type {type(further).__name__}")
+    problems: list[str] = []
+    merged: dict[str, Any] = _merged(dict(_given(_fields({name: _plain(settings.get(name)) for name in SETTINGS}))), further, "", problems)
+    if problems:
+        raise InstallConfigError(together("The install-config contradicts itself", problems))
+    return merged
+
+
+def _fields(settings: Mapping[str, Any]) -> dict[str, Any]:
+    architecture = GO.get(str(settings["architecture"]), settings["architecture"])
+    return {
+        "apiVersion": "v1",
+        "metadata": {"name": settings["cluster_name"]},
+        "baseDomain": settings["base_domain"],
+        "controlPlane": {"name": "master", "architecture": architecture, "replicas": settings["control_plane_replicas"], "platform": {}},
+        # Neither number nor architecture of the workers: the cluster makes no machine of ours, and on platforms without machines the
+        # installer refuses another architecture than the control plane's. Workers of another architecture join all the same.
+        "compute": [{"name": "worker", "architecture": architecture, "replicas": 0, "platform": {}}],
+        "networking": {
+            "networkType": settings["network_type"],
+            "clusterNetwork": settings["cluster_networks"],
+            "serviceNetwork": settings["service_networks"],
+            "machineNetwork": _machine_networks(settings["machine_networks"]),
+        },
+        "platform": _platform(settings),
+        "pullSecret": _pull_secret(settings),
+        "sshKey": settings["ssh_public_key"],
+        **{field: settings[name] for name, field in OPTIONAL.items()},
+    }
+
+
+def _platform(settings: Mapping[str, Any]) -> dict[str, Any]:
+    if settings["platform"] != "external":
+        return {"none": {}}
+    manager = settings["cloud_controller_manager"]
+    return {"external": {"platformName": settings["platform_name"], **({"cloudControllerManager": manager} if manager else {})}}
+
+
+def _machine_networks(given: Any) -> Any:
+    return [{"cidr": cidr} for cidr in given] if isinstance(given, list) else given
+
+
+def _pull_secret(settings: Mapping[str, Any]) -> str:
+    given = settings["pull_secret"]
+    if not given:
+        return OKD_PULL_SECRET if settings["distribution"] == "okd" else ""
+    # Ansible reads a JSON text that comes from a template as what it stands for.
+    return given.strip() if isinstance(given, str) else json.dumps(given)
+
+
+def _given(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in fields.items():
+        if value is not None and value is not False and value not in ("", [], {}):
+            yield name, value
+
+
+def _merged(ours: Any, theirs: Any, path: str, problems: list[str]) -> Any:
+    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
+        both = {key: _merged(ours[key], theirs[key], f"{path}.{key}".lstrip("."), problems) for key in ours if key in theirs}
+        return {**ours, **theirs, **both}
+    our_pools, their_pools = _pools(ours), _pools(theirs)
+    if our_pools is not None and their_pools is not None:
+        return list(_merged(our_pools, their_pools, path, problems).values())
+    if ours != theirs:
+        problems.append(f"{path} {_compared(path, ours, theirs)}: set it in one place")
+    return ours
+
+
+def _compared(path: str, ours: Any, theirs: Any) -> str:
+    if path.partition(".")[0] in SECRET:
+        return "has one value by a variable of its own and another in openshift_install_config"
+    return f"is {ours!r} by a variable of its own and {theirs!r} in openshift_install_config"
+
+
+def _pools(value: Any) -> dict[str, Any] | None:
+    """Return the entries of a list by name, if it has entries and each has a name: machine pools are merged by their names."""
+    if not isinstance(value, list) or not value:
+        return None
+    named = {str(entry["name"]): entry for entry in value if isinstance(entry, Mapping) and "name" in entry}
+    return named if len(named) == len(value) else None
+
+
+def _plain(value: Any) -> Any:
+    """Return the value with dictionaries and lists of Python's own in it: Ansible's evaluate their templates when they are read."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,345 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When a cluster has got where it is wanted: pure predicates over its objects, in a table by condition.
+
+The steps are those of `openshift-install wait-for bootstrap-complete` and `wait-for install-complete` (installer source), for old
+and new releases: what a release does not have yet is not waited for. Each predicate returns what is still missing, one text each, and
+nothing when the condition is reached; ages are told by the cluster's own times, so a wait may be cut into any number of calls. What the
+rest follows from comes first, since of many lines the first ones are read.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError, CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import (
+    NodeState,
+    Request,
+    asking_to_join,
+    node_state,
+    time_of,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_details import node_details
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_watch import MachineWatch
+
+
+_LINE, _FIELD = 400, 2000
+"""Characters of a message of the cluster in a line of progress, and in the module's result."""
+
+TELLS_ETCD_MEMBER = (4, 16)
+"""The first release whose etcd operator tells that the bootstrap machine's member is gone, and whose installer waits for it."""
+
+
+def since(moment: datetime | None) -> str:
+    return f" (since {moment.astimezone(UTC):%H:%M:%SZ})" if moment else ""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of an object's status."""
+
+    kind: str
+    status: str
+    reason: str
+    message: str
+    since: datetime | None
+
+    def told(self) -> str:
+        """Its words for a human: message or reason, and since when it is so."""
+        return _words(self.message or self.reason or "no reason given", _LINE) + since(self.since)
+
+
+def _words(text: str, limit: int) -> str:
+    """A message of the cluster, which may have line ends, and anything a workload could bring into it."""
+    return printable(" ".join(text.split()), limit)
+
+
+@dataclass(frozen=True)
+class View:
+    """The part of the cluster a condition looks at. None: there is no such object (yet)."""
+
+    now: datetime
+    bootstrap_status: Mapping[str, Any] | None = None
+    etcd: Mapping[str, Any] | None = None
+    cluster_version: Mapping[str, Any] | None = None
+    cluster_operators: Sequence[Mapping[str, Any]] = ()
+    nodes: Mapping[str, NodeState] = field(default_factory=dict)
+    wanted_nodes: Sequence[str] = ()
+    asking: Mapping[str, Request] = field(default_factory=dict)
+    given_up: Collection[str] = ()
+    """Nodes that are not waited for any longer, since enough others are Ready."""
+    machines: Sequence[str] = ()
+    """What is told of machines that are not in yet: nothing that would be missing by itself."""
+    stable_for: float = 30.0
+
+
+def conditions(obj: Mapping[str, Any] | None) -> dict[str, Condition]:
+    """The conditions of an object by type; odd ones are left out."""
+    status = (obj or {}).get("status")
+    listed = status.get("conditions") if isinstance(status, Mapping) else None
+    found = {}
+    for item in listed if isinstance(listed, list) else []:
+        if isinstance(item, Mapping) and isinstance(item.get("type"), str):
+            texts = {key: str(item.get(key) or "") for key in ("status", "reason", "message")}
+            found[item["type"]] = Condition(item["type"], since=time_of(item.get("lastTransitionTime")), **texts)
+    return found
+
+
+def name_of(obj: Mapping[str, Any]) -> str:
+    metadata = obj.get("metadata")
+    return printable(metadata.get("name") or "") if isinstance(metadata, Mapping) else ""
+
+
+def bootstrap_complete(view: View) -> list[str]:
+    """The control plane stands on its own feet and the bootstrap machine can go.
+
+    The ConfigMap is written by the bootstrap machine when its work is done. The etcd operator says when the bootstrap's member is out of
+    the etcd cluster, and that is waited for too: taken away before, etcd could lose its quorum. Before that it says nothing, and older
+    releases never say anything: their bootstrap machine has seen to it before it reports.
+    """
+    data = (view.bootstrap_status or {}).get("data")
+    status = data.get("status") if isinstance(data, Mapping) else None
+    if status != "complete":
+        told = "it has not reported" if view.bootstrap_status is None else f"it reports '{printable(status)}'"
+        return [f"the bootstrap machine has not finished ({told})", *view.machines]
+    if view.etcd is None:
+        return []
+    removed = conditions(view.etcd).get("EtcdBootstrapMemberRemoved")
+    if (removed and removed.status == "True") or (removed is None and _older_than(TELLS_ETCD_MEMBER, version_of(view.cluster_version))):
+        return []
+    return [f"etcd still has the bootstrap machine as a member{': ' + removed.told() if removed else ''}", *view.machines]
+
+
+def _older_than(release: tuple[int, int], version: str | None) -> bool:
+    """Whether that is known to be older; what cannot be read is not."""
+    number = re.match(r"(\d+)\.(\d+)\.", version or "")
+    return number is not None and (int(number[1]), int(number[2])) < release
+
+
+def install_complete(view: View) -> list[str]:
+    """The cluster version is there and every operator has come to rest. Until then nodes are told as well, which operators may wait for."""
+    version = _version_missing(view.cluster_version)
+    operators = operators_missing(view.cluster_operators, view.now, view.stable_for)
+    around = [*nodes_missing(view, view.wanted_nodes), *view.machines] if version or operators else []
+    return version + around + operators
+
+
+def _version_missing(cluster_version: Mapping[str, Any] | None) -> list[str]:
+    if cluster_version is None:
+        return ["the cluster version operator has not started"]
+    found = conditions(cluster_version)
+    invalid = found.get("Invalid")
+    if invalid and invalid.status == "True":
+        raise CollectionError(f"The cluster will not get further: its ClusterVersion is invalid: {invalid.told()}")
+    texts = []
+    for kind, wanted, words in (
+        ("Available", "True", "is not available"),
+        ("Failing", "False", "is failing"),
+        ("Progressing", "False", "is progressing"),
+    ):
+        condition = found.get(kind)
+        # Failing is set by the operator only once it has something to say.
+        if condition is None and kind == "Failing":
+            continue
+        if condition is None:
+            texts.append(f"the cluster version does not say whether it is {kind}")
+        elif condition.status != wanted:
+            texts.append(f"the cluster version {words}: {condition.told()}")
+    return texts
+
+
+def operators_missing(operators: Iterable[Mapping[str, Any]], now: datetime, stable_for: float) -> list[str]:
+    """Each operator has to be Available, and Progressing=False for `stable_for` seconds."""
+    texts = []
+    count = 0
+    for operator in operators:
+        count += 1
+        name, found = name_of(operator), conditions(operator)
+        available, progressing, degraded = (found.get(kind) for kind in ("Available", "Progressing", "Degraded"))
+        if available is None or available.status != "True":
+            texts.append(f"operator {name} is not available: {available.told() if available else 'it has not reported'}")
+        elif progressing is None or progressing.status != "False":
+            texts.append(f"operator {name} is progressing: {progressing.told() if progressing else 'it has not reported'}")
+        elif progressing.since and (age := (now - progressing.since).total_seconds()) < stable_for:
+            texts.append(f"operator {name} is at rest for {max(age, 0):.0f} s, {stable_for:.0f} s are wanted")
+        elif degraded and degraded.status == "True":
+            texts.append(f"operator {name} is degraded: {degraded.told()}")
+    return texts if count else ["no cluster operator has reported"]
+
+
+def nodes_missing(view: View, names: Iterable[str]) -> list[str]:
+    """The Nodes of these that are not Ready; of one that is not there, whether it waits to be let in."""
+    texts = []
+    for name in names:
+        node, request = view.nodes.get(name), view.asking.get(name)
+        if name in view.given_up:
+            continue
+        if node is None and request is None:
+            texts.append(f"node {name} is not registered")
+        elif node is None and request is not None:
+            texts.append(f"node {name} is not registered: its request {request.label} waits for approval{since(request.filed_at)}")
+        elif node is not None and not node.ready:
+            texts.append(f"node {printable(name)} is not Ready: {node.message}{since(node.since)}")
+    return texts
+
+
+def given_up(view: View, params: Mapping[str, Any], lost: Collection[str] = ()) -> list[str]:
+    """Those of ``quorum_of`` that are not Ready and not waited for any longer, since ``quorum`` others are: those that are ``lost``, which
+    never will be, at once, all after ``quorum_wait`` seconds. By the cluster's own times, so a wait may be cut into any number of calls.
+    """
+    quorum, members = params["quorum"], params["quorum_of"]
+    ready = [view.nodes[name] for name in members if name in view.nodes and view.nodes[name].ready]
+    if not quorum or len(ready) < quorum:
+        return []
+    enough_since = sorted(node.since or view.now for node in ready)[quorum - 1]
+    over = (view.now - enough_since).total_seconds() >= params["quorum_wait"]
+    names = {node.name for node in ready}
+    return [name for name in members if name not in names and (over or name in lost)]
+
+
+def nodes_ready(view: View) -> list[str]:
+    """Each of the wanted Nodes is Ready; without wanted names all there are, and there is at least one."""
+    names = list(view.wanted_nodes) or sorted(view.nodes)
+    texts = nodes_missing(view, names) if names else ["no node is registered"]
+    return [*texts, *view.machines] if texts else []
+
+
+CONDITIONS: dict[str, Callable[[View], list[str]]] = {
+    "bootstrap_complete": bootstrap_complete,
+    "install_complete": install_complete,
+    "nodes_ready": nodes_ready,
+}
+
+
+def operator_facts(operators: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Each operator's state as the module returns it."""
+    facts = []
+    for operator in operators:
+        found = conditions(operator)
+        worst = next(
+            (
+                found[kind]
+                for kind, good in (("Available", "True"), ("Degraded", "False"), ("Progressing", "False"))
+                if kind in found and found[kind].status != good
+            ),
+            None,
+        )
+        facts.append(
+            {
+                "name": name_of(operator),
+                "available": "Available" in found and found["Available"].status == "True",
+                "progressing": "Progressing" in found and found["Progressing"].status == "True",
+                "degraded": "Degraded" in found and found["Degraded"].status == "True",
+                "message": _words(worst.message, _FIELD) if worst else "",
+            }
+        )
+    return facts
+
+
+def failed_only(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the result as it is returned with an error: of operators and Nodes those that are not well, and no certificates."""
+    kept = {name: value for name, value in result.items() if name != "ingress_ca"}
+    for name, is_well in (("operators", _operator_is_well), ("nodes", _node_is_well)):
+        if name in kept:
+            kept[name] = [entry for entry in kept[name] if not is_well(entry)]
+    return kept
+
+
+def _operator_is_well(operator: Mapping[str, Any]) -> bool:
+    return bool(operator["available"]) and not operator["progressing"] and not operator["degraded"]
+
+
+def _node_is_well(node: Mapping[str, Any]) -> bool:
+    return bool(node["ready"])
+
+
+def version_of(cluster_version: Mapping[str, Any] | None) -> str | None:
+    """The release the cluster runs or is getting to, such as 4.20.33."""
+    status = (cluster_version or {}).get("status")
+    desired = status.get("desired") if isinstance(status, Mapping) else None
+    version = desired.get("version") if isinstance(desired, Mapping) else None
+    return printable(version) if isinstance(version, str) else None
+
+
+def cluster_id_of(cluster_version: Mapping[str, Any] | None) -> str | None:
+    """Return the ``spec.clusterID`` of ClusterVersion, which the installer writes into metadata.json; None where there is none."""
+    spec = (cluster_version or {}).get("spec")
+    cluster_id = spec.get("clusterID") if isinstance(spec, Mapping) else None
+    return printable(cluster_id) if isinstance(cluster_id, str) and cluster_id else None
+
+
+def look_at(client: ClusterClient, params: Mapping[str, Any], machines: MachineWatch | None = None) -> dict[str, Any]:
+    """The result of one look at the cluster by the module's options; only what the condition needs is read.
+
+    An API that does not answer is something that is missing, not an error. When something is missing ``machines`` are looked at as well.
+    """
+    result: dict[str, Any] = {
+        "api_answers": False,
+        "kube_version": None,
+        "cluster_id": None,
+        "cluster_version": None,
+        "operators": [],
+        "console_url": None,
+        "ingress_ca": None,
+        "ready_nodes": [],
+        "nodes": [],
+        "given_up": [],
+    }
+    condition = params["condition"]
+    try:
+        result["kube_version"] = client.version()
+        view = View(now=client.now(), wanted_nodes=params["nodes"], stable_for=params["stable_for"])
+        if condition == "bootstrap_complete":
+            view = replace(view, bootstrap_status=client.bootstrap_status(), etcd=client.etcd(), cluster_version=client.cluster_version())
+        elif condition == "install_complete":
+            view = replace(view, cluster_version=client.cluster_version(), cluster_operators=list(client.cluster_operators()))
+            result["operators"] = operator_facts(view.cluster_operators)
+            result["console_url"] = _console_url(client.console_route())
+            result["ingress_ca"] = _authorities(client.ingress_authority())
+        result["cluster_id"] = cluster_id_of(view.cluster_version)
+        result["cluster_version"] = version_of(view.cluster_version)
+        if condition == "nodes_ready" or view.wanted_nodes or params.get("node_details"):
+            nodes = {}
+            for node in client.nodes():
+                state = node_state(node)
+                nodes[state.name] = state
+                if params.get("node_details"):
+                    result["nodes"].append(node_details(node))
+            absent = set(view.wanted_nodes) - nodes.keys()
+            pages = client.certificate_requests() if absent else ()
+            view = replace(view, nodes=nodes, asking=asking_to_join(item for items, _version in pages for item in items))
+            result["ready_nodes"] = sorted(name for name, node in nodes.items() if node.ready)
+    except ClusterUnreachableError as problem:
+        # It may go away between two questions: then nothing of this look counts.
+        return {**result, "reached": False, "waiting": [problem.message, *(machines.look() if machines else ())]}
+    missing = CONDITIONS[condition]
+    view = replace(view, given_up=given_up(view, params))
+    if missing(view) and machines:
+        texts = machines.look(result["ready_nodes"])
+        view = replace(view, machines=texts, given_up=given_up(view, params, machines.lost))
+    waiting = missing(view)
+    return {**result, "api_answers": True, "reached": not waiting, "waiting": waiting, "given_up": list(view.given_up)}
+
+
+def _console_url(route: Mapping[str, Any] | None) -> str | None:
+    spec = (route or {}).get("spec")
+    host = spec.get("host") if isinstance(spec, Mapping) else None
+    return f"https://{printable(host)}" if isinstance(host, str) and host else None
+
+
+def _authorities(config_map: Mapping[str, Any] | None) -> str | None:
+    data = (config_map or {}).get("data")
+    bundle = data.get("ca-bundle.crt") if isinstance(data, Mapping) else None
+    return bundle if isinstance(bundle, str) and bundle else None

@@ -1,41 +1,57 @@
-"""What became of every trouble when the whole fault table was last run: written by ``test_faults.py``, read by ``reliability.py``."""
+"""The outcome of every fault when the whole fault table was last run: written by ``test_faults.py``, read by ``reliability.py``.
+
+``outcomes.json`` has one line for each fault: for each subject a letter for each step, in the order of ``reliability.everything``.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 FILE = Path(__file__).with_name("outcomes.json")
 FRESH = Path(__file__).resolve().parents[2] / ".build" / "outcomes.jsonl"
-"""One line for each trouble of each subject, as it was tried last; of several processes at once."""
+"""A line for each fault of each subject, as it was tried last; several processes append to it."""
+
+LETTERS = {"success": "s", "error": "e", "none": "n"}
+WORDS = {letter: word for word, letter in LETTERS.items()}
+UNTRIED = "-"
 
 Outcomes = dict[str, dict[str, dict[str, str]]]
-"""By subject, by trouble, by step: success, error, or none where there was nothing to meet."""
+"""By subject, by fault, by step: success, error, or none where the fault was not met."""
+Steps = Mapping[tuple[str, str], Sequence[str]]
+"""The steps of each subject and fault."""
 
 
-def write_down(subject: str, fault: str, came: Mapping[str, str]) -> None:
+def write_down(subject: str, fault: str, outcome: Mapping[str, str]) -> None:
     FRESH.parent.mkdir(exist_ok=True)
     with FRESH.open("a", encoding="utf-8") as lines:
-        lines.write(json.dumps([subject, fault, came]) + "\n")
+        lines.write(json.dumps([subject, fault, outcome]) + "\n")
 
 
-def read() -> Outcomes:
-    found: Outcomes = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+def read(steps: Steps) -> Outcomes:
+    """Return the recorded outcomes. Those of a subject whose steps have changed since are left out."""
+    recorded: dict[str, dict[str, str]] = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    found: Outcomes = {}
+    for (subject, fault), names in steps.items():
+        letters = recorded.get(fault, {}).get(subject, "")
+        if len(letters) == len(names):
+            tried = {name: WORDS[letter] for name, letter in zip(names, letters, strict=True) if letter != UNTRIED}
+            found.setdefault(subject, {})[fault] = tried
     return found
 
 
-def take_up(still: Mapping[tuple[str, str], Collection[str]]) -> Outcomes:
-    """What is known with what was tried since, of these steps of subjects and troubles; kept in the file."""
-    found = read()
+def take_up(steps: Steps) -> None:
+    """Add what was tried since to the recorded outcomes."""
+    found = read(steps)
     for line in FRESH.read_text(encoding="utf-8").splitlines() if FRESH.exists() else []:
-        subject, fault, came = json.loads(line)
-        found.setdefault(subject, {}).setdefault(fault, {}).update(came)
-    kept: Outcomes = {}
-    for (subject, fault), steps in sorted(still.items()):
-        came = {step: word for step, word in sorted(found.get(subject, {}).get(fault, {}).items()) if step in steps}
-        if came:
-            kept.setdefault(subject, {})[fault] = came
-    FILE.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        subject, fault, outcome = json.loads(line)
+        found.setdefault(subject, {}).setdefault(fault, {}).update(outcome)
+    recorded: dict[str, dict[str, str]] = {}
+    for (subject, fault), names in sorted(steps.items()):
+        outcome = found.get(subject, {}).get(fault, {})
+        if outcome:
+            recorded.setdefault(fault, {})[subject] = "".join(LETTERS[outcome[name]] if name in outcome else UNTRIED for name in names)
+    lines = [f"{json.dumps(fault)}: {json.dumps(recorded[fault])}" for fault in sorted(recorded)]
+    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     FRESH.unlink(missing_ok=True)
-    return kept

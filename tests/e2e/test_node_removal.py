@@ -242,13 +242,18 @@ def test_by_choice_the_machine_goes_and_what_was_left_is_named(cluster: Cluster)
 # --- a removal that is interrupted, or taken back ----------------------------------------------------------------------------------
 
 
+def worker_with_a_late_pod(cluster: Cluster) -> None:
+    """Have worker-3, and on it a pod whose end no drain lives to see."""
+    cluster.want(3)
+    cluster.scale().ended_well()
+    cluster.run("late", "worker-3", grace=HOUR, stops_after="never")
+
+
 @pytest.mark.long
 def test_an_interrupted_drain_is_taken_back_with_the_inventory(cluster: Cluster) -> None:
     """B3: the run was killed, so it could say nothing. Only what it has cordoned is uncordoned."""
-    cluster.want(3)
-    cluster.scale().ended_well()
+    worker_with_a_late_pod(cluster)
     device = cluster.id_of("worker-3")
-    cluster.run("late", "worker-3", grace=HOUR, stops_after="never")
     cluster.cordon_by_hand("worker-2")
     cluster.want(2)
     killed = cluster.scale(
@@ -268,9 +273,11 @@ def test_an_interrupted_drain_is_taken_back_with_the_inventory(cluster: Cluster)
     assert cluster.is_cordoned("worker-2"), "a user has cordoned it"
     cluster.cordon_by_hand("worker-2", cordoned=False)
     test_a_second_run_changes_nothing(cluster)
+    cluster.end("late")
 
 
 def test_an_interrupted_drain_is_completed_by_the_next_run(cluster: Cluster) -> None:
+    worker_with_a_late_pod(cluster)
     cluster.want(2)
     killed = cluster.scale(kill=Moment("leave", occurrence=3, once=lambda _user: cluster.is_cordoned("worker-3")))
     assert killed.cut

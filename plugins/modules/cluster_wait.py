@@ -64,6 +64,11 @@ options:
       - Whether to return the Nodes (RV(nodes)), for a report.
     type: bool
     default: false
+  pod_details:
+    description:
+      - Whether to return the pods that do not run as they should (RV(pods)), for a report.
+    type: bool
+    default: false
   machines:
     description:
       - Host names of the machines that are waited for. While something is missing the last event of each is told, unless it is seen to be
@@ -267,6 +272,43 @@ nodes:
           reason: KubeletReady
           message: kubelet is posting ready status
           lastTransitionTime: "2026-11-21T07:26:10Z"
+pods:
+  description:
+    - The pods that have not succeeded and do not run with all their containers ready. Empty unless O(pod_details=true), or when the API
+      does not answer.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    namespace:
+      description: Namespace of the pod.
+      type: str
+      sample: openshift-ingress
+    name:
+      description: Name of the pod.
+      type: str
+      sample: router-default-6c9f7d
+    node:
+      description: Name of its Node, empty when it is not scheduled.
+      type: str
+      sample: worker-0.demo.metal.test
+    phase:
+      description: Its phase.
+      type: str
+      sample: Pending
+    reason:
+      description: Why it is in this phase, as its status says.
+      type: str
+      sample: ""
+    is_deleting:
+      description: Whether its deletion was requested.
+      type: bool
+      sample: false
+    containers:
+      description: Its containers, with C(name), C(ready), C(restarts), C(state), C(reason) and C(exit_code).
+      type: list
+      elements: dict
+      sample: [{name: router, ready: false, restarts: 3, state: waiting, reason: CrashLoopBackOff, exit_code: null}]
 given_up:
   description: Names of those of O(quorum_of) that are not Ready and not waited for any longer, since enough others are.
   returned: always
@@ -293,6 +335,7 @@ OPTIONS = Options(
         "stable_for": {"type": "float", "default": 30},
         "notices_file": {"type": "path"},
         "node_details": {"type": "bool", "default": False},
+        "pod_details": {"type": "bool", "default": False},
     }
 ).merge(MACHINE_WATCH_OPTIONS, METAL_OPTIONS)
 

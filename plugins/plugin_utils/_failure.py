@@ -67,7 +67,7 @@ ADVICE = (
     ),
     _advice(r"does not accept the token|the token may not do this", "Check metal_api_token and what it may do in the project."),
     _advice(r"No space left on device|Disk quota exceeded", "Free disk space on this computer (cluster folder and temporary folder)."),
-    _advice(r"openshift-install", "Read the installer's log, .openshift_install.log in the failure bundle."),
+    _advice(r"openshift-install", "Read the installer's log: ignition/.openshift_install.log in the cluster's folder."),
 )
 """In the order in which they are printed. What a message says itself is not repeated here."""
 

@@ -25,6 +25,9 @@ KINDS = {
     "Etcd": ("operator.openshift.io", "etcds", "cluster"),
 }
 
+LOOKS_OF_A_SLICE = 4
+"""At most so many looks are in one call with an interval of 1 s that answers every 2 s."""
+
 
 @pytest.fixture(scope="module")
 def openshift(started: ControlPlane) -> Iterator[ControlPlane]:
@@ -92,14 +95,19 @@ def test_the_wait_is_shown_and_ends_with_the_install(cluster: ControlPlane, open
     put(cluster, "ClusterOperator", "ingress", Available="False", Progressing="True", Degraded="False")
     put(cluster, "ClusterOperator", "dns", Available="True", Progressing="False", Degraded="False")
 
+    since = cluster.audited_until()
+
     def settle() -> None:
+        # Once the module has been called anew, so has said what it waits for.
+        while sum(event["objectRef"]["resource"] == "clusteroperators" for event in cluster.audit(since)) < LOOKS_OF_A_SLICE + 1:
+            time.sleep(0.1)
         put(cluster, "ClusterOperator", "ingress", Available="True", Progressing="False", Degraded="False")
         put(cluster, "ClusterVersion", Available="True", Progressing="False", Failing="False")
 
-    timer = threading.Timer(8, settle)
-    timer.start()
-    result = run("cluster_wait", **options(cluster, "install_complete", wait=True, wait_timeout=60, wait_interval=1, progress_interval=2))
-    timer.join()
+    settling = threading.Thread(target=settle, daemon=True)
+    settling.start()
+    result = run("cluster_wait", **options(cluster, "install_complete", wait=True, wait_timeout=120, wait_interval=1, progress_interval=2))
+    settling.join(timeout=60)
     assert not result["failed"], result["msg"]
     assert result["reached"]
     assert not result["changed"]
@@ -137,6 +145,17 @@ def test_nodes_are_returned_for_a_report(cluster: ControlPlane, run: Play) -> No
     )
     assert failed["failed"]
     assert [node["name"] for node in failed["nodes"]] == ["b"]
+
+
+def test_pods_that_do_not_run_are_returned_for_a_report(cluster: ControlPlane, run: Play) -> None:
+    cluster.register("a")
+    cluster.run_pod("well", "a")
+    cluster.run_pod("waiting", "a")
+    path = "/api/v1/namespaces/default/pods/waiting"
+    cluster.call("PUT", f"{path}/status", {**cluster.call("GET", path).json(), "status": {"phase": "Pending"}}).raise_for_status()
+    assert run("cluster_wait", **options(cluster, "nodes_ready"))["pods"] == []
+    pods = run("cluster_wait", **options(cluster, "nodes_ready", pod_details=True))["pods"]
+    assert [(pod["name"], pod["node"], pod["phase"]) for pod in pods] == [("waiting", "a", "Pending")]
 
 
 def test_one_that_waits_to_be_let_in_is_told_until_enough_others_are_in(cluster: ControlPlane, openshift: ControlPlane, run: Play) -> None:

@@ -91,6 +91,11 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
 
 
 REFUSAL = "Not today, says the service"
+LISTED = {
+    *("failure.json", "versions.json", "inventory.json", "belongings.json", "devices.json", "consoles.txt", "events.json"),
+    *("cluster.json", "nodes.json", "pods.json", "certificate-requests.json"),
+}
+"""The files of every failure bundle."""
 
 
 def refused(method: str, path: str) -> dict[str, Any]:
@@ -117,8 +122,7 @@ def test_a_failure_is_told_with_what_tells_why_and_without_secrets(user: User) -
     (user.cluster / "notes.log").write_text(
         "\n".join([HARMLESS, *(line for unused, line in PLANTED.values()), *GIVEN.values(), PROXY, HARMLESS]), encoding="utf-8"
     )
-    run = user.play("install.yml", "-e", VARIABLES)
-    user.sandbox.call("DELETE", "faults")
+    run = user.play("install.yml", "-e", VARIABLES, "-e", "openshift_gather_logs=true")
     assert run.code != 0
 
     (path,) = bundles(user)
@@ -140,12 +144,19 @@ def test_a_failure_is_told_with_what_tells_why_and_without_secrets(user: User) -
     assert "pl4nted" not in everything
     assert entries["notes.log"].count(HARMLESS) == 2
     assert REFUSAL in entries["failure.json"]
-    assert {"machines.json", "events.json", "belongings.json", "consoles.txt", "versions.json", "cluster.json"} <= set(entries)
+    assert set(entries) >= LISTED
     assert ".openshift_install.log" in entries
-    journal = json.loads(entries["api-journal.json"])
-    assert ("POST", 403) in {(request["method"], request["status"]) for request in journal["requests"]}
-    assert isinstance(journal["events"], list)
+    assert f"master-0.{NAME}" in json.loads(entries["inventory.json"])["missing"]
     assert "no cluster to ask yet" in json.loads(entries["certificate-requests.json"])["not_judged"]
+
+
+def test_logs_of_programs_are_put_in_by_choice_only(user: User) -> None:
+    run = user.play("install.yml", "-e", VARIABLES)
+    user.sandbox.call("DELETE", "faults")
+    assert run.code != 0
+    entries = unpacked(bundles(user)[-1])
+    assert set(entries) == LISTED
+    assert HARMLESS not in "".join(entries.values())
 
 
 @pytest.mark.long
@@ -172,15 +183,14 @@ def test_a_secret_in_the_story_of_a_machine_goes_too(user: User) -> None:
     )
     user.sandbox.call("POST", "faults", json=refused("DELETE", f"/devices/{device['id']}"))
     confirmed = f"openshift_destroy_confirm={NAME} openshift_destroy_without_state=true"
-    run = user.play("destroy.yml", "-e", VARIABLES, "-e", f"{confirmed} gather_journal_entries=3")
+    run = user.play("destroy.yml", "-e", VARIABLES, "-e", f"{confirmed} gather_event_count=3")
     user.sandbox.call("DELETE", "faults")
     assert run.code != 0
     entries = unpacked(bundles(user)[-1])
-    assert device["id"] in entries["machines.json"]
+    assert device["id"] in entries["devices.json"]
     assert re.search(rf"ssh {device['id']}@sos\.", entries["consoles.txt"])
-    journal = json.loads(entries["api-journal.json"])
-    assert [len(journal[part]) for part in ("requests", "events")] == [3, 3]
-    assert device["id"] in {event["device_id"] for event in journal["events"]}
+    events = json.loads(entries["events.json"])
+    assert {event.get("hostname") for event in events if event["device_id"] == device["id"]} == {f"worker-0.{NAME}"}
     assert "lets no machine join" in json.loads(entries["certificate-requests.json"])["not_judged"]
     assert "pl4nted" not in "".join(entries.values())
     user.play("destroy.yml", "-e", confirmed).ended_well()

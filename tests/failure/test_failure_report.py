@@ -66,7 +66,8 @@ def test_the_report_names_what_is_billed_and_where_the_bundle_is(play: FailingPl
     assert devices["bootstrap"]["plan"] in failed.last_screen
     assert missing(failed) == set()
     kept = json.loads(failed.entries["failure.json"])
-    assert REASON in kept["result"]["stderr"]
+    assert REASON in " ".join(kept["report"]["reasons"])
+    assert "stderr" not in kept["result"], "the output of programs is no part of it"
     assert kept["report"]["task"] == "Fail for a reason"
     assert [device["role"] for device in json.loads(failed.entries["belongings.json"])["clusters"][0]["devices"]] == [
         "bootstrap",
@@ -90,7 +91,7 @@ def test_a_bootstrap_machine_that_cannot_be_reached(play: FailingPlay, devices: 
     # Deaf to a polite end, and with a child of its own, as a program behind an SSH connection that hangs.
     installer.write_text(f"#!/bin/sh\ntrap '' TERM\necho connecting >&2\nwhile :; do touch {mark}; sleep 0.2; done\n", encoding="utf-8")
     installer.chmod(0o755)
-    failed = play.run(gather_logs_timeout=1)
+    failed = play.run(gather_logs=True, gather_logs_timeout=1)
     ends_with_the_reason(failed)
     assert missing(failed) == {"bootstrap_logs"}
     assert "connecting" in failed.entries["gather-bootstrap.json"]

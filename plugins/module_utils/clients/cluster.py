@@ -152,6 +152,10 @@ class ClusterClient:
         """Delete the Node with this uid; raises ClusterConflictError when another one has its name."""
         self._call("DELETE", _node_path(name), None, {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}})
 
+    def pods(self) -> Iterator[dict[str, Any]]:
+        """Return the pods of all namespaces."""
+        return self.objects(PODS)
+
     def pods_on(self, node: str) -> Iterator[dict[str, Any]]:
         """The pods that are bound to a node. What is no list of pods is an error, never an empty list: the machine may be deleted next."""
         for items, _version in self.pages(PODS, selector=f"spec.nodeName={node}", kind="PodList"):

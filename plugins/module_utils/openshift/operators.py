@@ -29,6 +29,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     time_of,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_details import node_details
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pod_details import pod_details, pod_is_well
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
@@ -295,6 +296,7 @@ def look_at(client: ClusterClient, params: Mapping[str, Any], machines: MachineW
         "ingress_ca": None,
         "ready_nodes": [],
         "nodes": [],
+        "pods": [],
         "given_up": [],
     }
     condition = params["condition"]
@@ -321,6 +323,8 @@ def look_at(client: ClusterClient, params: Mapping[str, Any], machines: MachineW
             pages = client.certificate_requests() if absent else ()
             view = replace(view, nodes=nodes, asking=asking_to_join(item for items, _version in pages for item in items))
             result["ready_nodes"] = sorted(name for name, node in nodes.items() if node.ready)
+        if params.get("pod_details"):
+            result["pods"] = [pod_details(pod) for pod in client.pods() if not pod_is_well(pod)]
     except ClusterUnreachableError as problem:
         # It may go away between two questions: then nothing of this look counts.
         return {**result, "reached": False, "waiting": [problem.message, *(machines.look() if machines else ())]}

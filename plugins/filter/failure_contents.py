@@ -1,0 +1,63 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: failure_contents
+short_description: Select what a failure bundle contains
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Selects from what the role C(gather) has collected the attributes that a failure bundle contains, by an allow list. Userdata,
+    customdata, descriptions, tags of others and output of programs are never among them.
+options:
+  _input:
+    description:
+      - The registered results, under C(devices), C(events), C(cluster), C(verdicts) and C(logs); C(failure), C(versions) and C(belongings);
+        C(wanted), the host names of the inventory; C(event_count), how many of the project's newest events to keep; C(console_host);
+        C(not_judged), why there are no verdicts; C(failed), the collectors that could not be run. Each may be absent.
+    type: dict
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: List the files of the failure bundle
+  ansible.builtin.debug:
+    msg: "{{ ({'devices': devices} | equinix_metal.openshift.failure_contents).contents.keys() | list }}"
+  vars:
+    devices:
+      devices: []
+"""
+
+RETURN = r"""
+_value:
+  description: The files by name (C(contents)), and the collectors without an answer (C(missing)).
+  type: dict
+  sample:
+    contents: {devices.json: [], nodes.json: []}
+    missing: [cluster]
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.failure_contents import failure_contents
+
+
+def select_contents(collected: Any) -> dict[str, Any]:
+    """Return what ``failure_contents`` returns, for a dictionary."""
+    if not isinstance(collected, Mapping):
+        raise AnsibleFilterError("failure_contents: a dictionary of results is needed")
+    return failure_contents(collected)
+
+
+class FilterModule:
+    """Offers failure_contents."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"failure_contents": select_contents}

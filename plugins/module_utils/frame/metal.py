@@ -57,7 +57,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.reso
     create_once,
     ignored,
     limited,
-    refuse_fixed,
+    refuse_immutable,
     update_once,
 )
 
@@ -350,7 +350,7 @@ class MetalModule:
     # state=present
 
     def _provide(self, resource: Resource) -> None:
-        wanted = resource.wanted()
+        wanted = resource.desired()
         resumed = self.params.get("resume")
         only: frozenset[str] | None
         if resumed:
@@ -361,9 +361,9 @@ class MetalModule:
                 return
             found, before, only = start
 
-        view = resource.view(found)
+        view = resource.comparable(found)
         changes = {name: value for name, value in differences(view, wanted).items() if only is None or name in only}
-        if set(changes) & set(resource.fixed):
+        if set(changes) & set(resource.immutable):
             settled = self._settle_drift(resource, found, before, wanted, changes)
             if settled is None:
                 return
@@ -378,12 +378,12 @@ class MetalModule:
             if self.check_mode:
                 return
             if self.params.get("wait", False):
-                found = self._look(resource, found, resource.missing, f"What was asked for of {resource.title}")
+                found = self._look(resource, found, resource.pending, f"What was asked for of {resource.title}")
         except StillWaiting:
             self._remember(found, before=before, pending=sorted(changes), more=resource.memory() if isinstance(resource, Device) else {})
             raise
         # What really is, not what was meant.
-        self._report(resource, found, before, limited(resource.view(found), wanted))
+        self._report(resource, found, before, limited(resource.comparable(found), wanted))
         if isinstance(resource, Device):
             self._report_duplicates(resource)
 
@@ -410,8 +410,8 @@ class MetalModule:
         return created.found, {}, resource.after_creation
 
     def _begin_with(self, resource: Resource, found: Found, wanted: Mapping[str, Any]) -> tuple[Found, dict[str, Any], None]:
-        before = limited(resource.view(found), wanted)
-        resource.missing(found)  # says at once when it can never be as wanted
+        before = limited(resource.comparable(found), wanted)
+        resource.pending(found)  # says at once when it can never be as wanted
         self._report(resource, found, before, before)
         return found, before, None
 
@@ -441,14 +441,14 @@ class MetalModule:
 
         Raises CollectionError for ``fail``, and when it cannot be replaced.
         """
-        view = resource.view(found)
+        view = resource.comparable(found)
         choice = self.params.get("on_drift", "fail")
         if choice == "ignore":
-            self.warn(ignored(resource, view, {name: value for name, value in changes.items() if name in resource.fixed}))
-            return found, {name: value for name, value in changes.items() if name not in resource.fixed}
+            self.warn(ignored(resource, view, {name: value for name, value in changes.items() if name in resource.immutable}))
+            return found, {name: value for name, value in changes.items() if name not in resource.immutable}
         if choice != "replace" or self.params.get("resume"):
-            refuse_fixed(resource, view, changes)
-        resource.check_removal(found)
+            refuse_immutable(resource, view, changes)
+        resource.check_deletion(found)
         resource.check_creation()
         if isinstance(resource, Device):
             resource.check_replacement()
@@ -456,7 +456,7 @@ class MetalModule:
             self._report(resource, resource.predict(None, wanted), before, wanted)
             return None
         found = self._replace(resource, found, before, wanted)
-        left = differences(resource.view(found), wanted)
+        left = differences(resource.comparable(found), wanted)
         return found, {name: value for name, value in left.items() if name in resource.after_creation}
 
     def _replace(self, resource: Resource, found: Found, before: Mapping[str, Any], wanted: Mapping[str, Any]) -> Found:
@@ -472,13 +472,13 @@ class MetalModule:
 
     def _change(self, resource: Resource, found: Found, before: Mapping[str, Any], changes: Mapping[str, Any]) -> Found:
         """Let pass what stands in the way of these changes, and make them."""
-        texts = resource.hindrances(found, changes)
+        texts = resource.blockers(found, changes)
         if texts and not self.params.get("wait", False):
             raise CollectionError(
                 f"Could not change {', '.join(sorted(changes))} of {resource.title} now: {'; '.join(texts)}. Use wait=true"
             )
         if texts:
-            found = self._look(resource, found, lambda current: resource.hindrances(current, changes), f"Changing {resource.title}")
+            found = self._look(resource, found, lambda current: resource.blockers(current, changes), f"Changing {resource.title}")
         try:
             found = update_once(resource, found, changes)
         except CollectionError as error:
@@ -496,7 +496,7 @@ class MetalModule:
         except CollectionError as error:
             self.warn(f"What {resource.title} is now could not be seen: {error.message}")
         else:
-            self._report(resource, found, before, limited(resource.view(found), before))
+            self._report(resource, found, before, limited(resource.comparable(found), before))
 
     def _look(self, resource: Resource, found: Found, missing: Callable[[Found], list[str]], what: str) -> Found:
         """Wait until nothing is missing. The first look is at what is known, so that a quiet run makes no call for it."""
@@ -507,7 +507,7 @@ class MetalModule:
             nonlocal current, first
             if not first:
                 current = resource.refresh(current)
-                self.result[resource.name] = resource.facts(current)
+                self.result[resource.result_key] = resource.result(current)
             first = False
             return missing(current)
 
@@ -518,7 +518,7 @@ class MetalModule:
         """Write down what is so by now: also an error later on returns it."""
         self.result["diff"] = shown(before, after, resource.title)
         self.result["changed"] = self.result["changed"] or dict(before) != dict(after)
-        self.result[resource.name] = resource.facts(found)
+        self.result[resource.result_key] = resource.result(found)
 
     def _report_duplicates(self, device: Device) -> None:
         if device.duplicates:
@@ -539,10 +539,10 @@ class MetalModule:
             if found is None:
                 return
             gone = found
-            accepted = resource.leaving(found)
-            before = {name: value for name, value in resource.view(found).items() if value not in (None, "", [], {})}
+            accepted = resource.is_deleting(found)
+            before = {name: value for name, value in resource.comparable(found).items() if value not in (None, "", [], {})}
             if not accepted:
-                resource.check_removal(found)
+                resource.check_deletion(found)
         if self.check_mode:
             if not accepted:
                 self.result.update(changed=True, diff=shown(before, {}, resource.title))
@@ -592,7 +592,7 @@ class MetalModule:
         found = resumed["found"]
         if self.params["state"] == "present":
             found = resource.refresh(found)
-            self.result[resource.name] = resource.facts(found)
+            self.result[resource.result_key] = resource.result(found)
         return found, resumed["before"], frozenset(resumed["pending"])
 
     # Several as one.

@@ -131,7 +131,7 @@ AT_CREATION_ONLY = (
 
 _ANOTHER = "leave the option out, or have the device deleted (state=absent) and created again"
 
-FIXED = {
+IMMUTABLE = {
     "plan": f"a device keeps its plan: {_ANOTHER}",
     "metro": f"a device keeps its place: {_ANOTHER}",
     "operating_system": "an update cannot install another one: leave the option out, or have metal_device install it (operation=reinstall"
@@ -382,8 +382,8 @@ class Device:
     ``project_given``: whether the project is one of them, and not just the one of everything in this environment.
     """
 
-    name = "device"
-    fixed: Mapping[str, str] = FIXED
+    result_key = "device"
+    immutable: Mapping[str, str] = IMMUTABLE
     after_creation = frozenset({"power_state"})
 
     def __init__(
@@ -443,7 +443,7 @@ class Device:
         hostname = str(self.params["hostname"])
         absent = self.params["state"] == "absent"
         same = [device for device in devices if str(device.get("hostname") or "").lower() == hostname.lower()]
-        staying = [device for device in same if not self.leaving(device)]
+        staying = [device for device in same if not self.is_deleting(device)]
         own = [device for device in staying if self._owned(device)]
         foreign = [device for device in staying if not self._owned(device)]
         if len(own) > 1:
@@ -458,7 +458,7 @@ class Device:
         if own:
             return own[0]
         self._fail_if_nameless(devices)
-        leaving = [device for device in same if self.leaving(device) and self._owned(device)]
+        leaving = [device for device in same if self.is_deleting(device) and self._owned(device)]
         return leaving[0] if leaving and absent else None
 
     def _fail_if_nameless(self, devices: Sequence[Found]) -> None:
@@ -493,7 +493,7 @@ class Device:
         changeable = {"spot_instance"} if self.params.get("spot_instance") is False else set()
         if self._operation and self._operation.kind == "reinstall" and not self._is_done(found):
             changeable.add("operating_system")
-        self.fixed = {name: way_out for name, way_out in FIXED.items() if name not in changeable}
+        self.immutable = {name: way_out for name, way_out in IMMUTABLE.items() if name not in changeable}
         if self.params.get("userdata") is None or "userdata" in found:
             return found
         answer = self._client.read(f"devices/{found['id']}/userdata", doing=f"read the userdata of {self.title}")
@@ -501,16 +501,16 @@ class Device:
 
     # compare
 
-    def wanted(self) -> dict[str, Any]:
+    def desired(self) -> dict[str, Any]:
         wanted = device_wanted(self.params, self.ownership_tags)
         if not self._project_given:
             wanted.pop("project_id", None)
         return wanted
 
-    def view(self, found: Found) -> dict[str, Any]:
+    def comparable(self, found: Found) -> dict[str, Any]:
         return device_view(found, self.params)
 
-    def facts(self, found: Found) -> dict[str, Any]:
+    def result(self, found: Found) -> dict[str, Any]:
         return device_facts(found)
 
     def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
@@ -587,7 +587,7 @@ class Device:
         asked, plan, metros = self.params.get("hardware_reservation_id"), self.params.get("plan"), metros_of(self.params)
         # Devices first: one that goes between the two lists is then still known as leaving.
         devices = self._client.read_list(f"projects/{self._project}/devices", "devices", doing="list the project's devices")
-        leaving = {device.get("id") for device in devices if self.leaving(device)}
+        leaving = {device.get("id") for device in devices if self.is_deleting(device)}
         reservations = self._client.read_list(
             f"projects/{self._project}/hardware-reservations",
             "hardware_reservations",
@@ -610,7 +610,7 @@ class Device:
                 texts.append(f"{self.params.get('hostname')} waits for the hardware {reservation.get('id')}, which is being freed")
         return free, texts[:1]
 
-    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         if not {"power_state", "operation"} & set(changes) or state_of(found) in SETTLED:
             return []
         if self._operation and self._operation.newest_before(texts(found.get("tags"))) and state_of(found) == "reinstalling":
@@ -675,7 +675,7 @@ class Device:
             and str(device.get("hostname") or "").lower() == hostname
             and self._owned(device)
             and device.get("state") != "failed"
-            and not self.leaving(device)
+            and not self.is_deleting(device)
             and _is_older(device, own)
         ]
         return min(same, key=lambda device: (str(device.get("created_at") or ""), str(device["id"])), default=None)
@@ -692,7 +692,7 @@ class Device:
         """
         devices = self._same_name()
         own = next((device for device in devices if device.get("id") == self._ordered), found if found.get("id") == self._ordered else None)
-        older = None if own is None or self.leaving(own) else self.older_duplicate(own, devices)
+        older = None if own is None or self.is_deleting(own) else self.older_duplicate(own, devices)
         if own is None or older is None:
             self._duplicate = None
             return found if own is None else own
@@ -804,7 +804,7 @@ class Device:
         self._absences = 0
         return self.whole(current)
 
-    def missing(self, found: Found) -> list[str]:
+    def pending(self, found: Found) -> list[str]:
         self._fail_if_failed(found)
         wanted = self.params.get("power_state")
         ready = SETTLED if wanted is None else {"active"} if wanted == "on" else {"inactive"}
@@ -815,17 +815,17 @@ class Device:
     def _fail_if_failed(self, found: Found) -> None:
         if found.get("state") == "failed":
             raise failed(self._client, found)
-        if self.leaving(found):
+        if self.is_deleting(found):
             raise CollectionError(f"{self.title} ({found.get('id')}) is being deleted by someone else")
         if self._operation and self._operation.kind == "reboot" and state_of(found) == "inactive" and not self._is_done(found):
             raise CollectionError(f"Cannot reboot {self.title}: it is off. Switch it on instead (power_state=on)")
 
     # state=absent
 
-    def leaving(self, found: Found) -> bool:
-        return _is_leaving(found)
+    def is_deleting(self, found: Found) -> bool:
+        return _is_deleting(found)
 
-    def check_removal(self, found: Found) -> None:
+    def check_deletion(self, found: Found) -> None:
         if found.get("locked"):
             raise CollectionError(
                 f"Cannot delete {self.title} ({found.get('id')}): it is locked. Unlock it first (state=present, locked=false)"
@@ -863,7 +863,7 @@ def delete_device(client: MetalClient, found: Found, *, force: bool = False) -> 
     name = f"{found.get('hostname')} ({found.get('id')})"
     try:
         params = {"force_delete": True} if force else None
-        delete_once(client, f"devices/{found['id']}", doing=f"delete device {name}", leaving=_is_leaving, params=params)
+        delete_once(client, f"devices/{found['id']}", doing=f"delete device {name}", is_deleting=_is_deleting, params=params)
     except (NotFoundError, StillThereError) as error:
         return [error.message]
     except ValidationError as error:
@@ -874,7 +874,7 @@ def delete_device(client: MetalClient, found: Found, *, force: bool = False) -> 
     except DeniedError as error:
         # A token that may see it but not delete it is told so, and nobody waits for its end.
         doing = f"see whether device {found.get('hostname')} is gone"
-        if not is_gone(error) or still_there(client, f"devices/{found['id']}", doing=doing, leaving=_is_leaving):
+        if not is_gone(error) or still_there(client, f"devices/{found['id']}", doing=doing, is_deleting=_is_deleting):
             raise
     return []
 
@@ -887,7 +887,7 @@ def _is_older(device: Found, other: Found) -> bool:
     return (moments[0], str(device["id"])) < (moments[1], str(other["id"]))
 
 
-def _is_leaving(device: Found) -> bool:
+def _is_deleting(device: Found) -> bool:
     return state_of(device) in LEAVING
 
 

@@ -22,7 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.reso
     create_once,
     ignored,
     limited,
-    refuse_fixed,
+    refuse_immutable,
     update_once,
 )
 
@@ -134,18 +134,18 @@ class Member:
         """Decide what is to be done with a device that is there."""
         self._recognise(found)
         self.found = self.device.whole(found)
-        self.wanted = self.device.wanted()
-        view = self.device.view(self.found)
+        self.wanted = self.device.desired()
+        view = self.device.comparable(self.found)
         self.before = self.after = limited(view, self.wanted)
-        missing = self.device.missing(self.found)  # says at once when it can never be as wanted
+        missing = self.device.pending(self.found)  # says at once when it can never be as wanted
         self.pending = differences(view, self.wanted)
-        drift = {name: self.pending[name] for name in sorted(set(self.pending) & set(self.device.fixed))}
+        drift = {name: self.pending[name] for name in sorted(set(self.pending) & set(self.device.immutable))}
         if drift and on_drift == "replace":
             return self._plan_replacement(self.found, drift)
         if drift and on_drift == "ignore":
             self.device.warn(ignored(self.device, view, drift))
             self.pending = {name: value for name, value in self.pending.items() if name not in drift}
-        refuse_fixed(self.device, view, self.pending)
+        refuse_immutable(self.device, view, self.pending)
         if self.pending:
             self.action, self.after = "updated", {**self.before, **self.pending}
             missing = [*missing, f"{self.key} is not changed"]
@@ -155,13 +155,13 @@ class Member:
         """Which of its alternatives it is; one that is none of them is compared with the first."""
         for place in self.alternatives if len(self.alternatives) > 1 else ():
             self.put_at(place)
-            if not WHERE & set(differences(self.device.view(found), self.device.wanted())):
+            if not WHERE & set(differences(self.device.comparable(found), self.device.desired())):
                 return
         if self.place is not None:
             self.put_at(self.alternatives[0])
 
     def _plan_replacement(self, found: Found, drift: Mapping[str, Any]) -> list[str]:
-        self.device.check_removal(found)
+        self.device.check_deletion(found)
         self.device.check_creation()
         self.action, self.drifted, self.held, self.pending = "replaced", True, True, {}
         self.moved = bool(WHERE & set(drift))
@@ -173,7 +173,7 @@ class Member:
 
     def expect(self) -> None:
         """What the device that is to be ordered will be like."""
-        self.wanted = self.device.wanted()
+        self.wanted = self.device.desired()
         self.after = dict(self.wanted)
 
     def predict(self) -> None:
@@ -193,7 +193,7 @@ class Member:
         """Have another one in place of its device that has failed. Raises CollectionError when it cannot be taken away."""
         reason = self.error
         if self.found is not None and not (isinstance(reason, DeviceFailedError) and reason.gone):
-            self.device.check_removal(self.found)
+            self.device.check_deletion(self.found)
             self.old = self.found
         self.device.check_creation()
         if self.action in ("none", "updated"):
@@ -226,7 +226,7 @@ class Member:
         What this run ordered is deleted in the latter case, as soon as the service lets it: not while it is provisioned.
         """
         own = listing.get(str(self.ordered)) or (found if found.get("id") == self.ordered else None)
-        older = None if own is None or self.device.leaving(own) else self.device.older_duplicate(own, listing.values())
+        older = None if own is None or self.device.is_deleting(own) else self.device.older_duplicate(own, listing.values())
         if own is None or older is None:
             self.second = None
             return found if own is None else own
@@ -264,7 +264,7 @@ class Member:
             return self._compare(created.found, "fail")
         self.acted = self.unlisted = True
         self.ordered = str(self.found["id"])
-        left = differences(self.device.view(self.found), self.wanted)
+        left = differences(self.device.comparable(self.found), self.wanted)
         self.pending = {name: value for name, value in left.items() if name in self.device.after_creation}
         return self._advance(self.found)
 
@@ -272,13 +272,13 @@ class Member:
         """Make the changes that wait for it, if they can be made by now."""
         self.found = found
         if self.pending:
-            texts = self.device.hindrances(found, self.pending)
+            texts = self.device.blockers(found, self.pending)
             if texts:
                 return texts
             self.found = update_once(self.device, found, self.pending)
             self.acted = True
             self.pending = {}
-        missing = self.device.missing(self.found)
+        missing = self.device.pending(self.found)
         if self.unlisted:
             missing = [*missing, f"{self.key} is ordered and was not listed since"]
         if self.second is not None:
@@ -286,7 +286,7 @@ class Member:
         if not missing:
             # What really is, not what was meant.
             self.found = self.device.whole(self.found)
-            self.after = limited(self.device.view(self.found), self.wanted)
+            self.after = limited(self.device.comparable(self.found), self.wanted)
         return missing
 
     # The steps of state=absent, and of what is too many.
@@ -296,10 +296,10 @@ class Member:
         self.found = self.device.among(listing)
         if self.found is None:
             return []
-        if not self.device.leaving(self.found):
-            self.device.check_removal(self.found)
+        if not self.device.is_deleting(self.found):
+            self.device.check_deletion(self.found)
             self.action = "deleted"
-            self.before = {name: value for name, value in self.device.view(self.found).items() if value not in (None, "", [], {})}
+            self.before = {name: value for name, value in self.device.comparable(self.found).items() if value not in (None, "", [], {})}
             self.pending = {"state": "absent"}
         return [f"{self.key} is there"]
 
@@ -378,7 +378,7 @@ class Member:
         self.found = by_id.get(known["found"]["id"], known["found"]) if known["found"] else None
         self.old = by_id.get(known["old"]["id"], known["old"]) if known["old"] else None
         self.second = by_id.get(known["second"]["id"], known["second"]) if known["second"] else None
-        self.wanted = {} if absent or self.surplus else self.device.wanted()
+        self.wanted = {} if absent or self.surplus else self.device.desired()
         self.pending = {name: self.wanted.get(name, "absent") for name in known["pending"]}
         if known["error"] is not None:
             failed, message, details = known["error"]

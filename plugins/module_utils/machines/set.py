@@ -114,7 +114,7 @@ class DeviceSet:
     it. ``now`` gives seconds of a clock that two calls of a module share.
     """
 
-    name = "devices"
+    result_key = "devices"
 
     def __init__(
         self,

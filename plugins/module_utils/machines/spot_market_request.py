@@ -118,8 +118,8 @@ def _plan(request: Mapping[str, Any]) -> str | None:
 class SpotMarketRequest:
     """A request by its id, else by its metro and its plan, else (``beside_others``) by all that is told of it."""
 
-    name = "spot_market_request"
-    fixed: Mapping[str, str] = dict.fromkeys((*NUMBERS, "metro", "plan"), _ANOTHER)
+    result_key = "spot_market_request"
+    immutable: Mapping[str, str] = dict.fromkeys((*NUMBERS, "metro", "plan"), _ANOTHER)
     after_creation: frozenset[str] = frozenset()
 
     def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
@@ -159,7 +159,7 @@ class SpotMarketRequest:
     def _among(self, requests: list[Found]) -> Found | None:
         plan = self._parameters["plan"]
         same = [each for each in requests if plan in _plan_names(each) or not _plan_names(each)]
-        exact = [each for each in same if self._limited(each) == self.wanted()]
+        exact = [each for each in same if self._limited(each) == self.desired()]
         if not exact and not self._params["beside_others"]:
             untold = [each for each in same if not _plan_names(each) or metro_code(each) is None]
             if untold:
@@ -172,8 +172,8 @@ class SpotMarketRequest:
         return exact[0] if exact else None
 
     def _limited(self, request: Found) -> dict[str, Any]:
-        view = self.view(request)
-        return {name: view[name] for name in self.wanted()}
+        view = self.comparable(request)
+        return {name: view[name] for name in self.desired()}
 
     def _read(self, identity: str, doing: str) -> Found:
         """With its devices, of which only what is told on is kept: they have userdata."""
@@ -181,7 +181,7 @@ class SpotMarketRequest:
         kept = ("id", "href", "hostname", "state", "provisioning_percentage", "plan")
         return {**found, "devices": [{name: device[name] for name in kept if name in device} for device in _devices(found)]}
 
-    def wanted(self) -> dict[str, Any]:
+    def desired(self) -> dict[str, Any]:
         params = self._params
         wanted = {
             **{name: params[name] for name in ("devices_min", "devices_max", "max_bid_price")},
@@ -191,7 +191,7 @@ class SpotMarketRequest:
         }
         return {name: value for name, value in wanted.items() if value is not None}
 
-    def view(self, found: Found) -> dict[str, Any]:
+    def comparable(self, found: Found) -> dict[str, Any]:
         plan = self._parameters.get("plan")
         return {
             **{name: found.get(name) for name in ("devices_min", "devices_max", "max_bid_price")},
@@ -201,7 +201,7 @@ class SpotMarketRequest:
             "plan": plan if plan in _plan_names(found) or not _plan_names(found) else _plan(found),
         }
 
-    def facts(self, found: Found) -> dict[str, Any]:
+    def result(self, found: Found) -> dict[str, Any]:
         return spot_market_request_facts(found)
 
     def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
@@ -230,7 +230,7 @@ class SpotMarketRequest:
         made = self._client.write_one("POST", path, body, doing=f"make {self.title}", again=False)
         return self._read(str(made["id"]), f"look at {self.title}")
 
-    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []
 
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
@@ -239,7 +239,7 @@ class SpotMarketRequest:
     def refresh(self, found: Found) -> Found:
         return self._read(str(found["id"]), f"look at {self.title}")
 
-    def missing(self, found: Found) -> list[str]:
+    def pending(self, found: Found) -> list[str]:
         """Until the least number of devices is active."""
         least = found.get("devices_min") or 0
         devices = _devices(found)
@@ -254,10 +254,10 @@ class SpotMarketRequest:
         others = [state_text(device) for device in devices if device not in active]
         return [f"{self.title} has {len(active)} of at least {least} devices", *others]
 
-    def leaving(self, found: Found) -> bool:
+    def is_deleting(self, found: Found) -> bool:
         return False
 
-    def check_removal(self, found: Found) -> None:
+    def check_deletion(self, found: Found) -> None:
         return None
 
     def delete(self, found: Found) -> list[str]:

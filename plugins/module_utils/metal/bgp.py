@@ -78,8 +78,8 @@ def bgp_session_facts(session: Mapping[str, Any]) -> dict[str, Any]:
 class BgpConfig:
     """The BGP configuration of a project, of which there is one. It cannot be deleted, only asked for anew (clients' code)."""
 
-    name = "bgp_config"
-    fixed: Mapping[str, str] = {}
+    result_key = "bgp_config"
+    immutable: Mapping[str, str] = {}
     after_creation: frozenset[str] = frozenset()
 
     def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
@@ -95,7 +95,7 @@ class BgpConfig:
         # An empty object where BGP was never asked for (vendor's OpenAPI text).
         return found if found.get("deployment_type") else None
 
-    def wanted(self) -> dict[str, Any]:
+    def desired(self) -> dict[str, Any]:
         params = self._params
         if params["md5"] and not MD5.fullmatch(params["md5"]):
             raise CollectionError(
@@ -106,12 +106,12 @@ class BgpConfig:
             wanted["md5"] = AS_GIVEN if params["md5"] else ""
         return {name: value for name, value in wanted.items() if value is not None}
 
-    def view(self, found: Found) -> dict[str, Any]:
+    def comparable(self, found: Found) -> dict[str, Any]:
         md5 = found.get("md5")
         told = "" if not md5 else AS_GIVEN if md5 == self._params["md5"] else ANOTHER
         return {"deployment_type": found.get("deployment_type"), "asn": found.get("asn"), "md5": told}
 
-    def facts(self, found: Found) -> dict[str, Any]:
+    def result(self, found: Found) -> dict[str, Any]:
         return bgp_config_facts(found)
 
     def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
@@ -138,7 +138,7 @@ class BgpConfig:
         answer = self._client.send("POST", path, self._body(found), doing=doing, again=again)
         current = self.find()
         # The answer has no body (204), so only a look tells whether it was done.
-        if current is None or differences(self.view(current), self.wanted()):
+        if current is None or differences(self.comparable(current), self.desired()):
             origin = f"POST /{path}" + (f", request {answer.request_id}" if answer.request_id else "")
             raise LostAnswerError(
                 f"Could not {doing}: the service accepted it ({answer.status}), but does not show it as it was asked for ({origin})",
@@ -149,7 +149,7 @@ class BgpConfig:
             )
         return current
 
-    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []
 
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
@@ -158,13 +158,13 @@ class BgpConfig:
     def refresh(self, found: Found) -> Found:
         return self.find() or found
 
-    def missing(self, found: Found) -> list[str]:
+    def pending(self, found: Found) -> list[str]:
         return []
 
-    def leaving(self, found: Found) -> bool:
+    def is_deleting(self, found: Found) -> bool:
         return False
 
-    def check_removal(self, found: Found) -> None:
+    def check_deletion(self, found: Found) -> None:
         raise CollectionError(f"{self.title} is deleted with the project only")
 
     def delete(self, found: Found) -> list[str]:
@@ -177,8 +177,8 @@ class BgpConfig:
 class BgpSession:
     """A device's BGP session: by its id, or by its device and address family, of each of which there is one."""
 
-    name = "bgp_session"
-    fixed: Mapping[str, str] = {
+    result_key = "bgp_session"
+    immutable: Mapping[str, str] = {
         "device_id": "a session stays with its device: delete it and create another",
         "address_family": "a session keeps its address family: create another beside it",
     }
@@ -215,21 +215,21 @@ class BgpSession:
         same = [session for session in sessions if session.get("address_family") == params["address_family"]]
         return same[0] if same else None
 
-    def wanted(self) -> dict[str, Any]:
+    def desired(self) -> dict[str, Any]:
         return {name: self._params[name] for name in ("device_id", "address_family", "default_route") if self._params[name] is not None}
 
-    def view(self, found: Found) -> dict[str, Any]:
+    def comparable(self, found: Found) -> dict[str, Any]:
         return {
             "device_id": reference(found.get("device")) or self._params["device_id"],
             "address_family": found.get("address_family"),
             "default_route": bool(found.get("default_route")),
         }
 
-    def facts(self, found: Found) -> dict[str, Any]:
+    def result(self, found: Found) -> dict[str, Any]:
         return bgp_session_facts(found)
 
     def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
-        return {**(found or {"status": "unknown"}), **changes, "device": {"id": self.view(found or {})["device_id"]}}
+        return {**(found or {"status": "unknown"}), **changes, "device": {"id": self.comparable(found or {})["device_id"]}}
 
     def check_creation(self) -> None:
         return None
@@ -239,7 +239,7 @@ class BgpSession:
         path = f"devices/{self._params['device_id']}/bgp/sessions"
         return self._client.write_one("POST", path, body, doing=f"create {self.title}", again=False)
 
-    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []
 
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
@@ -250,13 +250,13 @@ class BgpSession:
     def refresh(self, found: Found) -> Found:
         return self._client.read(f"bgp/sessions/{found['id']}", doing=f"look at {self.title}")
 
-    def missing(self, found: Found) -> list[str]:
+    def pending(self, found: Found) -> list[str]:
         return []
 
-    def leaving(self, found: Found) -> bool:
+    def is_deleting(self, found: Found) -> bool:
         return False
 
-    def check_removal(self, found: Found) -> None:
+    def check_deletion(self, found: Found) -> None:
         return None
 
     def delete(self, found: Found) -> list[str]:

@@ -82,8 +82,8 @@ def private_size(gateway: Mapping[str, Any]) -> int | None:
 class Gateway:
     """The gateway of a VLAN: by its id, else by its VLAN, else by its block."""
 
-    name = "metal_gateway"
-    fixed: Mapping[str, str] = {
+    result_key = "metal_gateway"
+    immutable: Mapping[str, str] = {
         "virtual_network_id": f"a gateway stays in its VLAN: {_ANOTHER}",
         "ip_reservation_id": f"a gateway keeps its block: {_ANOTHER}",
         "private_ipv4_subnet_size": f"a gateway keeps its subnet: {_ANOTHER}",
@@ -116,13 +116,13 @@ class Gateway:
                 ) from error
         found = [gateway for gateway in list_gateways(self._client, params, f"look for {self.title}") if self._is_meant(gateway)]
         # One that is on its way out is what "absent" waits for, and none that could be kept.
-        there = [gateway for gateway in found if not self.leaving(gateway)]
+        there = [gateway for gateway in found if not self.is_deleting(gateway)]
         if params["state"] == "absent":
             there = there or found
         if len(there) > 1:
             # Several private gateways may share a VLAN: the options may fit only one of them.
-            wanted = self.wanted()
-            there = [gateway for gateway in there if limited(self.view(gateway), wanted) == wanted] or there
+            wanted = self.desired()
+            there = [gateway for gateway in there if limited(self.comparable(gateway), wanted) == wanted] or there
         if len(there) > 1:
             ids = ", ".join(sorted(str(gateway.get("id")) for gateway in there))
             raise CollectionError(f"{len(there)} gateways are {self.title}: {ids}. Say which one is meant by its id or ip_reservation_id")
@@ -139,15 +139,15 @@ class Gateway:
         # Several of a VRF each have a block of their own (vendor's docs); of others, one with another block has drifted.
         return same_block or not params["ip_reservation_id"] or not gateway.get("vrf")
 
-    def wanted(self) -> dict[str, Any]:
+    def desired(self) -> dict[str, Any]:
         names = ("virtual_network_id", "ip_reservation_id", "private_ipv4_subnet_size")
         return {name: self._params[name] for name in names if self._params[name] is not None}
 
-    def view(self, found: Found) -> dict[str, Any]:
+    def comparable(self, found: Found) -> dict[str, Any]:
         facts = gateway_facts(found)
         return {name: facts[name] for name in ("virtual_network_id", "ip_reservation_id", "private_ipv4_subnet_size")}
 
-    def facts(self, found: Found) -> dict[str, Any]:
+    def result(self, found: Found) -> dict[str, Any]:
         return gateway_facts(found)
 
     def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
@@ -166,10 +166,10 @@ class Gateway:
 
     def create(self) -> Found:
         path = f"projects/{self._params['project_id']}/metal-gateways"
-        made = self._client.write_one("POST", path, self.wanted(), doing=f"create {self.title}", again=False)
+        made = self._client.write_one("POST", path, self.desired(), doing=f"create {self.title}", again=False)
         return self.refresh(made)
 
-    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []
 
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
@@ -178,21 +178,21 @@ class Gateway:
     def refresh(self, found: Found) -> Found:
         return self._client.read(f"metal-gateways/{found['id']}", params=INCLUDED, doing=f"look at {self.title}")
 
-    def missing(self, found: Found) -> list[str]:
-        if self.leaving(found):
+    def pending(self, found: Found) -> list[str]:
+        if self.is_deleting(found):
             raise CollectionError(f"{self.title} ({found.get('id')}) is being deleted. Run this again when it is gone")
         state = found.get("state")
         return [] if state == "active" else [f"{self.title} is {state}"]
 
-    def leaving(self, found: Found) -> bool:
+    def is_deleting(self, found: Found) -> bool:
         return found.get("state") == "deleting"
 
-    def check_removal(self, found: Found) -> None:
+    def check_deletion(self, found: Found) -> None:
         return None
 
     def delete(self, found: Found) -> list[str]:
         """Accepted with 202: it is gone a little later (vendor's OpenAPI text)."""
-        delete_once(self._client, f"metal-gateways/{found['id']}", doing=f"delete {self.title}", leaving=self.leaving)
+        delete_once(self._client, f"metal-gateways/{found['id']}", doing=f"delete {self.title}", is_deleting=self.is_deleting)
         return []
 
     def remaining(self, found: Found) -> list[str]:

@@ -67,8 +67,8 @@ def hardware_reservation_facts(reservation: Mapping[str, Any]) -> dict[str, Any]
 class HardwareReservation:
     """Reserved hardware by its id, wherever it is. It is ordered and given back with the vendor, never made or deleted here."""
 
-    name = "hardware_reservation"
-    fixed: Mapping[str, str] = {}
+    result_key = "hardware_reservation"
+    immutable: Mapping[str, str] = {}
     after_creation: frozenset[str] = frozenset()
 
     def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
@@ -97,13 +97,13 @@ class HardwareReservation:
         params = {"include": "device,facility.metro"}
         return self._client.read(f"hardware-reservations/{self._params['id']}", params=params, doing=doing)
 
-    def wanted(self) -> dict[str, Any]:
+    def desired(self) -> dict[str, Any]:
         return {"project_id": self._params["project_id"]}
 
-    def view(self, found: Found) -> dict[str, Any]:
+    def comparable(self, found: Found) -> dict[str, Any]:
         return {"project_id": reference(found.get("project"))}
 
-    def facts(self, found: Found) -> dict[str, Any]:
+    def result(self, found: Found) -> dict[str, Any]:
         return hardware_reservation_facts(found)
 
     def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
@@ -125,7 +125,7 @@ class HardwareReservation:
             text = f"it is in use by device {' '.join(filter(None, (name, user)))}. Have that deleted first (metal_device, state=absent)"
             raise CollectionError(f"Cannot move {self.title}: {text}", {"device_id": user})
 
-    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         """A device on it is an error, one that is leaving it has to be gone first, and the hardware is wiped then."""
         self._fail_if_used(found)
         kept = found.get("spare") or found.get("need_of_service")
@@ -142,13 +142,13 @@ class HardwareReservation:
     def refresh(self, found: Found) -> Found:
         return self._read(f"look at {self.title}")
 
-    def missing(self, found: Found) -> list[str]:
+    def pending(self, found: Found) -> list[str]:
         return []
 
-    def leaving(self, found: Found) -> bool:
+    def is_deleting(self, found: Found) -> bool:
         return False
 
-    def check_removal(self, found: Found) -> None:
+    def check_deletion(self, found: Found) -> None:
         raise CollectionError(f"{self.title} is given back with the vendor, not by this API")
 
     def delete(self, found: Found) -> list[str]:

@@ -116,7 +116,7 @@ class IpAssignment:
     of that block, and the one that the device has already is the one that is meant.
     """
 
-    name = "ip_assignment"
+    result_key = "ip_assignment"
     after_creation: frozenset[str] = frozenset()
 
     def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
@@ -127,9 +127,9 @@ class IpAssignment:
         self._off: str | None = None
         """The device that a move has taken it off."""
         way_out = "give move=true to take it off there, or have that device give it back first"
-        self.fixed: Mapping[str, str] = {"manageable": "the service decides that: leave the option out"}
+        self.immutable: Mapping[str, str] = {"manageable": "the service decides that: leave the option out"}
         if not params["move"]:
-            self.fixed = {**self.fixed, "device_id": way_out}
+            self.immutable = {**self.immutable, "device_id": way_out}
 
     @property
     def title(self) -> str:
@@ -250,7 +250,7 @@ class IpAssignment:
             return found
         return self._client.read(f"ips/{found['id']}", doing=f"look at {self.title}")
 
-    def wanted(self) -> dict[str, Any]:
+    def desired(self) -> dict[str, Any]:
         params = self._params
         wanted = {
             "address": self._address,
@@ -261,7 +261,7 @@ class IpAssignment:
         }
         return {name: value for name, value in wanted.items() if value is not None}
 
-    def view(self, found: Found) -> dict[str, Any]:
+    def comparable(self, found: Found) -> dict[str, Any]:
         return {
             "address": _of(found),
             "cidr": found.get("cidr"),
@@ -270,7 +270,7 @@ class IpAssignment:
             "customdata": normal_data(found.get("customdata")),
         }
 
-    def facts(self, found: Found) -> dict[str, Any]:
+    def result(self, found: Found) -> dict[str, Any]:
         return ip_assignment_facts(found)
 
     def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
@@ -330,7 +330,7 @@ class IpAssignment:
         doing = f"assign {address} to device {self._params['device_id']}"
         return self._client.write_one("POST", path, body, doing=doing, again=False)
 
-    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []
 
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
@@ -340,7 +340,7 @@ class IpAssignment:
             doing = f"change {', '.join(sorted(changes))} of {self.title}"
             return self._client.write_one("PATCH", f"ips/{found['id']}", {"customdata": self._params["customdata"]}, doing=doing)
         self._client.read(f"devices/{self._params['device_id']}", doing=f"look at the device that {self._address} is moved to")
-        self.check_removal(found)
+        self.check_deletion(found)
         self._refuse_to_lose_customdata(found)
         # It has to be off before it can be on.
         self.delete(found)
@@ -374,19 +374,19 @@ class IpAssignment:
             raise error
         return self._whole(current)
 
-    def missing(self, found: Found) -> list[str]:
+    def pending(self, found: Found) -> list[str]:
         return []
 
-    def leaving(self, found: Found) -> bool:
+    def is_deleting(self, found: Found) -> bool:
         return False
 
-    def check_removal(self, found: Found) -> None:
+    def check_deletion(self, found: Found) -> None:
         if found.get("management") is True:
             text = "it is a management address of its device; those go when the device's bond goes to layer 2 (metal_port)"
             raise CollectionError(f"Cannot delete {self.title}: {text}")
 
     def delete(self, found: Found) -> list[str]:
-        self.check_removal(found)
+        self.check_deletion(found)
         device = reference(found.get("assigned_to"))
         delete_once(self._client, f"ips/{found['id']}", doing=f"take {self._address or found['id']} off device {device}")
         return []

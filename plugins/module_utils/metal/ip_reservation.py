@@ -96,8 +96,8 @@ def prefix_length(netmask: str) -> int:
 class IpReservation:
     """A block by its id, else by its tags, else by its details, of its type and in its metro."""
 
-    name = "ip_reservation"
-    fixed: Mapping[str, str] = {
+    result_key = "ip_reservation"
+    immutable: Mapping[str, str] = {
         "type": f"a block keeps its type: {_ANOTHER}",
         "quantity": f"a block keeps its size: {_ANOTHER}",
         "metro": f"a block stays in its metro: {_ANOTHER}",
@@ -163,17 +163,17 @@ class IpReservation:
         Tags and texts may be another's as well: only what is all that was given is deleted by them.
         """
         # A list may leave customdata out.
-        wanted = {name: value for name, value in self.wanted().items() if name != "customdata"}
+        wanted = {name: value for name, value in self.desired().items() if name != "customdata"}
         if self._params["tags"]:
             same = meant_by_tags(same, self._params["tags"], details=self._params["details"])
         if self._params["state"] == "absent":
-            return [block for block in same if not differences(self.view(block), wanted)]
+            return [block for block in same if not differences(self.comparable(block), wanted)]
         for name in ("details", *_OF_A_VRF, "quantity"):
             if len(same) > 1 and name in wanted:
-                same = [block for block in same if self.view(block)[name] == wanted[name]] or same
+                same = [block for block in same if self.comparable(block)[name] == wanted[name]] or same
         return same
 
-    def wanted(self) -> dict[str, Any]:
+    def desired(self) -> dict[str, Any]:
         params = self._params
         wanted = {
             **{name: params[name] for name in _OF_A_VRF},
@@ -187,7 +187,7 @@ class IpReservation:
         }
         return {name: value for name, value in wanted.items() if value is not None}
 
-    def view(self, found: Found) -> dict[str, Any]:
+    def comparable(self, found: Found) -> dict[str, Any]:
         return {
             "type": found.get("type"),
             # A pending block has no size to tell yet; it was asked for with the one that is wanted.
@@ -201,7 +201,7 @@ class IpReservation:
             "cidr": found.get("cidr"),
         }
 
-    def facts(self, found: Found) -> dict[str, Any]:
+    def result(self, found: Found) -> dict[str, Any]:
         return ip_reservation_facts(found)
 
     def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
@@ -239,7 +239,7 @@ class IpReservation:
         path = f"projects/{self._params['project_id']}/ips"
         return self._client.write_one("POST", path, body, doing=f"create {self.title}", again=False)
 
-    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []
 
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
@@ -251,7 +251,7 @@ class IpReservation:
     def refresh(self, found: Found) -> Found:
         return self._client.read(f"ips/{found['id']}", doing=f"look at {self.title}")
 
-    def missing(self, found: Found) -> list[str]:
+    def pending(self, found: Found) -> list[str]:
         state = found.get("state")
         if state == "denied":
             raise CollectionError(f"{self.title} ({found.get('id')}) was denied by the service. Delete it by its id and ask for less")
@@ -260,10 +260,10 @@ class IpReservation:
             raise CollectionError(f"{self.title} ({found.get('id')}) waits for the service's approval. {text}")
         return [f"{self.title} waits for the service's approval"] if state == "pending" else []
 
-    def leaving(self, found: Found) -> bool:
+    def is_deleting(self, found: Found) -> bool:
         return False
 
-    def check_removal(self, found: Found) -> None:
+    def check_deletion(self, found: Found) -> None:
         gateway = reference(found.get("metal_gateway"))
         used = ip_reservation_facts(found)["assignments"]
         if not used and not gateway:
@@ -298,7 +298,7 @@ class IpReservation:
             delete_once(self._client, f"ips/{found['id']}", doing=f"delete {self.title}")
         except ValidationError:
             # Say by whom it is used, if that can be seen by now.
-            self.check_removal(self.refresh(found))
+            self.check_deletion(self.refresh(found))
             raise
         return []
 

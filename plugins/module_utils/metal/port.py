@@ -228,8 +228,8 @@ def _by_name(wanted: str | None) -> str | None:
 class Port:
     """One port of a device: by its id, or by its device and its name."""
 
-    name = "port"
-    fixed: Mapping[str, str] = {}
+    result_key = "port"
+    immutable: Mapping[str, str] = {}
     after_creation: frozenset[str] = frozenset()
 
     def __init__(self, client: MetalClient, params: Mapping[str, Any], waiter: Waiter) -> None:
@@ -285,7 +285,7 @@ class Port:
             return []
         return [port for device in devices for port in _ports(device) if reference(port.get("bond")) == identity]
 
-    def wanted(self) -> dict[str, Any]:
+    def desired(self) -> dict[str, Any]:
         params = self._params
         wanted = {
             "bonded": params["bonded"],
@@ -297,7 +297,7 @@ class Port:
         }
         return {name: value for name, value in wanted.items() if value is not None}
 
-    def view(self, found: Found) -> dict[str, Any]:
+    def comparable(self, found: Found) -> dict[str, Any]:
         now = self._state(found)
         view = {"bonded": now.bonded, "layer2": now.layer2, "vlan_ids": sorted(now.vlans), "native_vlan_id": now.native}
         if not self._params["bonded"]:
@@ -332,7 +332,7 @@ class Port:
             members=frozenset() if changes.get("bonded") else now.members,
         )
 
-    def facts(self, found: Found) -> dict[str, Any]:
+    def result(self, found: Found) -> dict[str, Any]:
         return port_facts(found)
 
     def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
@@ -355,7 +355,7 @@ class Port:
     def create(self) -> Found:
         raise CollectionError(f"There is no {self.title}; a port comes and goes with its device")
 
-    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         """Batches of this port that are under way, since the service takes one change at a time."""
         return self._under_way(str(found["id"]))
 
@@ -483,13 +483,13 @@ class Port:
     def refresh(self, found: Found) -> Found:
         return self._read(str(found["id"]))
 
-    def missing(self, found: Found) -> list[str]:
+    def pending(self, found: Found) -> list[str]:
         return []
 
-    def leaving(self, found: Found) -> bool:
+    def is_deleting(self, found: Found) -> bool:
         return False
 
-    def check_removal(self, found: Found) -> None:
+    def check_deletion(self, found: Found) -> None:
         raise CollectionError(f"{self.title} comes and goes with its device")
 
     def delete(self, found: Found) -> list[str]:

@@ -68,8 +68,8 @@ def _payment_method(project: Mapping[str, Any]) -> str | None:
 class Project:
     """A project by its id, else by its name, which in an organization (``organization_id``) or altogether must be one project's only."""
 
-    name = "project"
-    fixed: Mapping[str, str] = {
+    result_key = "project"
+    immutable: Mapping[str, str] = {
         "organization_id": "a project stays in its organization: leave the option out, or delete the project and create another"
     }
     after_creation: frozenset[str] = frozenset()
@@ -102,19 +102,19 @@ class Project:
             raise CollectionError(f"{len(same)} projects have the name {params['name']}: {ids}. Say which one is meant by its id")
         return same[0] if same else None
 
-    def wanted(self) -> dict[str, Any]:
+    def desired(self) -> dict[str, Any]:
         params = self._params
         wanted = {name: params[name] for name in ("name", "organization_id", "payment_method_id", "backend_transfer_enabled")}
         wanted["tags"] = None if params["tags"] is None else normal_tags(params["tags"])
         wanted["customdata"] = None if params["customdata"] is None else normal_data(params["customdata"])
         return {name: value for name, value in wanted.items() if value is not None}
 
-    def view(self, found: Found) -> dict[str, Any]:
+    def comparable(self, found: Found) -> dict[str, Any]:
         facts = project_facts(found)
         names = ("name", "organization_id", "payment_method_id", "backend_transfer_enabled", "tags")
         return {**{name: facts[name] for name in names}, "customdata": normal_data(found.get("customdata"))}
 
-    def facts(self, found: Found) -> dict[str, Any]:
+    def result(self, found: Found) -> dict[str, Any]:
         return project_facts(found)
 
     def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
@@ -144,7 +144,7 @@ class Project:
     def _body(self, names: Iterable[str]) -> dict[str, Any]:
         return {name: normal_tags(self._params[name]) if name == "tags" else self._params[name] for name in names}
 
-    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []
 
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
@@ -154,13 +154,13 @@ class Project:
     def refresh(self, found: Found) -> Found:
         return self._client.read(f"projects/{found['id']}", doing=f"look at {self.title}")
 
-    def missing(self, found: Found) -> list[str]:
+    def pending(self, found: Found) -> list[str]:
         return []
 
-    def leaving(self, found: Found) -> bool:
+    def is_deleting(self, found: Found) -> bool:
         return False
 
-    def check_removal(self, found: Found) -> None:
+    def check_deletion(self, found: Found) -> None:
         devices = [device for device in map(reference, found.get("devices") or []) if device]
         if devices:
             raise CollectionError(

@@ -37,9 +37,9 @@ class Resource(Protocol):
     and hold no secret: their difference is what will be changed, and what ``--diff`` shows.
     """
 
-    name: str
+    result_key: str
     """Key of the resource in the module's result."""
-    fixed: Mapping[str, str]
+    immutable: Mapping[str, str]
     """Attributes that cannot be changed, each with the way out."""
     after_creation: frozenset[str]
     """Attributes that can only be set on what exists already."""
@@ -51,10 +51,10 @@ class Resource(Protocol):
     def find(self) -> Found | None:
         """The object these options mean, or nothing. Raises CollectionError when that cannot be said, or when an id is unknown."""
 
-    def wanted(self) -> dict[str, Any]:
+    def desired(self) -> dict[str, Any]:
         """The attributes that were given."""
 
-    def view(self, found: Found) -> dict[str, Any]:
+    def comparable(self, found: Found) -> dict[str, Any]:
         """The attributes as they are."""
 
     def check_creation(self) -> None:
@@ -63,7 +63,7 @@ class Resource(Protocol):
     def create(self) -> Found:
         """Order it."""
 
-    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         """What has to pass before these changes can be made."""
 
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
@@ -72,23 +72,23 @@ class Resource(Protocol):
     def refresh(self, found: Found) -> Found:
         """Look at it again. Raises MetalError when it is gone."""
 
-    def missing(self, found: Found) -> list[str]:
+    def pending(self, found: Found) -> list[str]:
         """What is missing until it is as wanted. Raises CollectionError when it will never be."""
 
     def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
         """The object as it will be, as far as it can be known."""
 
-    def facts(self, found: Found) -> dict[str, Any]:
+    def result(self, found: Found) -> dict[str, Any]:
         """What the module returns of it; no secret."""
 
-    def leaving(self, found: Found) -> bool:
+    def is_deleting(self, found: Found) -> bool:
         """Whether it is being deleted already."""
 
-    def check_removal(self, found: Found) -> None:
+    def check_deletion(self, found: Found) -> None:
         """Raise CollectionError when the service would refuse to delete it."""
 
     def delete(self, found: Found) -> list[str]:
-        """Ask for its deletion; returns what has to pass before it can be asked for, nothing when it is gone or leaving by then."""
+        """Ask for its deletion; returns what has to pass before it can be asked for, nothing when it is gone or being deleted by then."""
 
     def remaining(self, found: Found) -> list[str]:
         """What is still there of it."""
@@ -149,7 +149,7 @@ def update_once(resource: Resource, found: Found, changes: Mapping[str, Any]) ->
         return resource.update(found, changes)
     except LostAnswerError:
         found = resource.refresh(found)
-        left = differences(resource.view(found), changes)
+        left = differences(resource.comparable(found), changes)
         return resource.update(found, left) if left else found
 
 
@@ -166,10 +166,10 @@ def delete_once(
     path: str,
     *,
     doing: str,
-    leaving: Callable[[Found], bool] = lambda _found: False,
+    is_deleting: Callable[[Found], bool] = lambda _found: False,
     params: Mapping[str, Any] | None = None,
 ) -> None:
-    """Delete what was found a moment ago, and see that it is gone or ``leaving``. ``params``: query parameters of the DELETE.
+    """Delete what was found a moment ago, and see that it is gone or ``is_deleting``. ``params``: query parameters of the DELETE.
 
     An answer that says yes may have been somebody else's, such as a gateway's: what is there all the same is asked for a second time.
     ``not found`` is believed when a look finds nothing either: it went meanwhile.
@@ -179,7 +179,7 @@ def delete_once(
     """
 
     def stays() -> bool:
-        return still_there(client, path, doing=f"see whether it is gone (to {doing})", leaving=leaving)
+        return still_there(client, path, doing=f"see whether it is gone (to {doing})", is_deleting=is_deleting)
 
     problem: CollectionError
     try:
@@ -197,10 +197,10 @@ def delete_once(
     raise problem
 
 
-def still_there(client: Deleting, path: str, *, doing: str, leaving: Callable[[Found], bool]) -> bool:
-    """Whether it is there, looked at now, and not ``leaving``."""
+def still_there(client: Deleting, path: str, *, doing: str, is_deleting: Callable[[Found], bool]) -> bool:
+    """Whether it is there, looked at now, and not ``is_deleting``."""
     try:
-        return not leaving(client.read(path, doing=doing))
+        return not is_deleting(client.read(path, doing=doing))
     except MetalError as error:
         if is_gone(error):
             return False
@@ -216,19 +216,19 @@ def is_gone(error: MetalError) -> bool:
     return isinstance(error, NotFoundError) or (isinstance(error, DeniedError) and error.status == 403)
 
 
-def refuse_fixed(resource: Resource, current: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+def refuse_immutable(resource: Resource, current: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
     """Raise CollectionError when something is to be changed that cannot be: all of it at once, each with the way out."""
     problems = [
-        f"{name} is {current.get(name)!r}, wanted is {changes[name]!r}; {resource.fixed[name]}"
+        f"{name} is {current.get(name)!r}, wanted is {changes[name]!r}; {resource.immutable[name]}"
         for name in sorted(changes)
-        if name in resource.fixed
+        if name in resource.immutable
     ]
     if problems:
         raise CollectionError(
             together(f"Cannot change {resource.title}", problems),
             {
                 "fixed": {
-                    name: {"current": current.get(name), "wanted": changes[name]} for name in sorted(changes) if name in resource.fixed
+                    name: {"current": current.get(name), "wanted": changes[name]} for name in sorted(changes) if name in resource.immutable
                 }
             },
         )

@@ -69,8 +69,8 @@ def keys_path(params: Mapping[str, Any]) -> str:
 class SshKey:
     """A key of its owner: by its id, else by its label, else by the key itself."""
 
-    name = "ssh_key"
-    fixed: Mapping[str, str] = {}
+    result_key = "ssh_key"
+    immutable: Mapping[str, str] = {}
     after_creation: frozenset[str] = frozenset()
 
     def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
@@ -123,7 +123,7 @@ class SshKey:
             )
         return next(iter(labelled or same), None)
 
-    def wanted(self) -> dict[str, Any]:
+    def desired(self) -> dict[str, Any]:
         params = self._params
         wanted = {
             "label": params["label"],
@@ -132,10 +132,10 @@ class SshKey:
         }
         return {name: value for name, value in wanted.items() if value is not None}
 
-    def view(self, found: Found) -> dict[str, Any]:
+    def comparable(self, found: Found) -> dict[str, Any]:
         return {"label": found.get("label"), "key": normal_key(found.get("key")), "tags": normal_tags(found.get("tags") or [])}
 
-    def facts(self, found: Found) -> dict[str, Any]:
+    def result(self, found: Found) -> dict[str, Any]:
         return ssh_key_facts(found)
 
     def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
@@ -154,7 +154,7 @@ class SshKey:
     def _body(self, names: Iterable[str]) -> dict[str, Any]:
         return {name: normal_tags(self._params[name]) if name == "tags" else self._params[name] for name in names}
 
-    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []
 
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
@@ -164,13 +164,13 @@ class SshKey:
     def refresh(self, found: Found) -> Found:
         return self._client.read(f"ssh-keys/{found['id']}", doing=f"look at {self.title}")
 
-    def missing(self, found: Found) -> list[str]:
+    def pending(self, found: Found) -> list[str]:
         return []
 
-    def leaving(self, found: Found) -> bool:
+    def is_deleting(self, found: Found) -> bool:
         return False
 
-    def check_removal(self, found: Found) -> None:
+    def check_deletion(self, found: Found) -> None:
         """Devices keep what was installed on them: a key may always go."""
 
     def delete(self, found: Found) -> list[str]:

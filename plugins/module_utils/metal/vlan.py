@@ -83,8 +83,11 @@ def _text(item: Mapping[str, Any], name: str) -> str:
 class Vlan:
     """A virtual network: by its id, else by its number, else by its tags, else by its description, in its metro."""
 
-    name = "virtual_network"
-    fixed: Mapping[str, str] = {"vxlan": f"a network keeps its number: {_ANOTHER}", "metro": f"a network stays in its metro: {_ANOTHER}"}
+    result_key = "virtual_network"
+    immutable: Mapping[str, str] = {
+        "vxlan": f"a network keeps its number: {_ANOTHER}",
+        "metro": f"a network stays in its metro: {_ANOTHER}",
+    }
     after_creation: frozenset[str] = frozenset()
 
     def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
@@ -146,10 +149,10 @@ class Vlan:
         if params["tags"]:
             same = meant_by_tags(same, params["tags"], description=params["description"])
         if params["state"] == "absent":
-            same = [network for network in same if not differences(self.view(network), self.wanted())]
+            same = [network for network in same if not differences(self.comparable(network), self.desired())]
         return same
 
-    def wanted(self) -> dict[str, Any]:
+    def desired(self) -> dict[str, Any]:
         params = self._params
         wanted = {
             "vxlan": params["vxlan"],
@@ -159,7 +162,7 @@ class Vlan:
         }
         return {name: value for name, value in wanted.items() if value is not None}
 
-    def view(self, found: Found) -> dict[str, Any]:
+    def comparable(self, found: Found) -> dict[str, Any]:
         return {
             "vxlan": found.get("vxlan"),
             "metro": metro_code(found),
@@ -167,7 +170,7 @@ class Vlan:
             "tags": normal_tags(found.get("tags") or []),
         }
 
-    def facts(self, found: Found) -> dict[str, Any]:
+    def result(self, found: Found) -> dict[str, Any]:
         return vlan_facts(found)
 
     def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
@@ -187,7 +190,7 @@ class Vlan:
         path = f"projects/{self._params['project_id']}/virtual-networks"
         return self._client.write_one("POST", path, body, doing=f"create {self.title}", again=False)
 
-    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []
 
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
@@ -198,13 +201,13 @@ class Vlan:
     def refresh(self, found: Found) -> Found:
         return self._client.read(f"virtual-networks/{found['id']}", doing=f"look at {self.title}")
 
-    def missing(self, found: Found) -> list[str]:
+    def pending(self, found: Found) -> list[str]:
         return []
 
-    def leaving(self, found: Found) -> bool:
+    def is_deleting(self, found: Found) -> bool:
         return False
 
-    def check_removal(self, found: Found) -> None:
+    def check_deletion(self, found: Found) -> None:
         if not _users(found):
             return
         facts = vlan_facts(found)
@@ -228,7 +231,7 @@ class Vlan:
             delete_once(self._client, f"virtual-networks/{found['id']}", doing=f"delete {self.title}")
         except ValidationError:
             # "Cannot delete Virtual Network when port is assigned": say by whom, if that can be seen by now.
-            self.check_removal(self.refresh(found))
+            self.check_deletion(self.refresh(found))
             raise
         return []
 

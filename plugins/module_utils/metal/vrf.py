@@ -74,8 +74,8 @@ def vrf_facts(vrf: Mapping[str, Any]) -> dict[str, Any]:
 class Vrf:
     """A VRF: by its id, else by its name, in its metro if that is given."""
 
-    name = "vrf"
-    fixed: Mapping[str, str] = {"metro": "a VRF stays in its metro: delete it and create another"}
+    result_key = "vrf"
+    immutable: Mapping[str, str] = {"metro": "a VRF stays in its metro: delete it and create another"}
     after_creation: frozenset[str] = frozenset()
 
     def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
@@ -105,7 +105,7 @@ class Vrf:
             raise CollectionError(f"{len(same)} VRFs are {self.title}: {ids}. Say which one is meant by its id or its metro")
         return same[0] if same else None
 
-    def wanted(self) -> dict[str, Any]:
+    def desired(self) -> dict[str, Any]:
         params = self._params
         wanted = {
             **{name: params[name] for name in ("name", "local_asn", "description")},
@@ -115,7 +115,7 @@ class Vrf:
         }
         return {name: value for name, value in wanted.items() if value is not None}
 
-    def view(self, found: Found) -> dict[str, Any]:
+    def comparable(self, found: Found) -> dict[str, Any]:
         return {
             "name": found.get("name"),
             "local_asn": found.get("local_asn"),
@@ -125,7 +125,7 @@ class Vrf:
             "tags": normal_tags(found.get("tags") or []),
         }
 
-    def facts(self, found: Found) -> dict[str, Any]:
+    def result(self, found: Found) -> dict[str, Any]:
         return vrf_facts(found)
 
     def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
@@ -138,9 +138,9 @@ class Vrf:
 
     def create(self) -> Found:
         path = f"projects/{self._params['project_id']}/vrfs"
-        return self._client.write_one("POST", path, self.wanted(), doing=f"create {self.title}", again=False)
+        return self._client.write_one("POST", path, self.desired(), doing=f"create {self.title}", again=False)
 
-    def hindrances(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         return []
 
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
@@ -150,13 +150,13 @@ class Vrf:
     def refresh(self, found: Found) -> Found:
         return self._client.read(f"vrfs/{found['id']}", doing=f"look at {self.title}")
 
-    def missing(self, found: Found) -> list[str]:
+    def pending(self, found: Found) -> list[str]:
         return []
 
-    def leaving(self, found: Found) -> bool:
+    def is_deleting(self, found: Found) -> bool:
         return False
 
-    def check_removal(self, found: Found) -> None:
+    def check_deletion(self, found: Found) -> None:
         return None
 
     def delete(self, found: Found) -> list[str]:

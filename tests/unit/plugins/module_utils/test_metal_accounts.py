@@ -73,8 +73,8 @@ def test_names_the_service_does_not_take_are_told_before(name: str, told: str) -
 
 def test_a_project_with_devices_is_not_deleted() -> None:
     with pytest.raises(CollectionError, match="it has 1 devices"):
-        project(name="demo").check_removal(PROJECTS[0])
-    project(name="demo-2").check_removal(PROJECTS[1])
+        project(name="demo").check_deletion(PROJECTS[0])
+    project(name="demo-2").check_deletion(PROJECTS[1])
 
 
 KEYS: list[dict[str, Any]] = [

@@ -13,7 +13,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import (
     AT_CREATION_ONLY,
     DEVICE_OPTIONS,
-    FIXED,
+    IMMUTABLE,
     Device,
     creation_problems,
     device_body,
@@ -430,7 +430,7 @@ def test_every_option_is_compared_or_used_at_creation_only() -> None:
     compared = set(device_view({}, {}))
     from_the_create = set(DEVICE_OPTIONS.argument_spec) - {"power_state"}
     assert from_the_create - compared == set(AT_CREATION_ONLY)
-    assert set(FIXED) <= compared
+    assert set(IMMUTABLE) <= compared
     told = yaml.safe_load(metal_device.DOCUMENTATION)["options"]
     for name in AT_CREATION_ONLY:
         assert "Used at creation only." in " ".join(told[name]["description"]), name
@@ -545,7 +545,7 @@ def test_an_end_that_is_set_is_taken_back(check: bool) -> None:
         assert not converge(metal, id=device["id"], termination_time="")["changed"]
 
 
-def test_another_is_ordered_only_when_the_one_before_is_leaving() -> None:
+def test_another_is_ordered_only_when_the_one_before_is_deleting() -> None:
     metal = FakeMetal()
     metal.add(NAME, plan={"slug": "m3.small.x86"})
     metal.ignored = 3

@@ -110,9 +110,9 @@ def hardware(**fields: Any) -> tuple[HardwareReservation, dict[str, Any]]:
 
 def test_hardware_is_moved_when_nothing_is_on_it() -> None:
     resource, found = hardware()
-    assert resource.view(resource.find() or {}) == {"project_id": "q"}
-    assert resource.hindrances(found, resource.wanted()) == []
-    assert resource.view(resource.update(found, resource.wanted())) == {"project_id": "p"}
+    assert resource.comparable(resource.find() or {}) == {"project_id": "q"}
+    assert resource.blockers(found, resource.desired()) == []
+    assert resource.comparable(resource.update(found, resource.desired())) == {"project_id": "p"}
 
 
 @pytest.mark.parametrize(
@@ -126,15 +126,15 @@ def test_hardware_is_moved_when_nothing_is_on_it() -> None:
 )
 def test_hardware_that_is_being_freed_is_waited_for(fields: dict[str, Any], waits: bool) -> None:
     resource, found = hardware(**fields)
-    assert bool(resource.hindrances(found, resource.wanted())) is waits
+    assert bool(resource.blockers(found, resource.desired())) is waits
 
 
 @pytest.mark.parametrize("device", [{"id": "d", "hostname": "worker-0", "state": "active"}, {"href": "/metal/v1/devices/d"}])
 def test_hardware_in_use_is_not_moved_and_says_by_whom(device: dict[str, Any]) -> None:
     resource, found = hardware(device=device, provisionable=False)
-    for attempt in (resource.hindrances, resource.predict):
+    for attempt in (resource.blockers, resource.predict):
         with pytest.raises(CollectionError, match=r"in use by device (worker-0 )?d\. Have that deleted first"):
-            attempt(found, resource.wanted())
+            attempt(found, resource.desired())
 
 
 def test_hardware_that_cannot_be_seen_is_an_error() -> None:
@@ -206,22 +206,22 @@ def test_what_is_told_of_a_request_has_no_userdata_in_it() -> None:
     device = {"id": "d", "hostname": "s", "state": "active", "userdata": "secret", "root_password": "secret"}
     resource = request([bid("1", devices=[device])])
     assert "secret" not in str(resource.find())
-    assert resource.facts(resource.find() or {})["devices"] == [{"id": "d", "hostname": "s", "state": "active"}]
+    assert resource.result(resource.find() or {})["devices"] == [{"id": "d", "hostname": "s", "state": "active"}]
 
 
 def test_what_a_request_waits_for() -> None:
     resource = request([])
-    assert resource.missing(bid("1")) == [
+    assert resource.pending(bid("1")) == [
         "the spot market request for a in DA has none of at least 1 devices: not at this price, or there is no stock"
     ]
     queued = {"id": "d", "hostname": "s", "state": "queued"}
-    assert resource.missing(bid("1", devices=[queued])) == [
+    assert resource.pending(bid("1", devices=[queued])) == [
         "the spot market request for a in DA has 0 of at least 1 devices",
         "s is queued",
     ]
-    assert resource.missing(bid("1", devices=[{**queued, "state": "active"}])) == []
+    assert resource.pending(bid("1", devices=[{**queued, "state": "active"}])) == []
     with pytest.raises(CollectionError, match="ended at 2020-01-01T00:00:00Z without its devices"):
-        resource.missing(bid("1", end_at="2020-01-01T00:00:00Z"))
+        resource.pending(bid("1", end_at="2020-01-01T00:00:00Z"))
 
 
 def test_the_end_of_a_request_is_that_of_its_devices_by_choice() -> None:
@@ -271,5 +271,5 @@ def test_what_was_accepted_is_looked_after_and_asked_for_twice(ignored: int, lef
 def test_what_is_leaving_is_not_asked_for_again() -> None:
     client = Api({"metal-gateways/1": {"id": "1", "state": "deleting"}})
     client.ignored = 1
-    delete_once(client, "metal-gateways/1", doing="delete gateway 1", leaving=lambda found: found["state"] == "deleting")
+    delete_once(client, "metal-gateways/1", doing="delete gateway 1", is_deleting=lambda found: found["state"] == "deleting")
     assert client.calls == ["DELETE metal-gateways/1"]

@@ -118,7 +118,7 @@ def test_a_move_ends_on_the_other_device(fates: list[str], monkeypatch: pytest.M
     found = resource.find()
     assert found is not None
     moved = update_once(resource, found, {"device_id": "c"})
-    assert {"address": "192.0.2.1/32", "device_id": "c"}.items() <= resource.view(moved).items()
+    assert {"address": "192.0.2.1/32", "device_id": "c"}.items() <= resource.comparable(moved).items()
     assert len(client.assignments) == 2
     assert client.calls.count("POST devices/c/ips") == (2 if fates == ["before"] else 1)
 
@@ -138,7 +138,7 @@ def test_an_address_that_does_not_leave_its_device_is_not_put_on_another(monkeyp
     client = Addresses(a="192.0.2.1")
     client.stays = 1
     resource = assignment(client, address="192.0.2.1", device_id="c")
-    assert resource.view(resource.update(client.assignments[0], {"device_id": "c"}))["device_id"] == "c"
+    assert resource.comparable(resource.update(client.assignments[0], {"device_id": "c"}))["device_id"] == "c"
     client.stays = 2
     with pytest.raises(CollectionError, match="accepted it 2 times, and it is still there"):
         resource.update(client.assignments[0], {"device_id": "c"})
@@ -218,7 +218,7 @@ def test_of_several_blocks_the_one_without_other_tags_is_meant() -> None:
     client = Addresses()
     client.blocks.append({**client.blocks[1], "id": "d", "tags": ["x"], "assignments": []})
     resource = _looked_for(assignment(client, ip_reservation_tags=["x"], device_id="a"))
-    assert resource.facts(resource.predict(None, {}))["ip_reservation_id"] == "d"
+    assert resource.result(resource.predict(None, {}))["ip_reservation_id"] == "d"
 
 
 def _looked_for(resource: IpAssignment) -> IpAssignment:
@@ -258,7 +258,7 @@ def test_ids() -> None:
 
 def test_the_device_s_own_addresses_are_not_taken_off() -> None:
     with pytest.raises(CollectionError, match="management address"):
-        assignment(Addresses(), address="192.0.2.1", state="absent").check_removal({"id": "1", "management": True})
+        assignment(Addresses(), address="192.0.2.1", state="absent").check_deletion({"id": "1", "management": True})
 
 
 def test_filters() -> None:

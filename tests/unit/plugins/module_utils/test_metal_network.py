@@ -103,7 +103,7 @@ def test_a_network_that_cannot_be_told_apart_is_an_error(given: dict[str, Any], 
 
 def test_a_network_in_use_says_by_whom() -> None:
     with pytest.raises(CollectionError, match="in use by device device-1"):
-        vlan(NETWORKS, id="2").check_removal(NETWORKS[1])
+        vlan(NETWORKS, id="2").check_deletion(NETWORKS[1])
 
 
 def test_a_network_in_use_says_the_names_of_its_users() -> None:
@@ -117,10 +117,10 @@ def test_a_network_in_use_says_the_names_of_its_users() -> None:
     network = Vlan(client, {**defaults(VLAN_OPTIONS.argument_spec), "id": "2"})
     text = "in use by device worker-0.demo.metal.test device-1, gateway gateway-1, a virtual circuit"
     with pytest.raises(CollectionError, match=text):
-        network.check_removal(NETWORKS[1])
+        network.check_deletion(NETWORKS[1])
     with pytest.raises(CollectionError, match="in use by device worker-0"):
-        network.check_removal({"id": "2", "assigned_to_virtual_circuit": True})
-    network.check_removal({**NETWORKS[0], "assigned_to_virtual_circuit": False})
+        network.check_deletion({"id": "2", "assigned_to_virtual_circuit": True})
+    network.check_deletion({**NETWORKS[0], "assigned_to_virtual_circuit": False})
 
 
 def test_a_network_tells_all_it_needs_at_once() -> None:
@@ -192,7 +192,7 @@ def test_a_block_of_a_vrf_is_asked_for_by_its_network() -> None:
     wanted = block([], tags=["a"], type="vrf", vrf_id="v", network="192.0.2.0", cidr=28)
     wanted.check_creation()
     found = {"type": "vrf", "vrf": {"id": "v"}, "network": "192.0.2.0", "cidr": 28, "tags": ["a"]}
-    assert {name: wanted.view(found)[name] for name in wanted.wanted()} == wanted.wanted()
+    assert {name: wanted.comparable(found)[name] for name in wanted.desired()} == wanted.desired()
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_a_block_tells_all_it_needs_at_once(given: dict[str, Any], texts: str) -
     ],
 )
 def test_the_size_of_a_block_is_said_in_three_ways(given: dict[str, Any], wanted: dict[str, Any]) -> None:
-    told = block([], details="x", **given).wanted()
+    told = block([], details="x", **given).desired()
     assert {name: told[name] for name in ("quantity", "cidr") if name in told} == wanted
 
 
@@ -235,21 +235,21 @@ def test_a_block_in_use_says_by_whom() -> None:
     params = {**defaults(IP_RESERVATION_OPTIONS.argument_spec), "details": "x"}
     seen = IpReservation(Lists([], {**found, "assignments": [assigned]}), params)  # type: ignore[arg-type]  # a client in all that is used
     with pytest.raises(CollectionError, match=r"in use by 192.0.2.1/32 on device worker-0 d, gateway g\. .* and delete its gateway"):
-        seen.check_removal(found)
+        seen.check_deletion(found)
     with pytest.raises(CollectionError, match="in use by assignment a, gateway g"):
-        block([], details="x").check_removal(found)
-    block([], details="x").check_removal({"id": "b", "assignments": []})
+        block([], details="x").check_deletion(found)
+    block([], details="x").check_deletion({"id": "b", "assignments": []})
 
 
 def test_a_pending_block_is_waited_for_and_a_denied_one_is_an_error() -> None:
     wanted = block([], tags=["a"], quantity=4, metro="da")
-    assert wanted.missing({"state": "pending"})
-    assert not wanted.missing({"state": "created"})
-    assert wanted.view({"state": "pending"})["quantity"] == 4
+    assert wanted.pending({"state": "pending"})
+    assert not wanted.pending({"state": "created"})
+    assert wanted.comparable({"state": "pending"})["quantity"] == 4
     with pytest.raises(CollectionError, match="denied"):
-        wanted.missing({"state": "denied"})
+        wanted.pending({"state": "denied"})
     with pytest.raises(CollectionError, match="waits for the service's approval"):
-        block([], tags=["a"], fail_on_approval_required=True).missing({"state": "pending"})
+        block([], tags=["a"], fail_on_approval_required=True).pending({"state": "pending"})
     assert [quantity({"cidr": cidr}) for cidr in (32, 31, 24, None)] == [1, 2, 256, None]
 
 

@@ -167,7 +167,7 @@ def change(switch: Switch, **given: Any) -> dict[str, Any]:
     resource = port(switch, **given)
     found = resource.find()
     assert found is not None
-    return resource.view(resource.update(found, resource.wanted()))
+    return resource.comparable(resource.update(found, resource.desired()))
 
 
 def test_the_way_is_gone_to_its_end() -> None:
@@ -240,10 +240,10 @@ def test_a_batch_of_the_call_before_that_failed_is_told() -> None:
     switch = Switch()
     switch.batches = [{"id": "b", "state": "failed", "created_at": "2026-11-21T07:00:00Z", "error_messages": ["VLAN 9 is odd"]}]
     resource = port(switch, vlan_ids=["1", "9"])
-    assert resource.hindrances(switch.port, resource.wanted()) == []
+    assert resource.blockers(switch.port, resource.desired()) == []
     resource = port(switch, vlan_ids=["1", "9"], resume={"found": {"id": "p"}})
     with pytest.raises(CollectionError, match="VLAN 9 is odd"):
-        resource.hindrances(switch.port, resource.wanted())
+        resource.blockers(switch.port, resource.desired())
 
 
 def test_without_waiting_a_batch_is_the_last_step_or_none() -> None:
@@ -258,7 +258,7 @@ def test_without_waiting_a_batch_is_the_last_step_or_none() -> None:
 def test_another_batch_stands_in_the_way() -> None:
     switch = Switch()
     switch.batches = [{"id": "b", "state": "queued"}, {"id": "c", "state": "completed"}]
-    assert port(switch).hindrances(switch.port, {"layer2": True}) == ["VLANs of port p are being changed: batch b is queued"]
+    assert port(switch).blockers(switch.port, {"layer2": True}) == ["VLANs of port p are being changed: batch b is queued"]
 
 
 @pytest.mark.parametrize(("state", "text"), [("failed", "VLAN 9 is odd"), ("queued", "within wait_timeout.* batch b is queued")])
@@ -273,8 +273,8 @@ def test_vlans_are_compared_as_they_are_named() -> None:
     networks = [{"id": "b8a1", "vxlan": 1}, {"id": "c9d2", "vxlan": 2}]
     switch = Switch(virtual_networks=networks, native_virtual_network=networks[0])
     by_id = port(switch, vlan_ids=["c9d2", "b8a1"], native_vlan_id="b8a1")
-    assert by_id.view(switch.port) == {"bonded": True, "layer2": False, **by_id.wanted()}
+    assert by_id.comparable(switch.port) == {"bonded": True, "layer2": False, **by_id.desired()}
     by_number = port(switch, vlan_ids=["2", "1", "2"])
-    assert by_number.view(switch.port)["vlan_ids"] == by_number.wanted()["vlan_ids"]
+    assert by_number.comparable(switch.port)["vlan_ids"] == by_number.desired()["vlan_ids"]
     with pytest.raises(CollectionError, match="in one way"):
         port(switch, vlan_ids=["b8a1"], native_vlan_id="1").find()

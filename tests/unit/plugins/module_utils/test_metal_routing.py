@@ -147,9 +147,9 @@ def test_the_size_of_a_private_subnet_is_told_by_the_block_or_the_address(block:
 def test_a_gateway_tells_all_it_needs_at_once_and_what_it_waits_for() -> None:
     with pytest.raises(CollectionError, match=r"virtual_network_id must be given.*ip_reservation_id or private"):
         gateway(GATEWAYS).check_creation()
-    assert gateway(GATEWAYS, id="1").missing({"state": "ready"}) == ["gateway 1 is ready"]
+    assert gateway(GATEWAYS, id="1").pending({"state": "ready"}) == ["gateway 1 is ready"]
     with pytest.raises(CollectionError, match="is being deleted"):
-        gateway(GATEWAYS, id="1").missing({"state": "deleting"})
+        gateway(GATEWAYS, id="1").pending({"state": "deleting"})
 
 
 def test_gateways_are_listed_by_what_is_asked() -> None:
@@ -239,11 +239,11 @@ def test_a_configuration_that_was_accepted_and_is_not_there_is_asked_for_again_a
 )
 def test_a_password_is_compared_and_never_told(md5: str | None, wanted: str | None, view: str) -> None:
     resource = config(Answers(), md5=md5)
-    assert resource.wanted().get("md5") == wanted
-    assert resource.view(CONFIG)["md5"] == view
-    told = json.dumps([resource.wanted(), resource.view(CONFIG), resource.facts(CONFIG)])
+    assert resource.desired().get("md5") == wanted
+    assert resource.comparable(CONFIG)["md5"] == view
+    told = json.dumps([resource.desired(), resource.comparable(CONFIG), resource.result(CONFIG)])
     assert "Swordfish" not in told
-    assert resource.facts(CONFIG)["md5_enabled"]
+    assert resource.result(CONFIG)["md5_enabled"]
 
 
 def test_a_configuration_that_was_never_asked_for_is_none() -> None:
@@ -252,7 +252,7 @@ def test_a_configuration_that_was_never_asked_for_is_none() -> None:
     with pytest.raises(CollectionError, match=r"2 problems.*deployment_type.*asn"):
         resource.check_creation()
     with pytest.raises(CollectionError, match="10 to 20 letters"):
-        config(Answers(), md5="short").wanted()
+        config(Answers(), md5="short").desired()
 
 
 SESSIONS = [{"id": "4", "address_family": "ipv4"}, {"id": "6", "address_family": "ipv6", "default_route": True}]

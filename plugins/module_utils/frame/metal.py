@@ -48,7 +48,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.clust
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder, scope_of, scope_tags
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import Locked, Run
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import Device
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import DeviceSet
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
     Created,
@@ -380,12 +379,11 @@ class MetalModule:
             if self.params.get("wait", False):
                 found = self._look(resource, found, resource.pending, f"What was asked for of {resource.title}")
         except StillWaiting:
-            self._remember(found, before=before, pending=sorted(changes), more=resource.memory() if isinstance(resource, Device) else {})
+            self._remember(found, before=before, pending=sorted(changes), more=resource.memory())
             raise
         # What really is, not what was meant.
         self._report(resource, found, before, limited(resource.comparable(found), wanted))
-        if isinstance(resource, Device):
-            self._report_duplicates(resource)
+        self.result.update(resource.notes())
 
     def _begin(self, resource: Resource, wanted: Mapping[str, Any]) -> tuple[Found, dict[str, Any], frozenset[str] | None] | None:
         """Find it or create it: the object, how it was before, and the only attributes that may be changed now (None: all).
@@ -403,10 +401,9 @@ class MetalModule:
         if not created.ordered:
             return self._begin_with(resource, created.found, wanted)
         self._report(resource, created.found, {}, wanted)
-        if isinstance(resource, Device):
-            chosen = resource.note_order(created.found)
-            if chosen["id"] != created.found["id"]:
-                return self._begin_with(resource, resource.whole(chosen), wanted)
+        chosen = resource.note_order(created.found)
+        if chosen["id"] != created.found["id"]:
+            return self._begin_with(resource, chosen, wanted)
         return created.found, {}, resource.after_creation
 
     def _begin_with(self, resource: Resource, found: Found, wanted: Mapping[str, Any]) -> tuple[Found, dict[str, Any], None]:
@@ -450,8 +447,7 @@ class MetalModule:
             refuse_immutable(resource, view, changes)
         resource.check_deletion(found)
         resource.check_creation()
-        if isinstance(resource, Device):
-            resource.check_replacement()
+        resource.check_replacement()
         if self.check_mode:
             self._report(resource, resource.predict(None, wanted), before, wanted)
             return None
@@ -519,11 +515,6 @@ class MetalModule:
         self.result["diff"] = shown(before, after, resource.title)
         self.result["changed"] = self.result["changed"] or dict(before) != dict(after)
         self.result[resource.result_key] = resource.result(found)
-
-    def _report_duplicates(self, device: Device) -> None:
-        if device.duplicates:
-            self.result["duplicates"] = device.duplicates
-        device.warn_of_duplicate()
 
     # state=absent
 

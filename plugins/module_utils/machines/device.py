@@ -49,7 +49,13 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.obje
     tag_to_ask_for,
     texts,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import create_once, delete_once, is_gone, still_there
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
+    Resource,
+    create_once,
+    delete_once,
+    is_gone,
+    still_there,
+)
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
@@ -376,21 +382,22 @@ TRIES_FOR_HARDWARE = 3
 """How often hardware is asked for that is free when it is looked at. Others may want it too."""
 
 
-class Device:
+class Device(Resource):
     """A device by its id, or by its hostname and all ``ownership_tags``; ``params`` are the options of ``metal_device``.
 
     ``project_given``: whether the project is one of them, and not just the one of everything in this environment.
     """
 
     result_key = "device"
-    immutable: Mapping[str, str] = IMMUTABLE
+    kind = "device"
+    path = "devices"
     after_creation = frozenset({"power_state"})
 
     def __init__(
         self, client: MetalClient, params: Mapping[str, Any], warn: Callable[[str], None] | None = None, *, project_given: bool = True
     ) -> None:
-        self._client = client
-        self.params = params
+        super().__init__(client, params)
+        self.immutable = IMMUTABLE
         self._warn = warn
         self._project_given = project_given
         self._project = params.get("project_id")
@@ -416,13 +423,16 @@ class Device:
     # find
 
     def find(self) -> Found | None:
-        found = self._find_by_id() if self.params.get("id") else self.among(self._same_name())
+        found = super().find()
         return None if found is None else self.whole(found)
 
-    def _find_by_id(self) -> Found | None:
+    def find_by_options(self) -> Found | None:
+        return self.among(self._same_name())
+
+    def find_by_id(self) -> Found | None:
         identity = self.params["id"]
         try:
-            found = self._client.read(f"devices/{identity}", doing=f"look for device {identity}")
+            found = self.client.read(f"devices/{identity}", doing=f"look for device {identity}")
         except MetalError as error:
             if not is_gone(error):
                 raise
@@ -496,7 +506,7 @@ class Device:
         self.immutable = {name: way_out for name, way_out in IMMUTABLE.items() if name not in changeable}
         if self.params.get("userdata") is None or "userdata" in found:
             return found
-        answer = self._client.read(f"devices/{found['id']}/userdata", doing=f"read the userdata of {self.title}")
+        answer = self.client.read(f"devices/{found['id']}/userdata", doing=f"read the userdata of {self.title}")
         return {**found, "userdata": answer.get("userdata")}
 
     # compare
@@ -510,8 +520,9 @@ class Device:
     def comparable(self, found: Found) -> dict[str, Any]:
         return device_view(found, self.params)
 
-    def result(self, found: Found) -> dict[str, Any]:
-        return device_facts(found)
+    @classmethod
+    def result(cls, current: Found) -> dict[str, Any]:
+        return device_facts(current)
 
     def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
         predicted: dict[str, Any] = dict(found or {"state": "queued", "tags": list(self.ownership_tags)})
@@ -539,12 +550,11 @@ class Device:
 
     # state=present
 
-    def check_creation(self) -> None:
+    def creation_problems(self) -> list[str]:
         problems = creation_problems(self.params)
         if self.params.get("power_state") == "off" and self.params.get("wait") is False:
             problems.append("a new device can be switched off only when it is active: use wait=true with power_state=off")
-        if problems:
-            raise CollectionError(together(f"Cannot create {self.title}", problems))
+        return problems
 
     def check_replacement(self) -> None:
         """Raise CollectionError when another cannot be ordered in its place: by id, or for want of stock."""
@@ -554,7 +564,7 @@ class Device:
         if self.params.get("hardware_reservation_id") or "any" in metros:
             return
         servers = [{"plan": self.params["plan"], "metro": metro, "quantity": 1} for metro in metros]
-        problems = lacking(ask_capacity(self._client, servers, optional=True))
+        problems = lacking(ask_capacity(self.client, servers, optional=True))
         if len(problems) == len(servers):
             raise CollectionError(together(f"{self.title} is not replaced, since another cannot be had", problems), {"servers": servers})
 
@@ -578,7 +588,7 @@ class Device:
     def _order(self) -> Found:
         body = device_body(self.params, self.ownership_tags)
         path, doing = f"projects/{self._project}/devices", f"create {self.title}"
-        return self.whole(self._client.write_one("POST", path, body, doing=doing, again=False))
+        return self.whole(self.client.write_one("POST", path, body, doing=doing, again=False))
 
     def _reserved_hardware(self) -> tuple[bool, list[str]]:
         """Of the reserved hardware that this device may get: whether some is free, and what is being freed, one text for all of it: its
@@ -586,9 +596,9 @@ class Device:
         """
         asked, plan, metros = self.params.get("hardware_reservation_id"), self.params.get("plan"), metros_of(self.params)
         # Devices first: one that goes between the two lists is then still known as leaving.
-        devices = self._client.read_list(f"projects/{self._project}/devices", "devices", doing="list the project's devices")
+        devices = self.client.read_list(f"projects/{self._project}/devices", "devices", doing="list the project's devices")
         leaving = {device.get("id") for device in devices if self.is_deleting(device)}
-        reservations = self._client.read_list(
+        reservations = self.client.read_list(
             f"projects/{self._project}/hardware-reservations",
             "hardware_reservations",
             params={"include": "facility.metro"},
@@ -633,7 +643,7 @@ class Device:
                 body["tags"] = tags
         path = f"devices/{found['id']}"
         if body:
-            found = self._client.write_one("PUT", path, body, doing=f"change {', '.join(sorted(body))} of {self.title}")
+            found = self.client.write_one("PUT", path, body, doing=f"change {', '.join(sorted(body))} of {self.title}")
         # The vendor's text has this attribute in a create only; a service that passes it over would end the device when nobody expects it.
         if "termination_time" in body and normal_time(found.get("termination_time")) != body["termination_time"]:
             raise CollectionError(
@@ -641,14 +651,14 @@ class Device:
             )
         if "power_state" in changes:
             action = "power_on" if changes["power_state"] == "on" else "power_off"
-            self._client.write("POST", f"{path}/actions", {"type": action}, doing=f"{action.replace('_', ' ')} {self.title}")
+            self.client.write("POST", f"{path}/actions", {"type": action}, doing=f"{action.replace('_', ' ')} {self.title}")
             found = self.refresh(found)
         if operation:
             self._newest_before = operation.newest_before(tags)
             if not (asked_before and self._was_accepted(found, operation)):
                 self._request(found, operation)
             doing = f"note on {self.title} that its {operation.kind} was accepted"
-            found = self._client.write_one("PUT", path, {"tags": operation.done(tags)}, doing=doing)
+            found = self.client.write_one("PUT", path, {"tags": operation.done(tags)}, doing=doing)
         return self.whole(found)
 
     def _tags_to_send(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
@@ -680,10 +690,11 @@ class Device:
         ]
         return min(same, key=lambda device: (str(device.get("created_at") or ""), str(device["id"])), default=None)
 
-    def note_order(self, found: Found) -> Found:
-        """Note that this call ordered ``found``, and return the device to go on with: an older one that another run has ordered too."""
-        self._ordered = str(found["id"])
-        return self._first_ordered(found)
+    def note_order(self, created: Found) -> Found:
+        """Note that this call ordered it, and return the device to go on with: an older one that another run has ordered too."""
+        self._ordered = str(created["id"])
+        chosen = self._first_ordered(created)
+        return created if chosen["id"] == created["id"] else self.whole(chosen)
 
     def _first_ordered(self, found: Found) -> Found:
         """Return the device to go on with, by what is listed now: what this call ordered, or else an older one of this name.
@@ -703,17 +714,18 @@ class Device:
             self._ordered = self._duplicate = None
         return older
 
-    def warn_of_duplicate(self) -> None:
-        """Say what is left to do where nobody waits until the service lets the second device be deleted."""
+    def notes(self) -> dict[str, Any]:
+        """Return the duplicates, and warn of one that nobody waits for until the service lets it be deleted."""
         if self._duplicate is not None:
             self.warn(
                 f"{self._duplicate['id']}, a second {self.title}, could not be deleted yet, and is billed: delete it when it is provisioned"
                 " (metal_device with id, state=absent)"
             )
+        return {"duplicates": self.duplicates} if self.duplicates else {}
 
     def _same_name(self) -> list[dict[str, Any]]:
         path, params = f"projects/{self._project}/devices", {"hostname": self.params["hostname"]}
-        return list(self._client.read_list(path, "devices", params=params, doing=f"look for {self.title}"))
+        return list(self.client.read_list(path, "devices", params=params, doing=f"look for {self.title}"))
 
     def memory(self) -> dict[str, Any]:
         """What the next call has to know of what was ordered; no secret."""
@@ -725,7 +737,7 @@ class Device:
         return self._operation is not None and self._operation.is_done(texts(found.get("tags")))
 
     def _events(self, found: Found) -> list[dict[str, Any]]:
-        return self._client.read_list(f"devices/{found['id']}/events", "events", doing=f"read the events of {self.title}")
+        return self.client.read_list(f"devices/{found['id']}/events", "events", doing=f"read the events of {self.title}")
 
     def _was_accepted(self, found: Found, operation: Operation) -> bool:
         """Whether the service has taken up what was asked for, at a look at the device and its events now.
@@ -753,7 +765,7 @@ class Device:
 
         def ask() -> Found:
             try:
-                self._client.write("POST", f"devices/{found['id']}/actions", body, doing=f"{operation.kind} {self.title}", again=False)
+                self.client.write("POST", f"devices/{found['id']}/actions", body, doing=f"{operation.kind} {self.title}", again=False)
             except ValidationError:
                 # Refused because it is under way: the answer to the first try was lost, and what came of it is told only now.
                 if look() is None:
@@ -793,7 +805,7 @@ class Device:
                 self._absences = 0
                 return self.whole(current)
         try:
-            current = self._client.read(f"devices/{found['id']}", doing=f"look at {self.title}")
+            current = self.client.read(f"devices/{found['id']}", doing=f"look at {self.title}")
         except MetalError as error:
             if not is_gone(error):
                 raise
@@ -814,7 +826,7 @@ class Device:
 
     def _fail_if_failed(self, found: Found) -> None:
         if found.get("state") == "failed":
-            raise failed(self._client, found)
+            raise failed(self.client, found)
         if self.is_deleting(found):
             raise CollectionError(f"{self.title} ({found.get('id')}) is being deleted by someone else")
         if self._operation and self._operation.kind == "reboot" and state_of(found) == "inactive" and not self._is_done(found):
@@ -832,11 +844,11 @@ class Device:
             )
 
     def delete(self, found: Found) -> list[str]:
-        return delete_device(self._client, found, force=bool(self.params.get("force_delete")))
+        return delete_device(self.client, found, force=bool(self.params.get("force_delete")))
 
     def remaining(self, found: Found) -> list[str]:
         try:
-            current = self._client.read(f"devices/{found['id']}", doing=f"see whether {self.title} is gone")
+            current = self.client.read(f"devices/{found['id']}", doing=f"see whether {self.title} is gone")
         except MetalError as error:
             if is_gone(error):
                 return []

@@ -23,14 +23,19 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argsp
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
     CollectionError,
-    MetalError,
     NotFoundError,
     NotYetError,
     ValidationError,
-    together,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, normal_data, project_of, reference
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import create_once, delete_once, is_gone, meant_by_tags
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, project_of, reference
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
+    Resource,
+    create_once,
+    delete_once,
+    meant_by_tags,
+)
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
@@ -38,38 +43,8 @@ if TYPE_CHECKING:
 
 BY_BLOCK = ("ip_reservation_id", "ip_reservation_tags", "ip_reservation_details")
 
-IP_ASSIGNMENT_OPTIONS = Options(
-    {
-        "id": identifier(),
-        "address": {"type": "str"},
-        "ip_reservation_id": identifier(),
-        "ip_reservation_tags": {"type": "list", "elements": "str"},
-        "ip_reservation_details": {"type": "str"},
-        "cidr": {"type": "int"},
-        "device_id": identifier(),
-        "customdata": {"type": "dict"},
-        "manageable": {"type": "bool"},
-        "move": {"type": "bool", "default": False},
-    },
-    required_one_of=[["id", "address", *BY_BLOCK]],
-    mutually_exclusive=[["id", "address", each] for each in BY_BLOCK] + [["id", "cidr"], ["address", "cidr"]],
-    required_if=[["state", "present", ["device_id"]]],
-    required_by={each: ["device_id"] for each in BY_BLOCK},
-).merge(STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
-
 TRIES = 10
 """How many free addresses are tried that others take in between."""
-
-
-def ip_assignment_facts(assignment: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``metal_ip_assignment`` returns; no customdata."""
-    names = ("id", "address", "network", "netmask", "gateway", "cidr", "address_family", "public", "management", "manageable", "global_ip")
-    return {
-        **{name: assignment.get(name) for name in names},
-        "metro": metro_code(assignment),
-        "device_id": reference(assignment.get("assigned_to")),
-        "ip_reservation_id": reference(assignment.get("parent_block")),
-    }
 
 
 def normal_address(text: str) -> str:
@@ -88,6 +63,30 @@ def _of(assignment: Mapping[str, Any]) -> str | None:
     """Address and prefix of an assignment, nothing when it does not tell them."""
     address, cidr = assignment.get("address"), assignment.get("cidr")
     return normal_address(f"{address}/{cidr}") if isinstance(address, str) and isinstance(cidr, int) else None
+
+
+ATTRIBUTES = (
+    Attribute(name="address", option={"type": "str"}, read=_of, normal=lambda address: normal_address(address) if address else None),
+    Attribute(name="cidr", option={"type": "int"}),
+    attribute.link("device_id", "assigned_to"),
+    Attribute(name="manageable", option={"type": "bool"}, immutable="the service decides that: leave the option out"),
+    attribute.customdata(),
+)
+
+IP_ASSIGNMENT_OPTIONS = Options(
+    {
+        "id": identifier(),
+        "ip_reservation_id": identifier(),
+        "ip_reservation_tags": {"type": "list", "elements": "str"},
+        "ip_reservation_details": {"type": "str"},
+        **options_of(ATTRIBUTES),
+        "move": {"type": "bool", "default": False},
+    },
+    required_one_of=[["id", "address", *BY_BLOCK]],
+    mutually_exclusive=[["id", "address", each] for each in BY_BLOCK] + [["id", "cidr"], ["address", "cidr"]],
+    required_if=[["state", "present", ["device_id"]]],
+    required_by={each: ["device_id"] for each in BY_BLOCK},
+).merge(STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
 
 
 def _order(assignment: Mapping[str, Any]) -> tuple[int, int]:
@@ -109,7 +108,7 @@ def _all_told(block: Mapping[str, Any]) -> bool:
     return all(_of(each) and reference(each.get("assigned_to")) for each in listed if isinstance(each, Mapping))
 
 
-class IpAssignment:
+class IpAssignment(Resource):
     """An address, or a subnet, on a device.
 
     By its id, else by its address, on whatever device of the project that is, else by its block and its device: then it is any address
@@ -117,23 +116,24 @@ class IpAssignment:
     """
 
     result_key = "ip_assignment"
-    after_creation: frozenset[str] = frozenset()
+    kind = "IP assignment"
+    path = "ips"
+    created_by = "its address"
+    attributes = ATTRIBUTES
 
     def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
-        self._client = client
-        self._params = params
+        super().__init__(client, params)
         self._address = normal_address(params["address"]) if params["address"] else None
         self._block: Found = {}
         self._off: str | None = None
         """The device that a move has taken it off."""
-        way_out = "give move=true to take it off there, or have that device give it back first"
-        self.immutable: Mapping[str, str] = {"manageable": "the service decides that: leave the option out"}
         if not params["move"]:
+            way_out = "give move=true to take it off there, or have that device give it back first"
             self.immutable = {**self.immutable, "device_id": way_out}
 
     @property
     def title(self) -> str:
-        params = self._params
+        params = self.params
         if self._address:
             return f"the assignment of {self._address}"
         if params["id"]:
@@ -142,37 +142,31 @@ class IpAssignment:
 
     @property
     def _block_title(self) -> str:
-        params = self._params
+        params = self.params
         mark = params["ip_reservation_id"] or " ".join(params["ip_reservation_tags"] or []) or repr(params["ip_reservation_details"])
         return f"block {mark}"
 
     @property
     def _any_of_a_block(self) -> bool:
-        return not self._params["id"] and not self._address
+        return not self.params["id"] and not self._address
 
     def find(self) -> Found | None:
-        find = self._by_id if self._params["id"] else self._by_address if self._address else self._by_block
-        found = find()
-        absent = self._params["state"] == "absent"
-        if found is not None and absent and self._params["device_id"] not in (None, reference(found.get("assigned_to"))):
+        found = super().find()
+        absent = self.params["state"] == "absent"
+        if found is not None and absent and self.params["device_id"] not in (None, reference(found.get("assigned_to"))):
             return None  # on another device: as absent from this one as can be
         return self._whole(found) if found is not None else None
 
-    def _by_id(self) -> Found | None:
-        identity = self._params["id"]
-        try:
-            found = self._client.read(f"ips/{identity}", doing=f"look for {self.title}")
-        except NotFoundError as error:
-            if self._params["state"] == "absent":
-                return None
-            raise CollectionError(
-                f"There is no IP assignment with the id {identity}. One is made by its address: give that instead", error.details
-            ) from error
+    def find_by_id(self) -> Found | None:
+        found = super().find_by_id()
         # Blocks are read under the same path (vendor's OpenAPI text).
-        if reference(found.get("assigned_to")) is None:
-            raise CollectionError(f"{identity} is a block, not the assignment of an address. Blocks are for metal_ip_reservation")
-        self._address = self._address or _of(found)
+        if found is not None and reference(found.get("assigned_to")) is None:
+            raise CollectionError(f"{self.params['id']} is a block, not the assignment of an address. Blocks are for metal_ip_reservation")
+        self._address = self._address or _of(found or {})
         return found
+
+    def find_by_options(self) -> Found | None:
+        return self._by_address() if self._address else self._by_block()
 
     def _by_address(self) -> Found | None:
         for block in self._blocks(f"look for {self.title}"):
@@ -184,30 +178,30 @@ class IpAssignment:
     @functools.cached_property
     def _project(self) -> str | None:
         """The device's, since only a block of its own project gives a device an address; without a device the one that was given."""
-        given, device = self._params["project_id"], self._params["device_id"]
+        given, device = self.params["project_id"], self.params["device_id"]
         # Which was given for this task and which is the environment's, or that of all modules, cannot be told apart.
-        return (project_of(self._client, device) if device else None) or given
+        return (project_of(self.client, device) if device else None) or given
 
     def _blocks(self, doing: str) -> list[dict[str, Any]]:
         try:
             path = f"projects/{self._project}/ips"
         except NotFoundError:
-            if self._params["state"] == "absent":
+            if self.params["state"] == "absent":
                 return []  # its addresses went with the device
             raise
-        return self._client.read_list(path, "ip_addresses", params={"include": "assignments"}, doing=doing)
+        return self.client.read_list(path, "ip_addresses", params={"include": "assignments"}, doing=doing)
 
     def _by_block(self) -> Found | None:
         """The lowest address of the block that the device has. A subnet of another size than asked for is another's."""
         if not self._choose_block():
             return None
-        cidr, device = self._cidr(), self._params["device_id"]
+        cidr, device = self._cidr(), self.params["device_id"]
         here = [
             each
             for each in assignments_of(self._block)
             if reference(each.get("assigned_to")) == device and each.get("cidr") == cidr and each.get("management") is not True
         ]
-        if len(here) > 1 and self._params["state"] == "absent":
+        if len(here) > 1 and self.params["state"] == "absent":
             told = ", ".join(str(_of(each)) for each in sorted(here, key=_order))
             text = f"device {device} has {len(here)} addresses of {self._block_title}: {told}. Say which one by its address"
             raise CollectionError(f"Cannot take one off: {text}")
@@ -218,7 +212,7 @@ class IpAssignment:
 
     def _choose_block(self) -> bool:
         """Find the block that is meant. False when there is none and none is needed."""
-        params = self._params
+        params = self.params
         same: list[Found] = [block for block in self._blocks(f"look for {self._block_title}") if self._is_meant(block)]
         if params["ip_reservation_tags"] and len(same) > 1:
             same = meant_by_tags(same, params["ip_reservation_tags"]) or same
@@ -234,7 +228,7 @@ class IpAssignment:
         return True
 
     def _is_meant(self, block: Found) -> bool:
-        params = self._params
+        params = self.params
         if params["ip_reservation_id"]:
             return bool(block.get("id") == params["ip_reservation_id"])
         if block.get("state") == "denied" or not set(params["ip_reservation_tags"] or []) <= set(block.get("tags") or []):
@@ -242,57 +236,62 @@ class IpAssignment:
         return params["ip_reservation_details"] in (None, block.get("details"))
 
     def _cidr(self) -> int:
-        return int(self._params["cidr"] or (128 if self._block.get("address_family") == 6 else 32))
+        return int(self.params["cidr"] or (128 if self._block.get("address_family") == 6 else 32))
 
     def _whole(self, found: Found) -> Found:
         """With its customdata, if that is compared: a list may leave it out."""
-        if self._params["customdata"] is None or "customdata" in found:
+        if self.params["customdata"] is None or "customdata" in found:
             return found
-        return self._client.read(f"ips/{found['id']}", doing=f"look at {self.title}")
+        return self.client.read(f"ips/{found['id']}", doing=f"look at {self.title}")
 
     def desired(self) -> dict[str, Any]:
-        params = self._params
-        wanted = {
-            "address": self._address,
-            "cidr": params["cidr"],
-            "device_id": params["device_id"],
-            "manageable": params["manageable"],
-            "customdata": None if params["customdata"] is None else normal_data(params["customdata"]),
-        }
-        return {name: value for name, value in wanted.items() if value is not None}
+        # Given by its id, the address is known once it was found.
+        return {**super().desired(), **({"address": self._address} if self._address else {})}
 
-    def comparable(self, found: Found) -> dict[str, Any]:
+    def comparable(self, current: Found) -> dict[str, Any]:
+        return {**super().comparable(current), "manageable": current.get("manageable", self.params["manageable"])}
+
+    @classmethod
+    def result(cls, current: Found) -> dict[str, Any]:
+        names = (
+            "id",
+            "address",
+            "network",
+            "netmask",
+            "gateway",
+            "cidr",
+            "address_family",
+            "public",
+            "management",
+            "manageable",
+            "global_ip",
+        )
         return {
-            "address": _of(found),
-            "cidr": found.get("cidr"),
-            "device_id": reference(found.get("assigned_to")),
-            "manageable": found.get("manageable", self._params["manageable"]),
-            "customdata": normal_data(found.get("customdata")),
+            **{name: current.get(name) for name in names},
+            "metro": metro_code(current),
+            "device_id": reference(current.get("assigned_to")),
+            "ip_reservation_id": reference(current.get("parent_block")),
         }
 
-    def result(self, found: Found) -> dict[str, Any]:
-        return ip_assignment_facts(found)
-
-    def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
+    def predict(self, current: Found | None, changes: Mapping[str, Any]) -> Found:
         planned: dict[str, Any] = {"cidr": self._cidr(), "parent_block": self._block}
         if self._address:
             interface = ipaddress.ip_interface(self._address)
             planned = {"address": str(interface.ip), "cidr": interface.network.prefixlen, "address_family": interface.version}
         # What is moved is a new assignment, with an id of its own.
-        moved = {"id": None, "assigned_to": {"id": self._params["device_id"]}} if not found or "device_id" in changes else {}
-        return {**planned, **(found or {}), **moved}
+        moved = {"id": None, "assigned_to": {"id": self.params["device_id"]}} if not current or "device_id" in changes else {}
+        return {**planned, **(current or {}), **moved}
 
-    def check_creation(self) -> None:
-        cidr, block = self._params["cidr"], self._block.get("cidr")
+    def creation_problems(self) -> list[str]:
+        cidr, block = self.params["cidr"], self._block.get("cidr")
         problems = []
         if cidr is not None and isinstance(block, int) and not block <= cidr <= (128 if self._block.get("address_family") == 6 else 32):
             problems.append(f"cidr must be the length of a prefix within the block (/{block}), not {cidr}")
-        if problems:
-            raise CollectionError(together(f"Cannot make {self.title}", problems))
+        return problems
 
     def create(self) -> Found:
         if not self._any_of_a_block:
-            return self._assign(str(self._address), self._params["customdata"])
+            return self._assign(str(self._address), self.params["customdata"])
         if self._block.get("state") == "pending":
             self._choose_block()
         if self._block.get("state") == "pending":
@@ -305,7 +304,7 @@ class IpAssignment:
                 break
             try:
                 # Of those who want an address now, all begin with the first; who came too late is not to meet the same again.
-                return self._assign(free[0] if attempt == 0 else random.choice(free), self._params["customdata"])  # noqa: S311 - hides nothing
+                return self._assign(free[0] if attempt == 0 else random.choice(free), self.params["customdata"])  # noqa: S311 - hides nothing
             except ValidationError as error:
                 if not error.says("already been taken"):
                     raise
@@ -319,34 +318,31 @@ class IpAssignment:
 
     def _free(self) -> list[str]:
         doing = f"see what is free in {self._block_title}"
-        answer = self._client.read(f"ips/{self._block['id']}/available", params={"cidr": self._cidr()}, doing=doing)
+        answer = self.client.read(f"ips/{self._block['id']}/available", params={"cidr": self._cidr()}, doing=doing)
         return [each for each in answer.get("available") or [] if isinstance(each, str)]
 
     def _assign(self, address: str, customdata: Any) -> Found:
-        path = f"devices/{self._params['device_id']}/ips"
+        path = f"devices/{self.params['device_id']}/ips"
         body = {"address": address, **({"customdata": customdata} if customdata else {})}
-        if self._params["manageable"] is not None:
-            body["manageable"] = self._params["manageable"]
-        doing = f"assign {address} to device {self._params['device_id']}"
-        return self._client.write_one("POST", path, body, doing=doing, again=False)
-
-    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
-        return []
+        if self.params["manageable"] is not None:
+            body["manageable"] = self.params["manageable"]
+        doing = f"assign {address} to device {self.params['device_id']}"
+        return self.client.write_one("POST", path, body, doing=doing, again=False)
 
     def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
         """Change it, or move it. The API has no call for a move: it is taken off one device, then put on the other."""
         if "device_id" not in changes:
             # The one update of addresses the API takes as PATCH only (vendor's OpenAPI text).
             doing = f"change {', '.join(sorted(changes))} of {self.title}"
-            return self._client.write_one("PATCH", f"ips/{found['id']}", {"customdata": self._params["customdata"]}, doing=doing)
-        self._client.read(f"devices/{self._params['device_id']}", doing=f"look at the device that {self._address} is moved to")
+            return self.client.write_one("PATCH", f"ips/{found['id']}", {"customdata": self.params["customdata"]}, doing=doing)
+        self.client.read(f"devices/{self.params['device_id']}", doing=f"look at the device that {self._address} is moved to")
         self.check_deletion(found)
         self._refuse_to_lose_customdata(found)
         # It has to be off before it can be on.
         self.delete(found)
         self._off = reference(found.get("assigned_to"))
         try:
-            return create_once(lambda: self._assign(str(self._address), self._params["customdata"]), self._here).found
+            return create_once(lambda: self._assign(str(self._address), self.params["customdata"]), self._here).found
         except CollectionError as error:
             error.acted = True
             error.message += f". It is off device {self._off}, where it was. Run it again when that is mended, to put it on the other"
@@ -354,7 +350,7 @@ class IpAssignment:
 
     def _refuse_to_lose_customdata(self, found: Found) -> None:
         """Between the two devices the address is on none, and its customdata nowhere: a run that is cut off there would lose it."""
-        if self._params["customdata"] is None and self._client.read(f"ips/{found['id']}", doing=f"look at {self.title}").get("customdata"):
+        if self.params["customdata"] is None and self.client.read(f"ips/{found['id']}", doing=f"look at {self.title}").get("customdata"):
             raise CollectionError(
                 f"Cannot move {self._address}: it has customdata, which the service forgets on the way. "
                 "Say what it is to be on the other device: customdata, or customdata={} for none"
@@ -362,23 +358,17 @@ class IpAssignment:
 
     def _here(self) -> Found | None:
         found = self._by_address() if self._project else None
-        return found if found is not None and reference(found.get("assigned_to")) == self._params["device_id"] else None
+        return found if found is not None and reference(found.get("assigned_to")) == self.params["device_id"] else None
 
     def refresh(self, found: Found) -> Found:
         current = self._by_address() if self._project and self._address else None
         if current is None and self._any_of_a_block:
-            return self._client.read(f"ips/{found['id']}", doing=f"look at {self.title}")
+            return self.client.read(f"ips/{found['id']}", doing=f"look at {self.title}")
         if current is None:
             error = CollectionError(f"Could not look at {self.title}: it is not there any more")
             error.acted = self._off is not None
             raise error
         return self._whole(current)
-
-    def pending(self, found: Found) -> list[str]:
-        return []
-
-    def is_deleting(self, found: Found) -> bool:
-        return False
 
     def check_deletion(self, found: Found) -> None:
         if found.get("management") is True:
@@ -388,14 +378,5 @@ class IpAssignment:
     def delete(self, found: Found) -> list[str]:
         self.check_deletion(found)
         device = reference(found.get("assigned_to"))
-        delete_once(self._client, f"ips/{found['id']}", doing=f"take {self._address or found['id']} off device {device}")
+        delete_once(self.client, f"ips/{found['id']}", doing=f"take {self._address or found['id']} off device {device}")
         return []
-
-    def remaining(self, found: Found) -> list[str]:
-        try:
-            self._client.read(f"ips/{found['id']}", doing=f"see whether {self.title} is gone")
-        except MetalError as error:
-            if is_gone(error):
-                return []
-            raise
-        return [f"{self.title} is still there"]

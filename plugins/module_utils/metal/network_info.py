@@ -8,13 +8,14 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options, identifier, identifiers
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import ip_reservation_facts
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import vlan_facts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import IpReservation
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import matches
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import Vlan
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
@@ -45,18 +46,6 @@ AVAILABLE_ADDRESSES_INFO_OPTIONS = Options(
 )
 
 
-def fits(facts: Mapping[str, Any], name: str, wanted: Any) -> bool:
-    """Whether a filter lets these facts through: one of a list, all of the tags, the same text; what is not given lets all through."""
-    value = facts.get(name)
-    if wanted is None:
-        return True
-    if name == "tags":
-        return set(wanted) <= set(value or [])
-    if isinstance(wanted, Sequence) and not isinstance(wanted, str):
-        return value in wanted
-    return bool(value == (wanted.lower() if name == "metro" else wanted))
-
-
 def find_vlans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     """What ``metal_vlan_info`` returns."""
     found = client.read_list(
@@ -66,8 +55,7 @@ def find_vlans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]
         doing="list the project's VLANs",
     )
     filters = {"id": params["ids"], "vxlan": params["vxlans"], **{name: params[name] for name in ("metro", "tags", "description")}}
-    facts = [vlan_facts(network) for network in found]
-    kept = [each for each in facts if all(fits(each, name, wanted) for name, wanted in filters.items())]
+    kept = [result for result in map(Vlan.result, found) if matches(result, filters)]
     return {"virtual_networks": sorted(kept, key=lambda each: (str(each["metro"]), each["vxlan"] or 0))}
 
 
@@ -82,8 +70,7 @@ def find_ip_reservations(client: MetalClient, params: Mapping[str, Any]) -> dict
     )
     filters = {"id": params["ids"], "type": params["types"], "state": params["states"]}
     filters |= {name: params[name] for name in ("metro", "tags", "details")}
-    facts = [ip_reservation_facts(block) for block in found]
-    return {"ip_reservations": [each for each in facts if all(fits(each, name, wanted) for name, wanted in filters.items())]}
+    return {"ip_reservations": [result for result in map(IpReservation.result, found) if matches(result, filters)]}
 
 
 def find_available_addresses(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,11 @@ def reference(stub: Any) -> str | None:
     return href.rstrip("/").rpartition("/")[2] or None if isinstance(href, str) else None
 
 
+def references(stubs: Any) -> list[str]:
+    """Return the ids of what a list refers to, as far as they can be read."""
+    return [identity for identity in map(reference, stubs if isinstance(stubs, list) else []) if identity]
+
+
 def metro_code(item: Mapping[str, Any]) -> str | None:
     """The code of the metro something is in, lower case."""
     code = inner(item, "metro", "code")

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
     PRESENT_OPTIONS,
@@ -36,6 +36,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.identifiers import VLAN_NUMBER
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter, WaitTimeout, clock
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import reference
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Resource
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
@@ -179,21 +180,6 @@ def _contradictions(now: PortState, target: PortState) -> list[str]:
 # --- a port as the API gives it ------------------------------------------------------------------------------------------------
 
 
-def port_facts(port: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``metal_port`` and ``metal_port_info`` return of a port."""
-    data = port.get("data")
-    data = data if isinstance(data, Mapping) else {}
-    bond = port.get("bond")
-    return {
-        **{name: port.get(name) for name in ("id", "name", "type", "network_type")},
-        "mac": data.get("mac"),
-        "bonded": data.get("bonded"),
-        "bond": bond.get("name") if isinstance(bond, Mapping) else None,
-        "virtual_networks": [{"id": reference(each), "vxlan": each.get("vxlan")} for each in _vlans(port)],
-        "native_virtual_network": reference(port.get("native_virtual_network")),
-    }
-
-
 def _vlans(port: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     value = port.get("virtual_networks")
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
@@ -225,29 +211,29 @@ def _by_name(wanted: str | None) -> str | None:
     return None if wanted is None else wanted.strip()
 
 
-class Port:
+class Port(Resource):
     """One port of a device: by its id, or by its device and its name."""
 
     result_key = "port"
-    immutable: Mapping[str, str] = {}
-    after_creation: frozenset[str] = frozenset()
+    kind = "port"
+    path = "ports"
+    included: ClassVar[Mapping[str, str]] = {"include": INCLUDED}
 
     def __init__(self, client: MetalClient, params: Mapping[str, Any], waiter: Waiter) -> None:
-        self._client = client
-        self._params = params
+        super().__init__(client, params)
         self._waiter = waiter
         self._given = frozenset([*(params["vlan_ids"] or []), *([params["native_vlan_id"]] if params["native_vlan_id"] else [])])
 
     @property
     def title(self) -> str:
-        params = self._params
+        params = self.params
         return f"port {params['id']}" if params["id"] else f"port {params['name']} of device {params['device_id']}"
 
     def find(self) -> Found | None:
         self._check_names()
-        identity = self._params["id"] or self._id_by_name()
+        identity = self.params["id"] or self._id_by_name()
         try:
-            return self._read(str(identity))
+            return self.read(str(identity), f"look at {self.title}")
         except NotFoundError as error:
             raise CollectionError(f"{error.message}. A port comes and goes with its device", error.details) from error
 
@@ -257,8 +243,8 @@ class Port:
             raise CollectionError("vlan_ids and native_vlan_id must name all VLANs in one way, by number or by id")
 
     def _id_by_name(self) -> str:
-        identity, name = self._params["device_id"], self._params["name"]
-        ports = _ports(self._client.read(f"devices/{identity}", doing=f"look for {self.title}"))
+        identity, name = self.params["device_id"], self.params["name"]
+        ports = _ports(self.client.read(f"devices/{identity}", doing=f"look for {self.title}"))
         for port in ports:
             found = reference(port)
             if port.get("name") == name and found:
@@ -266,27 +252,27 @@ class Port:
         names = ", ".join(sorted(str(port.get("name")) for port in ports)) or "none"
         raise CollectionError(f"Could not look for {self.title}: device {identity} has no port {name}; it has {names}")
 
-    def _read(self, identity: str) -> Found:
+    def read(self, identity: str, doing: str) -> Found:
         """The port, and when a bond that is apart is to be put together its ``members`` as well: their VLANs are in the way."""
-        found = self._client.read(f"ports/{identity}", params={"include": INCLUDED}, doing=f"look at {self.title}")
-        if self._params["bonded"] and _is_bond(found) and not _is_bonded(found):
+        found = super().read(identity, doing)
+        if self.params["bonded"] and _is_bond(found) and not _is_bonded(found):
             return {**found, "members": self._members(identity)}
         return found
 
     def _members(self, identity: str) -> list[Mapping[str, Any]]:
         """The ports of a bond, which only their device tells: nothing when that cannot be known."""
         doing = f"look at the ports of {self.title}"
-        if self._params["device_id"]:
-            devices = [self._client.read(f"devices/{self._params['device_id']}", params=INCLUDED_OF_DEVICES, doing=doing)]
-        elif self._params["project_id"]:
-            path = f"projects/{self._params['project_id']}/devices"
-            devices = self._client.read_list(path, "devices", params=INCLUDED_OF_DEVICES, doing=doing)
+        if self.params["device_id"]:
+            devices = [self.client.read(f"devices/{self.params['device_id']}", params=INCLUDED_OF_DEVICES, doing=doing)]
+        elif self.params["project_id"]:
+            path = f"projects/{self.params['project_id']}/devices"
+            devices = self.client.read_list(path, "devices", params=INCLUDED_OF_DEVICES, doing=doing)
         else:
             return []
         return [port for device in devices for port in _ports(device) if reference(port.get("bond")) == identity]
 
     def desired(self) -> dict[str, Any]:
-        params = self._params
+        params = self.params
         wanted = {
             "bonded": params["bonded"],
             "layer2": params["layer2"],
@@ -300,7 +286,7 @@ class Port:
     def comparable(self, found: Found) -> dict[str, Any]:
         now = self._state(found)
         view = {"bonded": now.bonded, "layer2": now.layer2, "vlan_ids": sorted(now.vlans), "native_vlan_id": now.native}
-        if not self._params["bonded"]:
+        if not self.params["bonded"]:
             return view
         members = {str(port.get("name")): sorted(_name(each, self._given) for each in _vlans(port)) for port in self._in_the_way(found)}
         return {**view, "member_vlan_ids": members}
@@ -332,8 +318,19 @@ class Port:
             members=frozenset() if changes.get("bonded") else now.members,
         )
 
-    def result(self, found: Found) -> dict[str, Any]:
-        return port_facts(found)
+    @classmethod
+    def result(cls, current: Found) -> dict[str, Any]:
+        data = current.get("data")
+        data = data if isinstance(data, Mapping) else {}
+        bond = current.get("bond")
+        return {
+            **{name: current.get(name) for name in ("id", "name", "type", "network_type")},
+            "mac": data.get("mac"),
+            "bonded": data.get("bonded"),
+            "bond": bond.get("name") if isinstance(bond, Mapping) else None,
+            "virtual_networks": [{"id": reference(each), "vxlan": each.get("vxlan")} for each in _vlans(current)],
+            "native_virtual_network": reference(current.get("native_virtual_network")),
+        }
 
     def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
         found = found or {}
@@ -352,17 +349,14 @@ class Port:
     def check_creation(self) -> None:
         raise CollectionError(f"There is no {self.title}; a port comes and goes with its device")
 
-    def create(self) -> Found:
-        raise CollectionError(f"There is no {self.title}; a port comes and goes with its device")
-
     def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         """Batches of this port that are under way, since the service takes one change at a time."""
         return self._under_way(str(found["id"]))
 
     def _under_way(self, identity: str) -> list[str]:
         doing = f"see whether VLANs of {self.title} are being changed"
-        batches = self._client.read_list(f"ports/{identity}/vlan-assignments/batches", "batches", doing=doing)
-        if self._params["resume"] and batches:
+        batches = self.client.read_list(f"ports/{identity}/vlan-assignments/batches", "batches", doing=doing)
+        if self.params["resume"] and batches:
             # A call before this one waited for it.
             _fail_if_failed(max(batches, key=_created), f"change VLANs of {self.title}")
         left = [batch for batch in batches if batch.get("state") not in OVER]
@@ -372,7 +366,7 @@ class Port:
         """Take the steps, one after the other. After a lost answer the way is planned again from where the port is then."""
         target = self._target(found, changes)
         steps = plan(self._state(found), target)
-        if not self._params["wait"] and any(_is_batch(step) for step in steps[:-1]):
+        if not self.params["wait"] and any(_is_batch(step) for step in steps[:-1]):
             told = "; ".join(map(str, steps))
             raise CollectionError(f"{self.title} takes several steps, of which one is waited for before the next: {told}. Use wait=true")
         way = Way()
@@ -391,7 +385,7 @@ class Port:
         error.message += f". Done by then: {'; '.join(map(str, way.done))}. Not done: {'; '.join(map(str, way.left))}"
         error.message += ". Run it again when that is mended"
         taken_off = {vlan for step in way.done if step.kind == "vlans" for vlan in step.unassigned}
-        if self._params["vlan_ids"] is None and taken_off & target.vlans:
+        if self.params["vlan_ids"] is None and taken_off & target.vlans:
             # Only this run knows of them.
             error.message += f", with vlan_ids={sorted(target.vlans)}, which were off for a moment only"
 
@@ -400,7 +394,7 @@ class Port:
             if attempt > 1:
                 what = f"The end of what is under way on {self.title}"
                 self._waiter.until_nothing_missing(lambda: self._under_way(identity), what, whole=True)
-                found = self._read(identity)
+                found = self.read(identity, f"look at {self.title}")
             try:
                 way.left = plan(self._state(found), target)
                 while way.left:
@@ -409,9 +403,9 @@ class Port:
                     way.done.append(way.left.pop(0))
                     if step.kind == "bond":
                         # Which layer it is in shows only now: a bond that was taken apart in layer 3 is in layer 3 again.
-                        found = self._read(identity)
+                        found = self.read(identity, f"look at {self.title}")
                         way.left = plan(self._state(found), target)
-                return self._arrived(identity, target) if self._params["wait"] else self._read(identity)
+                return self._arrived(identity, target) if self.params["wait"] else self.read(identity, f"look at {self.title}")
             except LostAnswerError:
                 if attempt == TRIES:
                     raise
@@ -420,8 +414,8 @@ class Port:
     def _arrived(self, identity: str, target: PortState) -> Found:
         """The port as it is to be: also an answer that says yes may have been somebody else's. What is read may be behind for a moment."""
         found: Found = {}
-        for _elapsed in clock(LOOK_FOR, min(1.0, self._params["wait_interval"])):
-            found = self._read(identity)
+        for _elapsed in clock(LOOK_FOR, min(1.0, self.params["wait_interval"])):
+            found = self.read(identity, f"look at {self.title}")
             if self._state(found) == target:
                 return found
         left = "; ".join(map(str, plan(self._state(found), target)))
@@ -432,28 +426,28 @@ class Port:
         path = f"ports/{found['id']}"
         if step.kind == "vlans":
             # What was not given comes back after it was off for a moment, which only this call knows.
-            self._change_vlans(path, step, doing, whole=self._params["vlan_ids"] is None)
+            self._change_vlans(path, step, doing, whole=self.params["vlan_ids"] is None)
         elif step.kind == "members":
             self._clear_members(found)
         elif step.kind == "clear_native":
             # Not as a thing that is deleted: 404 would be taken for its end then.
-            self._client.write("DELETE", f"{path}/native-vlan", None, doing=doing)
+            self.client.write("DELETE", f"{path}/native-vlan", None, doing=doing)
         elif step.kind == "native":
-            self._client.write_one("POST", f"{path}/native-vlan", {"vnid": step.assigned[0]}, doing=doing)
+            self.client.write_one("POST", f"{path}/native-vlan", {"vnid": step.assigned[0]}, doing=doing)
         elif step.kind == "layer_3":
-            asked = self._params["request_ips"]
-            self._client.write_one("POST", f"{path}/convert/layer-3", {"request_ips": asked} if asked else {}, doing=doing)
+            asked = self.params["request_ips"]
+            self.client.write_one("POST", f"{path}/convert/layer-3", {"request_ips": asked} if asked else {}, doing=doing)
         elif step.kind == "layer_2":
-            self._client.write_one("POST", f"{path}/convert/layer-2", {}, doing=doing)
+            self.client.write_one("POST", f"{path}/convert/layer-2", {}, doing=doing)
         else:
             # Of a bond port it means all the ports that it has.
-            self._client.write_one("POST", f"{path}/{step.kind}", {}, doing=doing)
+            self.client.write_one("POST", f"{path}/{step.kind}", {}, doing=doing)
 
     def _clear_members(self, found: Found) -> None:
         for port in self._in_the_way(found):
             path, name = f"ports/{reference(port)}", port.get("name")
             if port.get("native_virtual_network"):
-                self._client.write("DELETE", f"{path}/native-vlan", None, doing=f"remove the native VLAN of {name} ({self.title})")
+                self.client.write("DELETE", f"{path}/native-vlan", None, doing=f"remove the native VLAN of {name} ({self.title})")
             step = Step("vlans", unassigned=tuple(str(reference(each)) for each in _vlans(port)))
             self._change_vlans(path, step, f"take all VLANs off {name} ({self.title})", whole=True)
 
@@ -461,18 +455,18 @@ class Port:
         """One VLAN is changed by itself, at once; several in one batch, which the service works off in its own time."""
         if not _is_batch(step):
             action, (vlan,) = ("assign", step.assigned) if step.assigned else ("unassign", step.unassigned)
-            self._client.write_one("POST", f"{path}/{action}", {"vnid": vlan}, doing=doing)
+            self.client.write_one("POST", f"{path}/{action}", {"vnid": vlan}, doing=doing)
             return
         entries = [{"vlan": vlan, "state": "unassigned"} for vlan in step.unassigned]
         entries += [{"vlan": vlan, "state": "assigned"} for vlan in step.assigned]
-        answer = self._client.write_one("POST", f"{path}/vlan-assignments/batches", {"vlan_assignments": entries}, doing=doing)
+        answer = self.client.write_one("POST", f"{path}/vlan-assignments/batches", {"vlan_assignments": entries}, doing=doing)
 
         def look() -> list[str]:
-            batch = self._client.read(f"{path}/vlan-assignments/batches/{reference(answer)}", doing=doing)
+            batch = self.client.read(f"{path}/vlan-assignments/batches/{reference(answer)}", doing=doing)
             _fail_if_failed(batch, doing)
             return [_batch_text(batch, self.title)] if batch.get("state") not in OVER else []
 
-        if not self._params["wait"]:
+        if not self.params["wait"]:
             return
         try:
             self._waiter.until_nothing_missing(look, doing[0].upper() + doing[1:], whole=whole)
@@ -480,23 +474,8 @@ class Port:
             error.acted = True
             raise
 
-    def refresh(self, found: Found) -> Found:
-        return self._read(str(found["id"]))
-
-    def pending(self, found: Found) -> list[str]:
-        return []
-
-    def is_deleting(self, found: Found) -> bool:
-        return False
-
     def check_deletion(self, found: Found) -> None:
         raise CollectionError(f"{self.title} comes and goes with its device")
-
-    def delete(self, found: Found) -> list[str]:
-        raise CollectionError(f"{self.title} comes and goes with its device")
-
-    def remaining(self, found: Found) -> list[str]:
-        return []
 
 
 def _is_batch(step: Step) -> bool:
@@ -521,7 +500,7 @@ def find_ports(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]
     """What ``metal_port_info`` returns: ports by id, of one device, or of all devices of the project."""
     if params["ids"] is not None:
         read = [client.read(f"ports/{each}", params={"include": INCLUDED}, doing=f"look at port {each}") for each in params["ids"]]
-        return {"ports": [{**port_facts(port), "device_id": None} for port in read]}
+        return {"ports": [{**Port.result(port), "device_id": None} for port in read]}
     if params["device_id"]:
         identity = params["device_id"]
         devices = [client.read(f"devices/{identity}", params=INCLUDED_OF_DEVICES, doing=f"list the ports of device {identity}")]
@@ -532,4 +511,4 @@ def find_ports(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]
             params=INCLUDED_OF_DEVICES,
             doing="list the ports of the project's devices",
         )
-    return {"ports": [{**port_facts(port), "device_id": device.get("id")} for device in devices for port in _ports(device)]}
+    return {"ports": [{**Port.result(port), "device_id": device.get("id")} for device in devices for port in _ports(device)]}

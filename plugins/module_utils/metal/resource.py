@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a resource says of itself, and the steps of its life that every resource takes in the same way.
+"""The base class of resources, and the steps of their life that all of them take in the same way.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -9,8 +9,8 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
@@ -25,6 +25,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import clock
 
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute
+
 LOOKS_AFTER_LOST_CREATE = (6.0, 2.0)
 """For so many seconds, so often: what the service shows may be behind what was made or deleted a moment ago (its known behaviour)."""
 
@@ -32,66 +36,200 @@ Found = Mapping[str, Any]
 """One object as the API gives it."""
 
 
-class Resource(Protocol):
-    """What one module manages. ``view`` and ``wanted`` speak of the same attributes by the names of the options, in comparable form,
-    and hold no secret: their difference is what will be changed, and what ``--diff`` shows.
+class Resource:
+    """What one module manages: one object of the API, found or created by the module's options.
+
+    A resource declares its ``attributes`` and says how it is found (``find_by_options``); the rest has defaults. ``desired`` and
+    ``comparable`` have the same names, those of the options, in one form, and hold no secret: their difference is what will be changed,
+    and what ``--diff`` shows. ``params`` are the module's options.
     """
 
-    result_key: str
+    result_key: ClassVar[str]
     """Key of the resource in the module's result."""
-    immutable: Mapping[str, str]
-    """Attributes that cannot be changed, each with the way out."""
-    after_creation: frozenset[str]
+    kind: ClassVar[str]
+    """What it is called in messages, such as ``VLAN``."""
+    path: ClassVar[str]
+    """Path of one object before its id, and of a project's list after the project."""
+    created_by: ClassVar[str] = "its name"
+    """What an object is created by where no id is given."""
+    attributes: ClassVar[Sequence[Attribute]] = ()
+    returned: ClassVar[Sequence[str]] = ("id", "created_at")
+    """Fields of the object that the module returns as they are, beside the attributes."""
+    included: ClassVar[Mapping[str, str] | None] = None
+    """Query parameters of reads and lists: which referred objects the answer has in full."""
+    update_method: ClassVar[str] = "PUT"
+    new_fields: ClassVar[Mapping[str, Any]] = {}
+    """Fields of a new object beside its attributes, for the prediction of a creation."""
+    after_creation: ClassVar[frozenset[str]] = frozenset()
     """Attributes that can only be set on what exists already."""
+
+    def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
+        self.client = client
+        self.params = params
+        self.immutable: Mapping[str, str] = {each.name: each.immutable for each in self.attributes if each.immutable}
+        """Attributes that cannot be changed, each with the reason and what to do instead."""
 
     @property
     def title(self) -> str:
         """Kind and name, for messages and the head of the diff."""
+        return f"{self.kind} {self.params['id'] or self.params['name']}"
 
-    def find(self) -> Found | None:
-        """The object these options mean, or nothing. Raises CollectionError when that cannot be said, or when an id is unknown."""
+    @property
+    def list_path(self) -> str:
+        """The list the object is in, and where it is created."""
+        return f"projects/{self.params['project_id']}/{self.path}"
+
+    # What it is like.
 
     def desired(self) -> dict[str, Any]:
-        """The attributes that were given."""
+        """Return the attributes that were given, in comparable form."""
+        given = {each.name: each.normal(self.params[each.name]) for each in self._given_attributes() if each.compared}
+        return {name: value for name, value in given.items() if value is not None}
 
-    def comparable(self, found: Found) -> dict[str, Any]:
-        """The attributes as they are."""
+    def _given_attributes(self) -> list[Attribute]:
+        return [each for each in self.attributes if self.params[each.name] is not None]
+
+    def comparable(self, current: Found) -> dict[str, Any]:
+        """Return the attributes as they are, in comparable form."""
+        return {each.name: each.normal(each.value(current)) for each in self.attributes if each.compared}
+
+    @classmethod
+    def result(cls, current: Found) -> dict[str, Any]:
+        """Return what the module returns of an object; no secret."""
+        attributes = {each.name: each.value(current) for each in cls.attributes if each.compared and each.returned}
+        return {**{name: current.get(name) for name in cls.returned}, **attributes}
+
+    def predict(self, current: Found | None, changes: Mapping[str, Any]) -> Found:
+        """Return the object as it will be, as far as that can be known; None: one that is to be created."""
+        predicted = dict(self.new_fields if current is None else current)
+        for each in self.attributes:
+            if each.name in changes:
+                predicted |= each.fields(each.sent(self.params[each.name]))
+        return predicted
+
+    # Reading.
+
+    def find(self) -> Found | None:
+        """Return the object that the options name, None if there is none. Raises CollectionError for an unknown id, or several objects."""
+        return self.find_by_id() if self.params.get("id") else self.find_by_options()
+
+    def find_by_id(self) -> Found | None:
+        """Return the object with the id that is given; None if it is to be absent and is."""
+        identity = self.params["id"]
+        try:
+            return self.read(identity, f"look for {self.title}")
+        except NotFoundError as error:
+            if self.params["state"] == "absent":
+                return None
+            message = f"There is no {self.kind} with the id {identity}. One is created by {self.created_by}: leave id out for that"
+            raise CollectionError(message, error.details) from error
+
+    def find_by_options(self) -> Found | None:
+        """Return the object that the options other than id name."""
+        raise NotImplementedError
+
+    def read(self, identity: str, doing: str) -> Found:
+        """Return the object with this id. Raises NotFoundError."""
+        return self.client.read(f"{self.path}/{identity}", params=self.included, doing=doing)
+
+    def refresh(self, current: Found) -> Found:
+        """Return the object as it is now. Raises MetalError when it is gone."""
+        return self.read(str(current["id"]), f"look at {self.title}")
+
+    # state=present
 
     def check_creation(self) -> None:
-        """Raise CollectionError when it cannot be created from these options: everything that is missing, at once."""
+        """Raise CollectionError when it cannot be created from these options: with all reasons at once."""
+        if problems := self.creation_problems():
+            raise CollectionError(together(f"Cannot create {self.title}", problems))
+
+    def creation_problems(self) -> list[str]:
+        """Return why it cannot be created from these options."""
+        needed = [each.name for each in self.attributes if each.required]
+        return [f"to create it, {name} must be given" for name in needed if self.params[name] in (None, "")]
+
+    def body(self, names: Container[str] | None = None) -> dict[str, Any]:
+        """Return the body of a request with these attributes, or all, as far as they were given."""
+        return {each.name: each.sent(self.params[each.name]) for each in self._given_attributes() if names is None or each.name in names}
 
     def create(self) -> Found:
         """Order it."""
+        return self.client.write_one("POST", self.list_path, self.body(), doing=f"create {self.title}", again=False)
 
-    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
-        """What has to pass before these changes can be made."""
+    def note_order(self, created: Found) -> Found:
+        """Note that this call ordered ``created``, and return the object to go on with."""
+        return created
 
-    def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
+    def check_replacement(self) -> None:
+        """Raise CollectionError when another object cannot be ordered in its place."""
+
+    def blockers(self, current: Found, changes: Mapping[str, Any]) -> list[str]:
+        """Return what has to end before these changes can be made."""
+        return []
+
+    def update(self, current: Found, changes: Mapping[str, Any]) -> Found:
         """Make the changes; returns the object as it is then."""
+        doing = f"change {', '.join(sorted(changes))} of {self.title}"
+        return self.client.write_one(self.update_method, f"{self.path}/{current['id']}", self.body(changes), doing=doing)
 
-    def refresh(self, found: Found) -> Found:
-        """Look at it again. Raises MetalError when it is gone."""
+    def pending(self, current: Found) -> list[str]:
+        """Return what has to happen until it is as desired. Raises CollectionError when that will never be."""
+        return []
 
-    def pending(self, found: Found) -> list[str]:
-        """What is missing until it is as wanted. Raises CollectionError when it will never be."""
+    def memory(self) -> dict[str, Any]:
+        """Return what the next call that waits for it has to know; no secret."""
+        return {}
 
-    def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
-        """The object as it will be, as far as it can be known."""
+    def notes(self) -> dict[str, Any]:
+        """Return what the result has besides the object, and show warnings that are due at the end."""
+        return {}
 
-    def result(self, found: Found) -> dict[str, Any]:
-        """What the module returns of it; no secret."""
+    # state=absent
 
-    def is_deleting(self, found: Found) -> bool:
-        """Whether it is being deleted already."""
+    def is_deleting(self, current: Found) -> bool:
+        """Return whether it is being deleted already."""
+        return False
 
-    def check_deletion(self, found: Found) -> None:
+    def check_deletion(self, current: Found) -> None:
         """Raise CollectionError when the service would refuse to delete it."""
 
-    def delete(self, found: Found) -> list[str]:
-        """Ask for its deletion; returns what has to pass before it can be asked for, nothing when it is gone or being deleted by then."""
+    def delete(self, current: Found) -> list[str]:
+        """Request its deletion; returns what has to end before, nothing when it is gone or being deleted."""
+        delete_once(self.client, f"{self.path}/{current['id']}", doing=f"delete {self.title}", is_deleting=self.is_deleting)
+        return []
 
-    def remaining(self, found: Found) -> list[str]:
-        """What is still there of it."""
+    def remaining(self, current: Found) -> list[str]:
+        """Return what still exists of it."""
+        try:
+            current = self.client.read(f"{self.path}/{current['id']}", doing=f"see whether {self.title} is gone")
+        except MetalError as error:
+            if is_gone(error):
+                return []
+            raise
+        return [f"{self.title} is {current.get('state')}" if self.is_deleting(current) else f"{self.title} is still there"]
+
+
+def only_one(found: Sequence[Found], several: str, by: str) -> Found | None:
+    """Return the only object of a list, if any. Raises CollectionError for more: ``several`` says what they are, ``by`` what to give."""
+    if len(found) > 1:
+        ids = ", ".join(sorted(str(each.get("id")) for each in found))
+        raise CollectionError(f"{len(found)} {several}: {ids}. Say which one is meant by {by}")
+    return found[0] if found else None
+
+
+def matches(result: Mapping[str, Any], filters: Mapping[str, Any]) -> bool:
+    """Return whether filters let this result through: one of a list, all of the tags, the same value; None lets all through."""
+    return all(_matches(result.get(name), name, value) for name, value in filters.items())
+
+
+def _matches(value: Any, name: str, wanted: Any) -> bool:
+    if wanted is None:
+        return True
+    if name == "tags":
+        return set(wanted) <= set(value or [])
+    if isinstance(wanted, Sequence) and not isinstance(wanted, str):
+        return value in wanted
+    return bool(value == (wanted.lower() if name == "metro" else wanted))
 
 
 class Created(NamedTuple):

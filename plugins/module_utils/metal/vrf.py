@@ -13,31 +13,45 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import STATE_OPTIONS, Options, identifier, identifiers
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    CollectionError,
-    NotFoundError,
-    ValidationError,
-    together,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, normal_tags
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import delete_once
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, ValidationError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Resource, matches, only_one
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
 
-VRF_OPTIONS = Options(
-    {
-        "id": identifier(),
-        "name": {"type": "str"},
-        "metro": {"type": "str"},
-        "local_asn": {"type": "int"},
-        "ip_ranges": {"type": "list", "elements": "str"},
-        "description": {"type": "str"},
-        "tags": {"type": "list", "elements": "str"},
-    },
-    required_one_of=[["id", "name"]],
-).merge(STATE_OPTIONS)
+
+def normal_ranges(ranges: Any) -> list[str]:
+    """Return subnets in comparable form; their order means nothing. What is no subnet stays as it is, for the service to judge."""
+    return sorted({_normal_range(each) for each in ranges or [] if isinstance(each, str)})
+
+
+def _normal_range(text: str) -> str:
+    try:
+        return str(ipaddress.ip_network(text.strip(), strict=False))
+    except ValueError:
+        return text.strip()
+
+
+ATTRIBUTES = (
+    Attribute(name="name", option={"type": "str"}, required=True),
+    attribute.metro(immutable="a VRF stays in its metro: delete it and create another", required=True),
+    Attribute(name="local_asn", option={"type": "int"}),
+    Attribute(
+        name="ip_ranges",
+        option={"type": "list", "elements": "str"},
+        read=lambda current: normal_ranges(current.get("ip_ranges")),
+        normal=normal_ranges,
+        sent=normal_ranges,
+    ),
+    attribute.text("description"),
+    attribute.tags(),
+)
+
+VRF_OPTIONS = Options({"id": identifier(), **options_of(ATTRIBUTES)}, required_one_of=[["id", "name"]]).merge(STATE_OPTIONS)
 
 VRF_INFO_OPTIONS = Options(
     {
@@ -49,140 +63,37 @@ VRF_INFO_OPTIONS = Options(
 )
 
 
-def normal_ranges(ranges: Any) -> list[str]:
-    """Subnets in comparable form; their order means nothing. What is no subnet stays as it is, for the service to judge."""
-    return sorted({_normal_range(each) for each in ranges or [] if isinstance(each, str)})
-
-
-def _normal_range(text: str) -> str:
-    try:
-        return str(ipaddress.ip_network(text.strip(), strict=False))
-    except ValueError:
-        return text.strip()
-
-
-def vrf_facts(vrf: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``metal_vrf`` and ``metal_vrf_info`` return."""
-    return {
-        **{name: vrf.get(name) for name in ("id", "name", "description", "local_asn", "created_at")},
-        "metro": metro_code(vrf),
-        "ip_ranges": normal_ranges(vrf.get("ip_ranges")),
-        "tags": sorted(vrf.get("tags") or []),
-    }
-
-
-class Vrf:
+class Vrf(Resource):
     """A VRF: by its id, else by its name, in its metro if that is given."""
 
     result_key = "vrf"
-    immutable: Mapping[str, str] = {"metro": "a VRF stays in its metro: delete it and create another"}
-    after_creation: frozenset[str] = frozenset()
+    kind = "VRF"
+    path = "vrfs"
+    attributes = ATTRIBUTES
 
-    def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
-        self._client = client
-        self._params = params
+    def find_by_options(self) -> Found | None:
+        same = [vrf for vrf in list_vrfs(self.client, self.params, f"look for {self.title}") if vrf.get("name") == self.params["name"]]
+        here = [vrf for vrf in same if self.params["metro"] and metro_code(vrf) == self.params["metro"].lower()]
+        return only_one(here or same, f"VRFs are {self.title}", "its id or its metro")
 
-    @property
-    def title(self) -> str:
-        return f"VRF {self._params['id'] or self._params['name']}"
-
-    def find(self) -> Found | None:
-        params = self._params
-        if params["id"]:
-            try:
-                return self._client.read(f"vrfs/{params['id']}", doing=f"look for {self.title}")
-            except NotFoundError as error:
-                if params["state"] == "absent":
-                    return None
-                raise CollectionError(
-                    f"There is no VRF with the id {params['id']}. One is created by its name: leave id out for that", error.details
-                ) from error
-        same = [vrf for vrf in list_vrfs(self._client, params, f"look for {self.title}") if vrf.get("name") == params["name"]]
-        here = [vrf for vrf in same if params["metro"] and metro_code(vrf) == params["metro"].lower()]
-        same = here or same
-        if len(same) > 1:
-            ids = ", ".join(sorted(str(vrf.get("id")) for vrf in same))
-            raise CollectionError(f"{len(same)} VRFs are {self.title}: {ids}. Say which one is meant by its id or its metro")
-        return same[0] if same else None
-
-    def desired(self) -> dict[str, Any]:
-        params = self._params
-        wanted = {
-            **{name: params[name] for name in ("name", "local_asn", "description")},
-            "metro": params["metro"].lower() if params["metro"] else None,
-            "ip_ranges": None if params["ip_ranges"] is None else normal_ranges(params["ip_ranges"]),
-            "tags": None if params["tags"] is None else normal_tags(params["tags"]),
-        }
-        return {name: value for name, value in wanted.items() if value is not None}
-
-    def comparable(self, found: Found) -> dict[str, Any]:
-        return {
-            "name": found.get("name"),
-            "local_asn": found.get("local_asn"),
-            "description": found.get("description") or "",
-            "metro": metro_code(found),
-            "ip_ranges": normal_ranges(found.get("ip_ranges")),
-            "tags": normal_tags(found.get("tags") or []),
-        }
-
-    def result(self, found: Found) -> dict[str, Any]:
-        return vrf_facts(found)
-
-    def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
-        return {**(found or {}), **changes, "metro": {"code": changes.get("metro") or metro_code(found or {})}}
-
-    def check_creation(self) -> None:
-        problems = [f"to create it, {name} must be given" for name in ("name", "metro") if not self._params[name]]
-        if problems:
-            raise CollectionError(together(f"Cannot create {self.title}", problems))
-
-    def create(self) -> Found:
-        path = f"projects/{self._params['project_id']}/vrfs"
-        return self._client.write_one("POST", path, self.desired(), doing=f"create {self.title}", again=False)
-
-    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
-        return []
-
-    def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
-        doing = f"change {', '.join(sorted(changes))} of {self.title}"
-        return self._client.write_one("PUT", f"vrfs/{found['id']}", dict(changes), doing=doing)
-
-    def refresh(self, found: Found) -> Found:
-        return self._client.read(f"vrfs/{found['id']}", doing=f"look at {self.title}")
-
-    def pending(self, found: Found) -> list[str]:
-        return []
-
-    def is_deleting(self, found: Found) -> bool:
-        return False
-
-    def check_deletion(self, found: Found) -> None:
-        return None
-
-    def delete(self, found: Found) -> list[str]:
+    def delete(self, current: Found) -> list[str]:
         try:
-            delete_once(self._client, f"vrfs/{found['id']}", doing=f"delete {self.title}")
+            return super().delete(current)
         except ValidationError as error:
-            users = self._users(found)
-            if users:
-                text = f"Cannot delete {self.title} ({found.get('id')}): it is in use by {', '.join(users)}. Delete those first"
+            if users := self._users(current):
+                text = f"Cannot delete {self.title} ({current.get('id')}): it is in use by {', '.join(users)}. Delete those first"
                 raise CollectionError(text, {**error.details, "used_by": users}) from error
             raise
-        return []
 
-    def _users(self, found: Found) -> list[str]:
-        """Blocks of the VRF, each with the gateway that has it."""
-        blocks = self._client.read_list(f"vrfs/{found['id']}/ips", "ip_addresses", doing=f"see what is in {self.title}")
+    def _users(self, current: Found) -> list[str]:
+        """Return the blocks of the VRF, each with the gateway that has it."""
         users = []
-        for block in blocks:
+        for block in self.client.read_list(f"vrfs/{current['id']}/ips", "ip_addresses", doing=f"see what is in {self.title}"):
             gateway = block.get("metal_gateway")
             if isinstance(gateway, Mapping) and gateway.get("id"):
                 users.append(f"gateway {gateway['id']}")
             users.append(f"IP reservation {block.get('id')} ({block.get('network')}/{block.get('cidr')})")
         return users
-
-    def remaining(self, found: Found) -> list[str]:
-        return []
 
 
 def list_vrfs(client: MetalClient, params: Mapping[str, Any], doing: str) -> list[dict[str, Any]]:
@@ -190,13 +101,7 @@ def list_vrfs(client: MetalClient, params: Mapping[str, Any], doing: str) -> lis
 
 
 def find_vrfs(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``metal_vrf_info`` returns."""
-    facts = [vrf_facts(vrf) for vrf in list_vrfs(client, params, "list the project's VRFs")]
-    for name, wanted in (("id", params["ids"]), ("name", params["names"])):
-        if wanted is not None:
-            facts = [each for each in facts if each[name] in wanted]
-    if params["metro"]:
-        facts = [each for each in facts if each["metro"] == params["metro"].lower()]
-    if params["tags"] is not None:
-        facts = [each for each in facts if set(params["tags"]) <= set(each["tags"])]
-    return {"vrfs": facts}
+    """Return what ``metal_vrf_info`` returns."""
+    filters = {"id": params["ids"], "name": params["names"], "metro": params["metro"] or None, "tags": params["tags"]}
+    results = [Vrf.result(vrf) for vrf in list_vrfs(client, params, "list the project's VRFs")]
+    return {"vrfs": [each for each in results if matches(each, filters)]}

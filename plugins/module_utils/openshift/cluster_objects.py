@@ -19,10 +19,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.clust
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import is_lock
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_facts
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import price_per_hour
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import gateway_facts, list_gateways
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import ip_reservation_facts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import Gateway, list_gateways
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import IpReservation
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import tag_to_ask_for
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import vlan_facts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import Vlan
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
@@ -79,9 +79,9 @@ def _belongings(client: MetalClient, project: str, wanted: Sequence[str] | None)
         yield "devices", device_facts(device)
     types = {"types": "public_ipv4,global_ipv4,vrf"}
     for block in client.read_list(f"projects/{project}/ips", "ip_addresses", params=types, doing=f"list the IP reservations {doing}"):
-        yield "ip_reservations", ip_reservation_facts(block)
+        yield "ip_reservations", IpReservation.result(block)
     for network in client.read_list(f"projects/{project}/virtual-networks", "virtual_networks", doing=f"list the VLANs {doing}"):
-        facts = vlan_facts(network)
+        facts = Vlan.result(network)
         if is_lock(facts["tags"]):
             yield LOCKS, {**facts, **lock_of_network(network).facts()}
         else:
@@ -91,7 +91,7 @@ def _belongings(client: MetalClient, project: str, wanted: Sequence[str] | None)
 def _gateways(client: MetalClient, project: str, networks: Iterable[Mapping[str, Any]]) -> list[Facts]:
     """A gateway has no tags: it is its VLAN's."""
     ours = {network["id"] for network in networks if network["project_id"] == project}
-    listed = map(gateway_facts, list_gateways(client, {"project_id": project}, f"list the gateways of project {project}"))
+    listed = map(Gateway.result, list_gateways(client, {"project_id": project}, f"list the gateways of project {project}"))
     return [{**facts, "project_id": project} for facts in listed if facts["virtual_network_id"] in ours]
 
 

@@ -229,7 +229,7 @@ def test_the_end_of_a_request_is_that_of_its_devices_by_choice() -> None:
     found = bid("1", devices=[device])
     kept, ended = (request([found], force_termination=force) for force in (False, True))
     for resource, path in ((kept, "spot-market-requests/1"), (ended, "spot-market-requests/1?force_termination=true")):
-        client: Any = resource._client
+        client: Any = resource.client
         assert resource.remaining(found) == ["the spot market request for a in DA is still there"]
         resource.delete(found)
         assert client.calls == [f"DELETE {path}"]

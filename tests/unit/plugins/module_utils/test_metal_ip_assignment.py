@@ -20,7 +20,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_a
     IpAssignment,
     normal_address,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import update_once
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import matches, update_once
 
 
 class Addresses:
@@ -272,7 +272,7 @@ def test_filters() -> None:
         ("tags", ["c"], False),
         ("vxlan", [5], True),
     ):
-        assert metal_network_info.fits(facts, name, wanted) is passes, (name, wanted)
+        assert matches(facts, {name: wanted}) is passes, (name, wanted)
 
 
 def test_what_is_free_is_asked_of_one_block_or_of_all_that_can_be_assigned() -> None:

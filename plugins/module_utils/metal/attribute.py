@@ -1,0 +1,102 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The attribute table of a resource: each entry is an option of its module, a field of the API's object and a value of the result.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import identifier
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, normal_data, normal_tags, reference
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribute:
+    """One attribute of a resource.
+
+    ``option`` is its argument spec. ``read`` returns its value in the API's object (default: the field of the same name), ``written`` the
+    fields that show a value in it, for predictions. ``normal`` brings given and current values into the form in which they are compared
+    (None: nothing was given), ``sent`` into the form of a request's body.
+
+    ``immutable`` says why it cannot be changed and what to do instead. ``required`` attributes must be given to create the object.
+    ``compared`` is false for what is sent with a create and not readable afterwards. ``returned`` is false for what the module's result
+    leaves out because it may hold secrets.
+    """
+
+    name: str
+    option: Mapping[str, Any]
+    read: Callable[[Mapping[str, Any]], Any] | None = None
+    written: Callable[[Any], Mapping[str, Any]] | None = None
+    normal: Callable[[Any], Any] = _same
+    sent: Callable[[Any], Any] = _same
+    immutable: str = ""
+    required: bool = False
+    compared: bool = True
+    returned: bool = True
+
+    def value(self, current: Mapping[str, Any]) -> Any:
+        """Return its value in an object of the API."""
+        return self.read(current) if self.read else current.get(self.name)
+
+    def fields(self, value: Any) -> Mapping[str, Any]:
+        """Return the fields of an object that has this value."""
+        return self.written(value) if self.written else {self.name: value}
+
+
+def options_of(attributes: Iterable[Attribute]) -> dict[str, Any]:
+    """Return the argument spec of these attributes."""
+    return {attribute.name: attribute.option for attribute in attributes}
+
+
+def text(name: str, **more: Any) -> Attribute:
+    """A text that may be empty: one that the API leaves out is an empty one."""
+    return Attribute(name=name, **{"option": {"type": "str"}, "normal": lambda value: value or "", **more})
+
+
+def tags() -> Attribute:
+    return Attribute(
+        name="tags",
+        option={"type": "list", "elements": "str"},
+        read=lambda current: sorted(current.get("tags") or []),
+        normal=normal_tags,
+    )
+
+
+def metro(**more: Any) -> Attribute:
+    """The metro something is in, by its code; an empty one was not given."""
+    return Attribute(
+        name="metro",
+        option={"type": "str"},
+        read=metro_code,
+        written=lambda code: {"metro": {"code": code}},
+        normal=lambda code: code.lower() if code else None,
+        **more,
+    )
+
+
+def customdata(**option: Any) -> Attribute:
+    """Data of the user's, compared and shown by its checksum."""
+    return Attribute(name="customdata", option={"type": "dict", **option}, normal=normal_data, written=lambda _data: {}, returned=False)
+
+
+def link(name: str, field: str, *, option: Mapping[str, Any] | None = None, **more: Any) -> Attribute:
+    """The id of another object, which ``field`` refers to."""
+    return Attribute(
+        name=name,
+        **{
+            "option": option or identifier(),
+            "read": lambda current: reference(current.get(field)),
+            "written": lambda identity: {field: {"id": identity}},
+            **more,
+        },
+    )

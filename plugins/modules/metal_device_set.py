@@ -14,8 +14,8 @@ description:
   - Each device has a result of its own. One that goes wrong does not hold up the others, and the module fails at the end, naming every one
     that did.
   - Before the first order the service is asked once whether it has all the servers that are to be created. If not, nothing is ordered.
-  - A machine that fails is done with at once, and replaced if you choose. What is enough, where else machines may be, and what becomes of
-    those that are too many is yours to choose too.
+  - A machine that fails is done with at once, and replaced if you choose. How many are enough, and where else machines may be, is yours to
+    choose too.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
@@ -215,24 +215,13 @@ options:
         type: str
   hostnames:
     description:
-      - Host names of the devices, all alike but for the name. Or one name with a place for a number, and O(count).
-      - The number's place is V({index}), V({index:02}) for at least two digits, or as in C(equinix.metal) V(%d) or V(%02d).
+      - Host names of the devices, all alike but for the name.
       - This or O(machines) is needed, unless O(all_owned=true).
     type: list
     elements: str
     aliases:
       - hostname
       - name
-  count:
-    description:
-      - How many devices there are to be. Their names are O(hostnames) with numbers from O(count_offset) on.
-      - With fewer than before, those beyond stay as they are, unless O(shrink) says otherwise.
-    type: int
-  count_offset:
-    description:
-      - The first number.
-    type: int
-    default: 1
   machines:
     description:
       - The devices, each by its host name, for those that are not alike. What a machine leaves open is as the options of the task say.
@@ -270,31 +259,6 @@ options:
       - How long the others are still waited for once O(quorum) is reached, in seconds.
     type: float
     default: 120
-  fail_fast:
-    description:
-      - Whether to stop waiting as soon as so many have failed that not enough can be had any more. By default the others are waited for.
-      - What was ordered stays.
-    type: bool
-    default: false
-  shrink:
-    description:
-      - Which devices to delete when there are more than wanted. Only devices with all O(ownership_tags) are ever deleted, last of all, and
-        only when the others are as wanted.
-      - With O(count) these are devices whose name is O(hostnames) with a number from O(count_offset) on. Without it B(every) device with
-        the O(ownership_tags) whose name is not given is too many, so the tags have to be those of this set alone.
-      - V(never) deletes nothing. RV(surplus_machines) is empty then.
-      - V(named) deletes those whose name is not one of the set.
-      - V(newest), V(oldest) and V(failed_first) need O(count). As many as that stay, whatever their numbers, and of those too many the ones
-        created last go, the ones created first, or those in the state C(failed) and then the ones created last. When there are too few,
-        the lowest numbers that are free are taken.
-    type: str
-    choices:
-      - never
-      - named
-      - newest
-      - oldest
-      - failed_first
-    default: never
   ownership_tags:
     description:
       - Tags that say which devices are yours, at least one. They are put on created devices, and a device without all of them is never
@@ -353,9 +317,7 @@ EXAMPLES = r"""
   equinix_metal.openshift.metal_device_set:
     ownership_tags:
       - pool=build
-    hostnames: build-{index}.example.com
-    count: 3
-    count_offset: 0
+    hostnames: "{{ query('ansible.builtin.sequence', 'start=0 end=2 format=build-%d.example.com') }}"
     plan: c3.small.x86
     metro: da
     operating_system: ubuntu_24_04
@@ -381,8 +343,7 @@ EXAMPLES = r"""
   equinix_metal.openshift.metal_device_set:
     ownership_tags:
       - pool=render
-    hostnames: render-%02d.example.com
-    count: 10
+    hostnames: "{{ query('ansible.builtin.sequence', 'count=10 format=render-%02d.example.com') }}"
     operating_system: ubuntu_24_04
     placement:
       - {metro: da, plan: c3.small.x86}
@@ -395,8 +356,7 @@ EXAMPLES = r"""
   equinix_metal.openshift.metal_device_set:
     ownership_tags:
       - pool=edge
-    hostnames: edge-{index}.example.com
-    count: 9
+    hostnames: "{{ query('ansible.builtin.sequence', 'count=9 format=edge-%d.example.com') }}"
     plan: c3.small.x86
     operating_system: ubuntu_24_04
     placement:
@@ -405,26 +365,11 @@ EXAMPLES = r"""
       - metro: sg
     spread: true
 
-- name: Have fewer of them, and let the youngest go
-  equinix_metal.openshift.metal_device_set:
-    ownership_tags:
-      - pool=render
-    hostnames: render-%02d.example.com
-    count: 6
-    operating_system: ubuntu_24_04
-    placement:
-      - {metro: da, plan: c3.small.x86}
-      - {metro: da, plan: m3.small.x86}
-      - {metro: ny, plan: c3.small.x86}
-    shrink: newest
-
 - name: Move all to another operating system, two at a time
   equinix_metal.openshift.metal_device_set:
     ownership_tags:
       - pool=build
-    hostnames: build-{index}.example.com
-    count: 3
-    count_offset: 0
+    hostnames: "{{ query('ansible.builtin.sequence', 'start=0 end=2 format=build-%d.example.com') }}"
     plan: c3.small.x86
     metro: da
     operating_system: debian_12
@@ -452,7 +397,7 @@ devices:
   description:
     - What is public of the devices, in the order of O(machines) or O(hostnames). With O(state=absent) of those that were deleted, as last
       seen.
-    - A machine that could not be ordered is missing, and so is one that was too many (O(shrink)).
+    - A machine that could not be ordered is missing.
     - Not with an error, which Ansible prints with all that is returned. Read them with M(equinix_metal.openshift.metal_device_info) then.
   returned: success
   type: list
@@ -575,11 +520,10 @@ devices:
       sample: 100.0
 outcomes:
   description:
-    - What became of each machine, by its host name. Also of those that were too many. With an error only of those that failed.
+    - What became of each machine, by its host name. With an error only of those that failed.
     - C(action) is V(created), V(updated), V(replaced), V(deleted) or V(none), in check mode what would be.
     - C(status) is V(ready); V(failed) when the device's provisioning has failed; V(differs) when it is there, but not as wanted; V(missing)
-      when it was not ordered or is not there yet; V(under_way) when it was not waited for; V(removed) when it is gone; V(surplus) when it
-      is too many and still there. C(error) tells why.
+      when it was not ordered or is not there yet; V(under_way) when it was not waited for; V(removed) when it is gone. C(error) tells why.
     - C(metro) and C(plan) say which of the alternatives it is.
     - C(replacements) has C(id) and C(reason) for each failed device that another was ordered for.
   returned: always
@@ -617,12 +561,6 @@ missing_machines:
   type: list
   elements: str
   sample: [build-1.example.com]
-surplus_machines:
-  description: Host names of the devices that are too many by O(shrink), in the order in which they go.
-  returned: always
-  type: list
-  elements: str
-  sample: []
 happened:
   description: What was not as first preferred and what was done about it, in the order it happened, a text each.
   returned: always

@@ -93,8 +93,7 @@ def one_block(entries: list[dict[str, Any]]) -> dict[str, Any]:
 POOL = {
     "ownership_tags": TAGS,
     "cluster_lock": "none",
-    "hostnames": "pool-%d.laws.metal.test",
-    "count_offset": 0,
+    "hostnames": [f"pool-{number}.laws.metal.test" for number in range(3)],
     "plan": "c3.small.x86",
     "placement": [{"metro": "da"}, {"metro": "am"}],
 }
@@ -162,19 +161,17 @@ SCENARIOS = [
     Scenario(
         module="metal_device_set",
         name="pool",
-        create={**POOL, "count": 3, "operating_system": "ubuntu_24_04", "userdata": CLOUD_CONFIG, **WAIT},
+        create={**POOL, "operating_system": "ubuntu_24_04", "userdata": CLOUD_CONFIG, **WAIT},
         change={
             **POOL,
-            "count": 2,
             "operating_system": "debian_12",
             "userdata": CLOUD_CONFIG + "# more\n",
-            "shrink": "named",
             "on_drift": "replace",
             "progress_interval": 0.5,
             **WAIT,
         },
-        absent={**POOL, "count": 3, "state": "absent", **WAIT},
-        never={**POOL, "hostnames": "never-%02d.laws.metal.test", "count": 2, "state": "absent"},
+        absent={**POOL, "state": "absent", **WAIT},
+        never={**POOL, "hostnames": ["never-1.laws.metal.test", "never-2.laws.metal.test"], "state": "absent"},
         listing="projects/{project}/devices",
         key="devices",
         view=many_devices,

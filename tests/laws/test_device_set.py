@@ -18,14 +18,16 @@ POOL = {
     "ownership_tags": TAGS,
     # What the lock asks of the service is looked at in test_cluster_lock.py.
     "cluster_lock": "none",
-    "hostnames": "pool-{index}.laws.metal.test",
-    "count_offset": 0,
     "plan": SMALL,
     "metro": "da",
     "operating_system": "ubuntu_24_04",
     **WAIT,
 }
 PLACES = [{"metro": "da"}, {"metro": "am"}, {"metro": "sg", "plan": LARGE}]
+
+
+def hostnames(count: int) -> list[str]:
+    return [f"pool-{number}.laws.metal.test" for number in range(count)]
 
 
 class Pool:
@@ -38,7 +40,7 @@ class Pool:
     def have(self, count: int, **options: Any) -> dict[str, Any]:
         """One call, from an empty journal; what it answers."""
         self.sandbox.forget()
-        return run("metal_device_set", {**POOL, "count": count, **options}, self._environment)
+        return run("metal_device_set", {**POOL, "hostnames": hostnames(count), **options}, self._environment)
 
     def well(self, count: int, **options: Any) -> dict[str, Any]:
         result = self.have(count, **options)
@@ -52,7 +54,9 @@ class Pool:
         calls = 1
         while result.get("waiting"):
             calls += 1
-            result = run("metal_device_set", {**POOL, "count": count, **given, "resume": result["resume"]}, self._environment)
+            result = run(
+                "metal_device_set", {**POOL, "hostnames": hostnames(count), **given, "resume": result["resume"]}, self._environment
+            )
         return result, calls
 
     def stock(self, after_check: int = 0, **metros: dict[str, int] | None) -> None:
@@ -171,21 +175,10 @@ def test_they_are_spread_over_metros(pool: Pool) -> None:
     assert not pool.well(5, placement=PLACES, spread=True)["changed"]
 
 
-def test_too_many_go_only_when_that_was_chosen(pool: Pool) -> None:
+def test_those_that_are_not_named_any_more_stay(pool: Pool) -> None:
     pool.well(4)
     assert not pool.well(2)["changed"]
-    predicted = pool.well(2, shrink="newest", _ansible_check_mode=True)
-    assert pool.writes == []
-    result = pool.well(2, shrink="newest")
-    assert result["surplus_machines"] == predicted["surplus_machines"]
-    assert len(result["surplus_machines"]) == 2
-    assert predicted["diff"] == result["diff"]
-    assert len(pool.names) == 2
-    assert not pool.well(2, shrink="newest")["changed"]
-    kept = pool.names
-    grown = pool.well(3, shrink="newest")
-    assert Counter(outcome["action"] for outcome in grown["outcomes"].values()) == {"none": 2, "created": 1}
-    assert set(kept) < set(pool.names)
+    assert len(pool.names) == 4
 
 
 def test_drift_is_replaced_one_at_a_time(pool: Pool) -> None:

@@ -51,8 +51,6 @@ class Member:
     make: Callable[[Place | None, bool], Device]
     key: str
     alternatives: tuple[Place, ...] = ()
-    surplus: bool = False
-    """It is there and is not of the set any more."""
     resumed: bool = False
     """A call before this one has seen its device."""
     device: Device = field(init=False)
@@ -289,7 +287,7 @@ class Member:
             self.after = limited(self.device.comparable(self.found), self.wanted)
         return missing
 
-    # The steps of state=absent, and of what is too many.
+    # The steps of state=absent.
 
     def plan_removal(self, listing: Sequence[Found]) -> list[str]:
         """Decide what is to be done, by the devices that may be it; writes nothing."""
@@ -331,13 +329,11 @@ class Member:
 
     @property
     def status(self) -> str:
-        """``ready``, ``failed``, ``differs``, ``missing``, ``under_way``; ``surplus`` and ``removed`` of what is to go."""
+        """``ready``, ``failed``, ``differs``, ``missing``, ``under_way``; ``removed`` of what is to be deleted."""
         if self.error is not None:
             state = (self.found or {}).get("state")
             failed = isinstance(self.error, DeviceFailedError) or state == "failed"
             return "failed" if failed else "differs" if state in SETTLED else "missing"
-        if self.surplus and not self.acted:
-            return "surplus"
         if self.action == "deleted" or (self.found is None and self.settled):
             return "removed"
         return "ready" if self.settled else "under_way"
@@ -378,7 +374,7 @@ class Member:
         self.found = by_id.get(known["found"]["id"], known["found"]) if known["found"] else None
         self.old = by_id.get(known["old"]["id"], known["old"]) if known["old"] else None
         self.second = by_id.get(known["second"]["id"], known["second"]) if known["second"] else None
-        self.wanted = {} if absent or self.surplus else self.device.desired()
+        self.wanted = {} if absent else self.device.desired()
         self.pending = {name: self.wanted.get(name, "absent") for name in known["pending"]}
         if known["error"] is not None:
             failed, message, details = known["error"]
@@ -386,7 +382,6 @@ class Member:
 
 
 _REMEMBERED = (
-    "surplus",
     "held",
     "drifted",
     "moved",

@@ -38,15 +38,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.p
     questions,
     room,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.pool import (
-    SHRINK_RULES,
-    NamePattern,
-    PatternError,
-    has_place,
-    names_by_number,
-    names_by_what_is_there,
-    surplus,
-)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, tag_to_ask_for
 
 if TYPE_CHECKING:
@@ -65,16 +56,12 @@ DEVICE_SET_OPTIONS = Options(
     {
         "machines": {"type": "list", "elements": "dict", "options": MACHINE_OPTIONS},
         "hostnames": {"type": "list", "elements": "str", "aliases": ["hostname", "name"]},
-        "count": {"type": "int"},
-        "count_offset": {"type": "int", "default": 1},
         **DEVICE_OPTIONS.argument_spec,
         "placement": PLACEMENT_OPTION,
         "spread": {"type": "bool", "default": False},
         "replace_failed": {"type": "int", "default": 0},
         "quorum": {"type": "int"},
         "quorum_wait": {"type": "float", "default": 120},
-        "fail_fast": {"type": "bool", "default": False},
-        "shrink": {"type": "str", "choices": list(SHRINK_RULES), "default": "never"},
         "ownership_tags": {"type": "list", "elements": "str", "required": True},
         "all_owned": {"type": "bool", "default": False},
         "on_drift": {"type": "str", "choices": ["fail", "ignore", "replace"], "default": "fail"},
@@ -110,7 +97,7 @@ class _Listing:
 class DeviceSet:
     """The devices of ``machines`` or ``hostnames``, or all with ``ownership_tags``; ``params`` are the options of ``metal_device_set``.
 
-    ``members`` are the machines of the set, and what is too many of it. ``happened`` tells what was not as planned and what was done about
+    ``members`` are the machines of the set. ``happened`` tells what was not as planned and what was done about
     it. ``now`` gives seconds of a clock that two calls of a module share.
     """
 
@@ -132,7 +119,6 @@ class DeviceSet:
         self._project = params["project_id"]
         self._tags: list[str] = list(params["ownership_tags"])
         self._given = {str(machine["hostname"]): machine for machine in params["machines"] or []}
-        self._pattern: NamePattern | None = None
         self._replacements_left: int = params["replace_failed"]
         self._refused: list[Place] = []
         self._enough_since: float | None = None
@@ -149,10 +135,6 @@ class DeviceSet:
         places = [place for each in (*self._given.values(), self._params) for place in (each, *(each.get("placement") or []))]
         return next((metro for place in places for metro in metros_of(place) if metro != "any"), "")
 
-    @property
-    def _wanted(self) -> list[Member]:
-        return [member for member in self.members if not member.surplus]
-
     # What is meant.
 
     def check(self) -> None:
@@ -168,51 +150,26 @@ class DeviceSet:
             problems.append("machines must be given, or hostnames" + (", or all_owned to have all deleted" if self._absent else ""))
         if params["machines"] and params["hostnames"]:
             problems.append("either machines or hostnames is given, not both")
-        problems += self._count_problems()
-        if any(not name.strip() for name in [*self._names_given(), *self._given]):
+        if any(not name.strip() for name in self._names()):
             problems.append("a hostname is empty")
-        names = Counter(name.lower() for name in [*self._names_given(), *(str(m["hostname"]) for m in params["machines"] or [])])
+        names = Counter(name.lower() for name in [*(params["hostnames"] or []), *(str(m["hostname"]) for m in params["machines"] or [])])
         problems += [f"the hostname {name} is given {count} times" for name, count in names.items() if count > 1]
         if not self._absent:
             problems += self._choice_problems()
-            for name in dict.fromkeys([*self._given, *self._names_given()]):
+            for name in dict.fromkeys(self._names()):
                 # What is missing to create it only matters when it is not there; what can never be is told now.
                 machine = self._machine(name)
                 problems += [f"{name}: {text}" for text in creation_problems(machine) if not text.startswith("to create it")]
         if problems:
             raise CollectionError(together("These machines cannot be meant", problems))
 
-    def _count_problems(self) -> list[str]:
-        hostnames, count = self._params["hostnames"] or [], self._params["count"]
-        if count is None:
-            return [f"{name} has a place for a number, so count must be given" for name in hostnames if has_place(name)]
-        problems = []
-        if len(hostnames) != 1:
-            problems.append("count needs one name in hostnames, with a place for the number: {index}, {index:02} or %02d")
-        else:
-            try:
-                self._pattern = NamePattern.parse(hostnames[0], self._params["count_offset"])
-            except PatternError as problem:
-                problems.append(f"hostnames: {problem}")
-        if count < 1:
-            problems.append(f"count is 1 or more, not {count}. To have all deleted use state=absent")
-        if self._params["count_offset"] < 0:
-            problems.append("count_offset is 0 or more")
-        return problems
-
     def _choice_problems(self) -> list[str]:
         """What is wrong with how the set is to be treated."""
         params = self._params
         problems = [f"{name} is {least} or more" for name, least in (("replace_failed", 0), ("replace_at_once", 1)) if params[name] < least]
-        size = params["count"] if params["count"] is not None else len(params["machines"] or params["hostnames"] or [])
+        size = len(self._names())
         if params["quorum"] is not None and not 1 <= params["quorum"] <= size:
             problems.append(f"quorum is from 1 to the number of machines, {size}, it is {params['quorum']}")
-        if params["shrink"] not in ("never", "named") and params["count"] is None:
-            problems.append(
-                f"shrink={params['shrink']} needs count: of machines that are given by name, only shrink=named can tell the surplus"
-            )
-        if params["shrink"] != "never" and not size:
-            problems.append("shrink needs at least one machine that stays. To have all deleted use state=absent with all_owned")
         if params["on_drift"] == "replace" and not params["wait"]:
             problems.append("on_drift=replace needs wait=true: the next one is replaced when the one before is there")
         for placement in [params["placement"], *(machine.get("placement") for machine in self._given.values())]:
@@ -222,10 +179,8 @@ class DeviceSet:
                 problems.append("spread needs metros that are named, not any")
         return problems
 
-    def _names_given(self) -> list[str]:
-        if self._pattern is not None:
-            return names_by_number(self._pattern, max(0, self._params["count"]))
-        return list(self._params["hostnames"] or [])
+    def _names(self) -> list[str]:
+        return list(self._given) or list(self._params["hostnames"] or [])
 
     def _machine(self, hostname: str) -> dict[str, Any]:
         """The options of one machine: its own, and for what it leaves open those of the set."""
@@ -249,31 +204,18 @@ class DeviceSet:
         seen = _Listing(listing)
         owned = [device for device in listing if set(self._tags) <= set(device.get("tags") or []) and device.get("id")]
         if self._absent:
-            self.members = self._removals(owned) if self._params["all_owned"] else [self._member(name) for name in self._names(())]
+            self.members = self._removals(owned) if self._params["all_owned"] else [self._member(name) for name in self._names()]
             for member in self.members:
                 member.guard(lambda member: member.plan_removal(seen.which_may_be(member)))
             return
-        staying = [device for device in owned if device.get("state") not in ("deprovisioning", "deleted")]
-        names = self._names(staying)
-        self.members = [self._member(name) for name in names]
+        self.members = [self._member(name) for name in self._names()]
         for member in self.members:
             member.guard(lambda member: member.plan(seen.which_may_be(member), self._params["on_drift"]))
-        if self._params["shrink"] != "never":
-            going = self._removals(surplus(staying, names, self._pattern, self._params["shrink"]), surplus=True)
-            for member in going:
-                member.guard(lambda member: member.plan_removal(seen.which_may_be(member)))
-            self.members += going
         if told := [member.error for member in self.members if member.error is not None]:
             # All of them were drawn from this look; once it is enough.
             self._client.name_origin(told[0])
         self._renew()
         self._choose_places()
-
-    def _names(self, staying: Sequence[Found]) -> list[str]:
-        """The host names of the set: with a number of machines and a rule for too many, those that exist stay as they are."""
-        if self._pattern is not None and staying and self._params["shrink"] not in ("never", "named"):
-            return names_by_what_is_there(self._pattern, self._params["count"], staying, self._params["shrink"])
-        return list(self._given) or self._names_given()
 
     def _member(self, name: str) -> Member:
         machine = self._machine(name)
@@ -288,22 +230,20 @@ class DeviceSet:
             placement = None  # the hardware says where it is
         return Member(make, name, alternatives(own, placement))
 
-    def _removals(self, devices: Iterable[Found], *, surplus: bool = False) -> list[Member]:
+    def _removals(self, devices: Iterable[Found]) -> list[Member]:
         """Members for devices that are to go, each by its id."""
-        devices = list(devices)
+        devices = sorted(devices, key=lambda device: (str(device.get("hostname")), str(device["id"])))
         counted = Counter(str(device.get("hostname")) for device in devices)
-        if not surplus:
-            devices.sort(key=lambda device: (str(device.get("hostname")), str(device["id"])))
         members = []
         for device in devices:
             hostname = str(device.get("hostname"))
             key = hostname if counted[hostname] == 1 else f"{hostname} ({device['id']})"
-            members.append(self._removal(key, hostname, str(device["id"]), surplus=surplus))
+            members.append(self._removal(key, hostname, str(device["id"])))
         return members
 
-    def _removal(self, key: str, hostname: str, identity: str, *, surplus: bool) -> Member:
+    def _removal(self, key: str, hostname: str, identity: str) -> Member:
         params = {**self._shared(), "state": "absent", "hostname": hostname, "id": identity}
-        return Member(lambda place, resumed: Device(self._client, {**params, "resume": resumed}, self._warn), key, surplus=surplus)
+        return Member(lambda place, resumed: Device(self._client, {**params, "resume": resumed}, self._warn), key)
 
     def _shared(self) -> dict[str, Any]:
         return {name: self._params.get(name) for name in ("project_id", "ownership_tags", "state", "wait", "on_drift")}
@@ -318,7 +258,7 @@ class DeviceSet:
                 groups.setdefault(member.alternatives, []).append(member)
         pools = []
         for places, ordered in groups.items():
-            there = [m for m in self._wanted if m.alternatives == places and m.found is not None and m not in ordered]
+            there = [m for m in self.members if m.alternatives == places and m.found is not None and m not in ordered]
             metros = Counter(metro_code(member.found or {}) or "" for member in there)
             pools.append(Pool(places, tuple(member.key for member in ordered), self._params["spread"], metros))
         return pools
@@ -345,7 +285,7 @@ class DeviceSet:
         if problems and quorum is not None:
             chosen = fill(pools, rooms)
             short = [member for pool in pools for member in ordering if member.key in pool.names and member.key not in chosen]
-            if len(self._wanted) - len(short) - sum(m.error is not None for m in self._wanted) >= quorum:
+            if len(self.members) - len(short) - sum(m.error is not None for m in self.members) >= quorum:
                 for member in short:
                     member.error = CollectionError(f"{member.key} is not ordered, since it cannot be had: {'; '.join(problems)}")
                     member.settled = True
@@ -399,11 +339,7 @@ class DeviceSet:
     def predict(self) -> None:
         """Take what was decided as done: check mode."""
         for member in self.members:
-            if not member.surplus:
-                member.predict()
-        for member in self.members:
-            if member.surplus and self._enough():
-                member.predict()
+            member.predict()
 
     def step(self, listing: Sequence[Found] | None) -> list[str]:
         """Take every machine one step on, with a new listing or with what is known; returns what is still missing.
@@ -415,16 +351,14 @@ class DeviceSet:
             side_by_side(self.members, lambda member: member.remove(by_id))
             return self._texts()
         self._take_turns()
-        todo = self._wanted
+        todo = self.members
         while todo:
             side_by_side(todo, lambda member: member.step(by_id))
             stopped = [member for member in todo if member.error is not None]
             todo = [*self._elsewhere(stopped), *self._renew(), *self._take_turns()]
-        for member in self._wanted:
+        for member in self.members:
             self._tell_duplicates(member)
         self._stop_waiting()
-        if all(member.settled for member in self._wanted):
-            self._shrink(by_id)
         return self._texts()
 
     def is_unlisted(self) -> bool:
@@ -443,7 +377,7 @@ class DeviceSet:
     def _renew(self) -> list[Member]:
         """Have other devices ordered for those that have failed, as often as was chosen for the whole set."""
         renewed = []
-        for member in self._wanted:
+        for member in self.members:
             if not isinstance(member.error, DeviceFailedError) or self._replacements_left < 1:
                 continue
             reason = member.error
@@ -477,35 +411,23 @@ class DeviceSet:
 
     def _enough(self) -> bool:
         """Whether as many are without an error as are needed, and nothing is open any more, or only predicted."""
-        good = sum(member.error is None for member in self._wanted)
-        return good >= (self._params["quorum"] or len(self._wanted))
+        good = sum(member.error is None for member in self.members)
+        return good >= (self._params["quorum"] or len(self.members))
 
     def _stop_waiting(self) -> None:
-        """Leave those that are not there yet when enough are, after a while, or when enough will never be and that was chosen."""
-        wanted = self._wanted
+        """Leave those that are not there yet when enough are, after a while."""
+        wanted = self.members
         ready = sum(member.settled and member.error is None for member in wanted)
         quorum = self._params["quorum"]
         if quorum is not None and quorum <= ready < len(wanted):
             self._enough_since = self._now() if self._enough_since is None else self._enough_since
             if self._now() - self._enough_since >= self._params["quorum_wait"]:
                 self.give_up(f"not waited for any longer, since {ready} of {len(wanted)} are there, which are enough (quorum)")
-        elif self._params["fail_fast"] and not self._enough():
-            self.give_up("not waited for, since others failed and not enough can be had any more (fail_fast)")
-
-    def _shrink(self, by_id: Mapping[str, Found] | None) -> None:
-        """Have what is too many go, last of all, and only when the set is as wanted."""
-        going = [member for member in self.members if member.surplus and not member.settled]
-        if going and not self._enough():
-            for member in going:
-                member.settled, member.action, member.pending = True, "none", {}
-            self._say(f"{len(going)} machines too many stay, since the set is not as wanted: {', '.join(member.key for member in going)}")
-            return
-        side_by_side(going, lambda member: member.remove(by_id if member.acted else None))
 
     def give_up(self, reason: str, *, pending_only: bool = False) -> None:
         """The machines that are not there yet have failed, for this reason; ``pending_only``: just those that were not changed yet."""
         for member in self.members:
-            if member.settled or (member.surplus and not member.acted and not pending_only):
+            if member.settled:
                 continue
             if member.pending or member.found is None or member.held or member.second is not None or not pending_only:
                 texts = member.texts or [f"{member.key} is not as wanted"]
@@ -516,14 +438,12 @@ class DeviceSet:
 
     def results(self) -> dict[str, Any]:
         """What the module returns of the set and of each machine."""
-        shown = self.members if self._absent else self._wanted
-        statuses = {member.key: member.status for member in self._wanted} if not self._absent else {}
+        statuses = {member.key: member.status for member in self.members} if not self._absent else {}
         return {
-            "devices": [device_facts(member.found) for member in shown if member.found is not None],
+            "devices": [device_facts(member.found) for member in self.members if member.found is not None],
             "outcomes": {member.key: member.result() for member in self.members},
             "failed_machines": [key for key, status in statuses.items() if status == "failed"],
             "missing_machines": [key for key, status in statuses.items() if status == "missing"],
-            "surplus_machines": [member.key for member in self.members if member.surplus],
             "happened": list(self.happened),
         }
 
@@ -542,7 +462,7 @@ class DeviceSet:
             return None
         heading = f"{len(failed)} of {len(self.members)} machines are not as wanted"
         text = together(heading, [f"{member.key}: {member.error}" for member in failed])
-        if self._params["quorum"] is not None and self._enough() and not any(member.surplus or self._absent for member in failed):
+        if self._params["quorum"] is not None and self._enough() and not self._absent:
             self._say(f"{text}. The others are enough (quorum={self._params['quorum']})")
             return None
         return CollectionError(text, {"machines": {member.key: member.error.details for member in failed if member.error is not None}})
@@ -571,9 +491,9 @@ class DeviceSet:
         self.happened = list(memory["happened"])
         by_id = {str(device.get("id")): device for device in listing}
         for key, known in memory["members"].items():
-            if known["surplus"] or self._params["all_owned"]:
+            if self._params["all_owned"]:
                 found = known["found"]
-                member = self._removal(key, str(found["hostname"]), str(found["id"]), surplus=known["surplus"])
+                member = self._removal(key, str(found["hostname"]), str(found["id"]))
             else:
                 member = self._member(key)
                 member.alternatives = tuple(place for place in member.alternatives if place not in self._refused) or member.alternatives

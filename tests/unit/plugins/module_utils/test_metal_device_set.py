@@ -301,8 +301,13 @@ def test_a_wait_in_slices_never_orders_again_what_was_taken_back() -> None:
 
 # --- a number of machines, and where they go ------------------------------------------------------------------------------------
 
-POOL = {"hostnames": ["worker-{index}"], "plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04", "count_offset": 0}
+POOL = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04"}
 ANYWHERE = [{"metro": "da"}, {"metro": "am"}, {"metro": "sg", "plan": "m3.large.x86"}]
+
+
+def pool(count: int, **more: Any) -> dict[str, Any]:
+    """Return the options of a set of machines that are alike."""
+    return {**POOL, "hostnames": [f"worker-{number}" for number in range(count)], **more}
 
 
 def places(metal: FakeMetal) -> Counter[str]:
@@ -313,13 +318,13 @@ def orders(metal: FakeMetal) -> list[str]:
     return [call.rpartition(" ")[2] for call in metal.writes if call.startswith("POST projects")]
 
 
-def test_a_number_of_machines_is_named_by_the_pattern_and_alike() -> None:
+def test_machines_that_are_given_by_name_are_alike() -> None:
     metal = FakeMetal()
-    result = converge(metal, **POOL, count=3, tags=["a"])
+    result = converge(metal, **pool(3), tags=["a"])
     assert hostnames(result["devices"]) == ["worker-0", "worker-1", "worker-2"]
     assert all(device["tags"] == [*TAGS, "a"] for device in metal.devices.values())
-    assert not converge(metal, **POOL, count=3)["changed"]
-    assert converge(metal, **POOL, count=4)["outcomes"]["worker-3"]["action"] == "created"
+    assert not converge(metal, **pool(3))["changed"]
+    assert converge(metal, **pool(4))["outcomes"]["worker-3"]["action"] == "created"
 
 
 def test_what_a_machine_leaves_open_is_as_for_all() -> None:
@@ -331,18 +336,12 @@ def test_what_a_machine_leaves_open_is_as_for_all() -> None:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({**POOL}, "worker-{index} has a place for a number, so count must be given"),
-        ({**POOL, "hostnames": ["worker"], "count": 2}, "worker has 0 places for a number"),
-        ({**POOL, "hostnames": ["a-%d", "b-%d"], "count": 2}, "count needs one name"),
-        ({**POOL, "count": 0}, "count is 1 or more"),
-        ({**POOL, "count": 2, "quorum": 3}, "quorum is from 1 to the number of machines, 2"),
-        ({**POOL, "count": 2, "replace_failed": -1}, "replace_failed is 0 or more"),
-        ({**POOL, "count": 2, "replace_at_once": 0}, "replace_at_once is 1 or more"),
-        ({**POOL, "count": 2, "on_drift": "replace", "wait": False}, "on_drift=replace needs wait=true"),
-        ({**POOL, "hostnames": ["a"], "shrink": "newest"}, "shrink=newest needs count"),
-        ({**POOL, "hostnames": [], "shrink": "named"}, "shrink needs at least one machine that stays"),
-        ({**POOL, "count": 2, "placement": [{"metro": None, "plan": None}]}, "each entry of placement has"),
-        ({**POOL, "count": 2, "placement": [{"metro": "any"}], "spread": True}, "spread needs metros that are named"),
+        ({**pool(2), "quorum": 3}, "quorum is from 1 to the number of machines, 2"),
+        ({**pool(2), "replace_failed": -1}, "replace_failed is 0 or more"),
+        ({**pool(2), "replace_at_once": 0}, "replace_at_once is 1 or more"),
+        ({**pool(2), "on_drift": "replace", "wait": False}, "on_drift=replace needs wait=true"),
+        ({**pool(2), "placement": [{"metro": None, "plan": None}]}, "each entry of placement has"),
+        ({**pool(2), "placement": [{"metro": "any"}], "spread": True}, "spread needs metros that are named"),
         ({"hostnames": ["a"], "machines": [{"hostname": "b"}]}, "either machines or hostnames"),
     ],
 )
@@ -357,12 +356,12 @@ def test_a_choice_that_cannot_be_meant_is_told_before_anything_is_looked_at(give
 def test_all_go_to_the_first_place_with_room_for_all_and_stay_there() -> None:
     metal = FakeMetal()
     metal.stock = {("da", "c3.small.x86"): 4}
-    result = converge(metal, **POOL, count=5, placement=ANYWHERE)
+    result = converge(metal, **pool(5), placement=ANYWHERE)
     assert places(metal) == {"am": 5}
     assert metal.calls.count("GET capacity/metros") == 1
     assert result["happened"] == ["c3.small.x86 in da has no room for all that are to be ordered: 5 ordered as c3.small.x86 in am"]
     metal.calls.clear()
-    again = converge(metal, **POOL, count=5, placement=ANYWHERE)
+    again = converge(metal, **pool(5), placement=ANYWHERE)
     assert not again["changed"]
     assert metal.calls == ["GET projects/project-1/devices"]
     assert {outcome["metro"] for outcome in again["outcomes"].values()} == {"am"}
@@ -371,7 +370,7 @@ def test_all_go_to_the_first_place_with_room_for_all_and_stay_there() -> None:
 def test_check_mode_says_which_place_would_be_taken() -> None:
     metal = FakeMetal(read_only=True)
     metal.stock = {("da", "c3.small.x86"): 1, ("am", "c3.small.x86"): 1}
-    result = converge(metal, **POOL, count=2, placement=ANYWHERE)
+    result = converge(metal, **pool(2), placement=ANYWHERE)
     assert [outcome["metro"] for outcome in result["outcomes"].values()] == ["sg", "sg"]
     assert result["diff"]["after"]["worker-0"]["plan"] == "m3.large.x86"
 
@@ -379,7 +378,7 @@ def test_check_mode_says_which_place_would_be_taken() -> None:
 def test_nothing_is_ordered_when_no_place_has_room_for_all() -> None:
     metal = FakeMetal()
     metal.stock = {("da", "c3.small.x86"): 4, ("am", "c3.small.x86"): 4, ("sg", "m3.large.x86"): 0}
-    _module, error = attempt(metal, **POOL, count=5, placement=ANYWHERE)
+    _module, error = attempt(metal, **pool(5), placement=ANYWHERE)
     assert error is not None
     assert "Nothing was ordered" in error.message
     for metro in ("da", "am"):
@@ -394,19 +393,19 @@ def test_what_runs_out_between_question_and_order_goes_to_the_next_place() -> No
     metal = FakeMetal()
     metal.stock = {("da", "c3.small.x86"): 5}
     metal.taken_after_question = 2
-    result = converge(metal, **POOL, count=5, placement=ANYWHERE)
+    result = converge(metal, **pool(5), placement=ANYWHERE)
     assert places(metal) == {"da": 3, "am": 2}
     assert len(result["happened"]) == 2
     assert all("was gone when it was ordered, it is ordered as c3.small.x86 in am" in text for text in result["happened"])
     assert metal.calls.count("GET capacity/metros") == 2
-    assert not converge(metal, **POOL, count=5, placement=ANYWHERE)["changed"]
+    assert not converge(metal, **pool(5), placement=ANYWHERE)["changed"]
 
 
 def test_what_can_be_had_nowhere_any_more_is_told_machine_by_machine() -> None:
     metal = FakeMetal()
     metal.stock = {("da", "c3.small.x86"): 5, ("am", "c3.small.x86"): 1, ("sg", "m3.large.x86"): 0}
     metal.taken_after_question = 2
-    module, error = attempt(metal, **POOL, count=5, placement=ANYWHERE)
+    module, error = attempt(metal, **pool(5), placement=ANYWHERE)
     assert error is not None
     assert "2 of 5 machines" in error.message
     assert "Nor can it be had as c3.small.x86 in am, m3.large.x86 in sg" in error.message
@@ -418,9 +417,9 @@ def test_a_spread_counts_what_is_there() -> None:
     metal = FakeMetal()
     metal.add("worker-0", tags=TAGS)
     metal.add("worker-1", tags=TAGS)
-    converge(metal, **POOL, count=6, placement=ANYWHERE, spread=True)
+    converge(metal, **pool(6), placement=ANYWHERE, spread=True)
     assert places(metal) == {"da": 2, "am": 2, "sg": 2}
-    assert not converge(metal, **POOL, count=6, placement=ANYWHERE, spread=True)["changed"]
+    assert not converge(metal, **pool(6), placement=ANYWHERE, spread=True)["changed"]
 
 
 def test_pools_of_one_set_have_places_of_their_own() -> None:
@@ -439,7 +438,7 @@ def test_one_that_fails_is_replaced_under_its_name(fate: str) -> None:
     metal = FakeMetal()
     getattr(metal, fate).add("worker-2")
     metal.bad_starts = {"worker-2": 1}
-    result = converge(metal, **POOL, count=5, replace_failed=1)
+    result = converge(metal, **pool(5), replace_failed=1)
     assert sorted(hostnames(metal.devices.values())) == [f"worker-{number}" for number in range(5)]
     assert {device["state"] for device in metal.devices.values()} == {"active"}
     outcome = result["outcomes"]["worker-2"]
@@ -454,10 +453,10 @@ def test_it_is_replaced_so_many_times_over_the_whole_set(slices: bool) -> None:
     metal = FakeMetal()
     metal.fails |= {"worker-0", "worker-1"}
     if slices:
-        module, error, calls = resume_to_the_end(metal, **POOL, count=3, replace_failed=3)
+        module, error, calls = resume_to_the_end(metal, **pool(3), replace_failed=3)
         assert calls > 1
     else:
-        module, error = attempt(metal, **POOL, count=3, replace_failed=3)
+        module, error = attempt(metal, **pool(3), replace_failed=3)
     assert error is not None
     assert "2 of 3 machines" in error.message
     assert len(orders(metal)) == 3 + 3
@@ -471,7 +470,7 @@ def test_one_that_is_found_failed_is_replaced(check: bool) -> None:
     metal = FakeMetal(read_only=check)
     for number in range(2):
         metal.add(f"worker-{number}", tags=TAGS, state="failed" if number else "active")
-    result = converge(metal, **POOL, count=2, replace_failed=1)
+    result = converge(metal, **pool(2), replace_failed=1)
     assert [outcome["action"] for outcome in result["outcomes"].values()] == ["none", "replaced"]
     assert result["diff"]["before"]["worker-1"]["state"] == "failed"
     assert metal.writes == ([] if check else ["DELETE devices/id-2", "POST projects/project-1/devices worker-1"])
@@ -480,7 +479,7 @@ def test_one_that_is_found_failed_is_replaced(check: bool) -> None:
 def test_a_locked_one_that_failed_is_not_replaced() -> None:
     metal = FakeMetal()
     metal.add("worker-0", tags=TAGS, state="failed", locked=True)
-    module, error = attempt(metal, **POOL, count=1, replace_failed=1)
+    module, error = attempt(metal, **pool(1), replace_failed=1)
     assert error is not None
     assert "It is not replaced: Cannot delete device worker-0 (id-1): it is locked" in error.message
     assert not metal.writes
@@ -491,7 +490,7 @@ def test_a_replacement_whose_answer_was_lost_is_ordered_once() -> None:
     metal = FakeMetal()
     metal.add("worker-0", tags=TAGS, state="failed")
     metal.lost = ["after"]
-    converge(metal, **POOL, count=1, replace_failed=1)
+    converge(metal, **pool(1), replace_failed=1)
     assert len(orders(metal)) == 1
     assert [device["state"] for device in metal.devices.values()] == ["active"]
 
@@ -502,7 +501,7 @@ def test_a_replacement_whose_answer_was_lost_is_ordered_once() -> None:
 def test_with_a_quorum_one_that_fails_is_a_warning() -> None:
     metal = FakeMetal()
     metal.fails.add("worker-3")
-    module, error = attempt(metal, **POOL, count=5, quorum=4)
+    module, error = attempt(metal, **pool(5), quorum=4)
     assert error is None
     assert module.result["failed_machines"] == ["worker-3"]
     assert module.result["missing_machines"] == []
@@ -514,7 +513,7 @@ def test_with_a_quorum_one_that_fails_is_a_warning() -> None:
 def test_without_enough_it_is_one_error() -> None:
     metal = FakeMetal()
     metal.fails |= {"worker-3", "worker-4"}
-    module, error = attempt(metal, **POOL, count=5, quorum=4)
+    module, error = attempt(metal, **pool(5), quorum=4)
     assert error is not None
     assert "2 of 5 machines" in error.message
     assert not module.warnings
@@ -525,7 +524,7 @@ def test_the_rest_is_waited_for_a_while_once_enough_are_there() -> None:
     metal.add("worker-0", tags=TAGS)
     metal.add("worker-1", tags=TAGS, state="reinstalling")
     time = Time()
-    module, error = attempt(metal, **POOL, count=2, quorum=1, quorum_wait=0, now=time)
+    module, error = attempt(metal, **pool(2), quorum=1, quorum_wait=0, now=time)
     assert error is None
     assert module.result["missing_machines"] == ["worker-1"]
     assert "not waited for any longer, since 1 of 2 are there" in module.warnings[0]
@@ -534,34 +533,24 @@ def test_the_rest_is_waited_for_a_while_once_enough_are_there() -> None:
 def test_a_quorum_goes_without_those_that_cannot_be_had() -> None:
     metal = FakeMetal()
     metal.stock = {("da", "c3.small.x86"): 4}
-    module, error = attempt(metal, **POOL, count=5, quorum=4)
+    module, error = attempt(metal, **pool(5), quorum=4)
     assert error is None
     assert places(metal) == {"da": 4}
     assert module.result["missing_machines"] == ["worker-4"]
-    _module, error = attempt(FakeMetal(), **POOL, count=5, quorum=4)
+    _module, error = attempt(FakeMetal(), **pool(5), quorum=4)
     assert error is None
 
 
 def test_nothing_is_ordered_when_the_quorum_cannot_be_had() -> None:
     metal = FakeMetal()
     metal.stock = {("da", "c3.small.x86"): 3}
-    _module, error = attempt(metal, **POOL, count=5, quorum=4)
+    _module, error = attempt(metal, **pool(5), quorum=4)
     assert error is not None
     assert "Nothing was ordered" in error.message
     assert not metal.writes
 
 
-def test_by_choice_a_failure_ends_the_wait_for_the_others() -> None:
-    metal = FakeMetal()
-    metal.add("worker-0", tags=TAGS, state="failed")
-    metal.add("worker-1", tags=TAGS, state="queued")
-    module, error = attempt(metal, **POOL, count=2, fail_fast=True)
-    assert error is not None
-    assert "worker-1 is provisioning: not waited for, since others failed" in error.message
-    assert module.result["missing_machines"] == ["worker-1"]
-
-
-# --- too many -------------------------------------------------------------------------------------------------------------------
+# --- machines that exist -------------------------------------------------------------------------------------------------------
 
 
 def grown(count: int = 5, **more: Any) -> FakeMetal:
@@ -575,53 +564,9 @@ def grown(count: int = 5, **more: Any) -> FakeMetal:
 
 def test_fewer_than_before_deletes_nothing_by_itself() -> None:
     metal = grown()
-    result = converge(metal, **POOL, count=3)
+    result = converge(metal, **pool(3))
     assert not result["changed"]
     assert not metal.writes
-
-
-@pytest.mark.parametrize(("rule", "going"), [("named", [3, 4]), ("newest", [4, 3]), ("oldest", [0, 1]), ("failed_first", [1, 4])])
-@pytest.mark.parametrize("check", [True, False])
-def test_too_many_go_by_the_rule(rule: str, going: list[int], check: bool) -> None:
-    metal = grown(read_only=check)
-    device = next(device for device in metal.devices.values() if device["hostname"] == "worker-1")
-    device["state"] = "failed" if rule == "failed_first" else "active"
-    result = converge(metal, **POOL, count=3, shrink=rule)
-    names = [f"worker-{number}" for number in going]
-    assert result["surplus_machines"] == names
-    assert sorted(result["diff"]["before"]) == sorted(names)
-    assert result["diff"]["after"] == {}
-    assert [result["outcomes"][name]["action"] for name in names] == ["deleted", "deleted"]
-    assert len(result["devices"]) == 3
-    assert len(metal.writes) == (0 if check else 2)
-    if not check:
-        assert sorted(hostnames(metal.devices.values())) == sorted(
-            {*(f"worker-{number}" for number in range(5)), "master-0", "worker-9"} - set(names)
-        )
-        assert not converge(metal, **POOL, count=3, shrink=rule)["changed"]
-
-
-def test_too_many_stay_while_the_set_is_not_as_wanted() -> None:
-    metal = grown(3)
-    metal.fails.add("new")
-    given = {**POOL, "hostnames": ["worker-0", "worker-1", "master-0", "new"]}
-    module, error = attempt(metal, **given, shrink="named")
-    assert error is not None
-    assert "1 machines too many stay, since the set is not as wanted: worker-2" in module.warnings
-    assert "worker-2" in hostnames(metal.devices.values())
-    metal.devices = {key: device for key, device in metal.devices.items() if device["state"] != "failed"}
-    metal.fails.clear()
-    converge(metal, **given, shrink="named")
-    assert "worker-2" not in hostnames(metal.devices.values())
-
-
-def test_a_locked_one_of_too_many_is_told_and_the_others_go() -> None:
-    metal = grown(3)
-    next(device for device in metal.devices.values() if device["hostname"] == "worker-2")["locked"] = True
-    _module, error = attempt(metal, **POOL, count=1, shrink="named")
-    assert error is not None
-    assert "it is locked" in error.message
-    assert sorted(hostnames(metal.devices.values())) == ["master-0", "worker-0", "worker-2", "worker-9"]
 
 
 def test_one_that_differs_is_there_all_the_same() -> None:
@@ -633,24 +578,14 @@ def test_one_that_differs_is_there_all_the_same() -> None:
     assert "plan is 'c3.small.x86', wanted is 'other'" in module.warnings[0]
 
 
-def test_a_wait_in_slices_shrinks_as_one_call() -> None:
-    metal = grown()
-    given = {**POOL, "hostnames": ["worker-0", "new", "master-0"]}
-    module, error, calls = resume_to_the_end(metal, **given, shrink="named")
-    assert error is None
-    assert calls > 1
-    assert module.result["surplus_machines"] == ["worker-1", "worker-2", "worker-3", "worker-4"]
-    assert sorted(hostnames(metal.devices.values())) == ["master-0", "new", "worker-0", "worker-9"]
-
-
 # --- drift ----------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("at_once", [1, 2])
 def test_drift_is_replaced_so_many_at_a_time(at_once: int) -> None:
     metal = grown(4)
-    given = {**POOL, "operating_system": "debian_12", "on_drift": "replace", "replace_at_once": at_once}
-    result = converge(metal, **given, count=4)
+    given = pool(4, operating_system="debian_12", on_drift="replace", replace_at_once=at_once)
+    result = converge(metal, **given)
     assert {outcome["action"] for outcome in result["outcomes"].values()} == {"replaced"}
     changes = [call.split()[0] for call in metal.writes]
     assert changes[: 2 * at_once].count("DELETE") == at_once
@@ -659,7 +594,7 @@ def test_drift_is_replaced_so_many_at_a_time(at_once: int) -> None:
         gone += call.startswith("DELETE") - call.startswith("POST projects")
         most = max(most, gone)
     assert most <= at_once
-    assert not converge(metal, **given, count=4)["changed"]
+    assert not converge(metal, **given)["changed"]
 
 
 def test_the_next_is_replaced_when_the_one_before_is_there() -> None:
@@ -672,14 +607,14 @@ def test_the_next_is_replaced_when_the_one_before_is_there() -> None:
         return delete(path, **more)
 
     metal.delete = watched  # type: ignore[method-assign]
-    converge(metal, **{**POOL, "operating_system": "debian_12"}, on_drift="replace", count=2)
+    converge(metal, **pool(2, operating_system="debian_12"), on_drift="replace")
     assert active_at_delete == [3, 3]  # with worker-9, which is not ours
 
 
 def test_after_one_that_goes_wrong_the_rest_stay_as_they_are() -> None:
     metal = grown(3)
     metal.fails.add("worker-0")
-    module, error = attempt(metal, **{**POOL, "operating_system": "debian_12"}, on_drift="replace", count=3)
+    module, error = attempt(metal, **pool(3, operating_system="debian_12"), on_drift="replace")
     assert error is not None
     assert "worker-1 is not replaced and stays as it was, since worker-0 went wrong" in error.message
     assert len([call for call in metal.writes if call.startswith("DELETE")]) == 1
@@ -689,7 +624,7 @@ def test_after_one_that_goes_wrong_the_rest_stay_as_they_are() -> None:
 def test_nothing_is_deleted_when_others_cannot_be_had() -> None:
     metal = grown(3)
     metal.stock = {("am", "c3.small.x86"): 2}
-    _module, error = attempt(metal, **{**POOL, "metro": "am"}, on_drift="replace", count=3)
+    _module, error = attempt(metal, **pool(3, metro="am"), on_drift="replace")
     assert error is not None
     assert "metro am has no capacity for 3 servers" in error.message
     assert not metal.writes
@@ -697,14 +632,14 @@ def test_nothing_is_deleted_when_others_cannot_be_had() -> None:
 
 def test_check_mode_says_what_would_be_replaced() -> None:
     metal = grown(2, read_only=True)
-    result = converge(metal, **{**POOL, "metro": "am"}, on_drift="replace", count=2)
+    result = converge(metal, **pool(2, metro="am"), on_drift="replace")
     assert [outcome["action"] for outcome in result["outcomes"].values()] == ["replaced", "replaced"]
     assert [side["worker-0"]["metro"] for side in (result["diff"]["before"], result["diff"]["after"])] == ["da", "am"]
 
 
 def test_a_wait_in_slices_replaces_drift_once_each() -> None:
     metal = grown(3)
-    module, error, calls = resume_to_the_end(metal, **{**POOL, "operating_system": "debian_12"}, on_drift="replace", count=3)
+    module, error, calls = resume_to_the_end(metal, **pool(3, operating_system="debian_12"), on_drift="replace")
     assert error is None
     assert calls > 3
     assert orders(metal) == ["worker-0", "worker-1", "worker-2"]

@@ -1,23 +1,26 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ``AnsibleModule`` of every module of the collection: no result shows a secret, whatever the types of the parameters are, every id is
-one, and no message is more than one line that says what it says.
+"""What every module of the collection has: its ``AnsibleModule``, and the one way out of it.
+
+No result shows a secret, whatever the types of the parameters are, every id is one, and no message is more than one line.
 
 Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NoReturn
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Literal, NoReturn, Self
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, PlayEndedError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.secret_options import secret_values, shown, unusable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting
 
 LONGEST_MESSAGE = 10_000
 """Characters: room for what failed of hundreds of machines."""
@@ -64,3 +67,36 @@ class BaseModule(AnsibleModule):  # type: ignore[misc]  # ansible-core has no ty
     def _to_show(self, result: Mapping[str, Any]) -> dict[str, Any]:
         waiting = {"waiting": [printable(text, LONGEST_MESSAGE) for text in result["waiting"]]} if "waiting" in result else {}
         return {**result, **waiting, "invocation": {"module_args": shown(self.argument_spec, self.params)}}
+
+
+class ModuleFrame:
+    """A module as a context manager: what it found and did so far is in ``result``, and leaving the block ends the process.
+
+    It ends with the result; with ``msg`` and ``failure`` for an expected error (CollectionError); with ``waiting`` when one slice of a
+    longer wait is over; or with the traceback of a mistake in the collection. ``shorten`` returns what of the result is returned when the
+    module fails: Ansible prints all of that, so it is what helps to understand the failure.
+    """
+
+    def __init__(self, options: Options, *, shorten: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> None:
+        self.module = BaseModule(options)
+        self.params: dict[str, Any] = dict(self.module.params)
+        self.check_mode = bool(self.module.check_mode)
+        self.result: dict[str, Any] = {"changed": False}
+        self._shorten = shorten
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> Literal[False]:
+        self.end(error)
+        if error is None:
+            self.module.exit_json(**self.result)
+        if isinstance(error, StillWaiting):
+            self.module.exit_json(waiting=error.waiting, **self.result)
+        if isinstance(error, (CollectionError, PlayEndedError)):
+            details = error.details if isinstance(error, CollectionError) else {}
+            self.module.fail_json(msg=str(error), failure={"type": type(error).__name__, **details}, **self._shorten(self.result))
+        return False
+
+    def end(self, error: BaseException | None) -> None:
+        """Do what is due before the module answers, whatever ``error`` the block was left with."""

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the modules that speak to the cluster share: their options, their client, and the one place that leaves the module.
+"""What the modules that speak to the cluster share: their options, their client, and how they wait.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol
 
 from ansible.module_utils.basic import missing_required_lib
@@ -20,13 +19,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argsp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
     ClusterRefusedError,
     CollectionError,
-    PlayEndedError,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import append
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import BaseModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import Gate
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pkcs10 import CRYPTOGRAPHY_IMPORT_ERROR
 
@@ -51,23 +49,13 @@ class Look(Protocol):
     def __call__(self, *, patient: bool) -> list[str]: ...
 
 
-class ClusterModule:
-    """The frame of a module that speaks to the cluster.
-
-    Used as a context manager: what the module found so far is in ``result``, and leaving the block answers with it: as a success, as a
-    failure with ``msg`` and ``failure`` when a :class:`CollectionError` came up, or, when one slice of a longer wait is over, with
-    ``waiting``. Anything unexpected keeps its traceback. ``shorten``: what of the result is returned when the module fails. Ansible prints
-    all of that, so it is what helps to understand the failure.
-    """
+class ClusterModule(ModuleFrame):
+    """A module that speaks to the cluster; used as ``with ClusterModule(OPTIONS) as module``."""
 
     def __init__(self, options: Options, *, shorten: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> None:
-        self.module = BaseModule(CLUSTER_OPTIONS.merge(WAIT_OPTIONS, RESUME_OPTIONS, options))
-        self.params: dict[str, Any] = self.module.params
-        self.check_mode: bool = self.module.check_mode
-        self.result: dict[str, Any] = {"changed": False}
+        super().__init__(CLUSTER_OPTIONS.merge(WAIT_OPTIONS, RESUME_OPTIONS, options), shorten=shorten)
         self.gate = Gate(find_play())
         """A wait ends with the playbook; a module with the options of the Metal API may also have it keep the cluster lock."""
-        self._shorten = shorten
         self.resume: dict[str, Any] = {}
         """What a further call of the same wait gets back as the option ``resume``."""
         self.read_resume()
@@ -154,16 +142,6 @@ class ClusterModule:
             raise refused
         return [refused.message]
 
-    def __enter__(self) -> ClusterModule:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
-        if isinstance(problem, StillWaiting):
-            self.module.exit_json(**{**self.result, "waiting": problem.waiting, "resume": self.state_to_resume()})
-        if isinstance(problem, PlayEndedError):
-            self.module.fail_json(msg=str(problem), failure={"type": type(problem).__name__}, **self.result)
-        if isinstance(problem, CollectionError):
-            failure = {"type": type(problem).__name__, **problem.details}
-            self.module.fail_json(msg=problem.message, failure=failure, **self._shorten(self.result))
-        if problem is None:
-            self.module.exit_json(**self.result)
+    def end(self, error: BaseException | None) -> None:
+        if isinstance(error, StillWaiting):
+            self.result["resume"] = self.state_to_resume()

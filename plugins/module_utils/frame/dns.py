@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The frame of a module that speaks to a DNS server: its options, its client, and the one place that leaves the module.
+"""The frame of a module that speaks to a DNS server: its options and its client.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -9,16 +9,14 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 from ansible.module_utils.basic import missing_required_lib
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.dns import DNSPYTHON_IMPORT_ERROR, DNSClient, normal
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import BaseModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
 
 DNS_OPTIONS = Options(
     {
@@ -38,16 +36,12 @@ DNS_OPTIONS = Options(
 )
 
 
-class DNSModule:
-    """Used as a context manager: leaving the block answers with ``result``, or with the CollectionError that came up.
-
-    Anything unexpected keeps its traceback.
-    """
+class DNSModule(ModuleFrame):
+    """A module that speaks to a DNS server; used as ``with DNSModule(OPTIONS) as module``."""
 
     def __init__(self, options: Options) -> None:
-        self.module = BaseModule(DNS_OPTIONS.merge(options))
-        self.params: dict[str, Any] = self.module.params
-        self.result: dict[str, Any] = {"changed": False, "records": []}
+        super().__init__(DNS_OPTIONS.merge(options))
+        self.result["records"] = []
         if DNSPYTHON_IMPORT_ERROR:
             self.module.fail_json(msg=missing_required_lib("dnspython"), exception=DNSPYTHON_IMPORT_ERROR)
 
@@ -67,16 +61,7 @@ class DNSModule:
         for change, own in zip(answered, client.own([change["name"] for change in answered]), strict=True):
             change["before"] = change["before"] if own else []
         different = [change for change in different if change["before"] != change["after"]]
-        if different and not self.module.check_mode:
+        if different and not self.check_mode:
             client.set([{**change, "values": change["after"]} for change in different], ttl)
         before, after = ({f"{change['name']} {change['type']}": change[when] for change in different} for when in ("before", "after"))
         self.result.update(changed=bool(different), records=different, diff=shown(before, after, f"zone {self.params['zone']}"))
-
-    def __enter__(self) -> DNSModule:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
-        if isinstance(problem, CollectionError):
-            self.module.fail_json(msg=problem.message, failure={"type": type(problem).__name__, **problem.details}, **self.result)
-        if problem is None:
-            self.module.exit_json(**self.result)

@@ -50,9 +50,6 @@ class LockModule(MetalModule):
     def __init__(self) -> None:
         super().__init__(CLUSTER_LOCK_OPTIONS, in_project=True)
 
-    def __enter__(self) -> LockModule:
-        return self
-
     def keep(self) -> None:
         """Bring the lock to the state that is wanted, for the run that this module's playbook is."""
         if not self.params["name"].strip():
@@ -80,7 +77,7 @@ class LockModule(MetalModule):
             run = Run.begin(holder, Locked(scope, [f"{CLUSTER_TAG}{scope}"], params["project_id"], params["metro"] or "", lifetime))
         elif run.locked.scope != params["name"]:
             raise CollectionError(f"Cannot lock {params['name']}: cluster_lock is a run that locks {run.locked.scope}")
-        lock = lock_with_client(self._ansible, run, gate=gate_of(run), read_only=self.check_mode)
+        lock = lock_with_client(self.module, run, gate=gate_of(run), read_only=self.check_mode)
         if params["resume"]:
             lock.go_on_watching(params["resume"])
         self._gate.lock = lock

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one lifecycle of all modules that speak the Metal API, and the one place that leaves them.
+"""The one lifecycle of all modules that speak the Metal API.
 
 A resource says what it is (``Resource`` in ``metal.resource``); :class:`MetalModule` finds, compares, predicts, refuses, acts, waits and
 reports.
@@ -16,8 +16,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible.module_utils.common.parameters import AnsibleFallbackNotFound
@@ -38,7 +37,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.outag
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter, WaitTimeout
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import LIBRARY_ERROR, MetalClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import BaseModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import (
     LIFETIME,
     ClusterLock,
@@ -179,13 +178,11 @@ def _outage_of(module: AnsibleModule) -> Outage:
     return Outage("The Metal API", module.warn)
 
 
-class MetalModule:
+class MetalModule(ModuleFrame):
     """A module that speaks the Metal API; used as ``with MetalModule(OPTIONS) as module``.
 
-    Leaving the block ends the process: with the result, with an expected error (CollectionError) as a message and ``failure``,
-    or with the traceback of a mistake in the collection. ``reading``: the module never writes. ``in_project``: it needs a project, unless
-    one of the options ``unless`` is given, which name something that is found by its own id. ``shorten``: what of the result is returned
-    when the module fails. Ansible prints all of that, so it is what helps to understand the failure.
+    ``reading``: the module never writes. ``in_project``: it needs a project, unless one of the options ``unless`` is given, which name
+    something that is found by its own id.
     """
 
     def __init__(
@@ -197,15 +194,11 @@ class MetalModule:
         unless: Sequence[str] = ("id",),
         shorten: Callable[[dict[str, Any]], dict[str, Any]] = dict,
     ) -> None:
-        self._ansible = BaseModule(METAL_OPTIONS.merge(options))
-        self.params: dict[str, Any] = dict(self._ansible.params)
-        self.check_mode = bool(self._ansible.check_mode)
-        self.result: dict[str, Any] = {"changed": False}
+        super().__init__(METAL_OPTIONS.merge(options), shorten=shorten)
         self._options = options
         self._reading = reading
         self._in_project = in_project
         self._unless = unless
-        self._shorten = shorten
         self._client: MetalClient | None = None
         self._waiter: Waiter | None = None
         self._own_gate: Gate | None = None
@@ -215,29 +208,17 @@ class MetalModule:
         if self.params.get("resume"):
             self.params["resume"] = _unsealed(self.params["resume"])
             if self.params["resume"] is None:
-                self._ansible.fail_json(msg="The option resume is not what a call of this module has returned. Leave it out")
+                self.module.fail_json(msg="The option resume is not what a call of this module has returned. Leave it out")
 
-    def __enter__(self) -> MetalModule:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> Literal[False]:
+    def end(self, error: BaseException | None) -> None:
         if self._lock_of_this_call is not None and not isinstance(error, (StillWaiting, PlayEndedError)):
             self._release(self._lock_of_this_call)
         self.result["changed"] = bool(self.result["changed"]) or self._wrote
-        if error is None:
-            self._ansible.exit_json(**self.result)
         if isinstance(error, StillWaiting):
             if "resume" in self.result:
                 self.result["resume"] = _sealed(self.result["resume"])
-            self._ansible.exit_json(waiting=error.waiting, **self.result)
-        if isinstance(error, CollectionError):
-            if self._client is not None and not isinstance(error, LockedError):
-                self._client.name_origin(error)
-            failure = {"type": type(error).__name__, **error.details}
-            self._ansible.fail_json(msg=error.message, failure=failure, **self._shorten(self.result))
-        if isinstance(error, PlayEndedError):
-            self._ansible.fail_json(msg=str(error), failure={"type": type(error).__name__}, **self._shorten(self.result))
-        return False
+        elif isinstance(error, CollectionError) and self._client is not None and not isinstance(error, LockedError):
+            self._client.name_origin(error)
 
     @property
     def client(self) -> MetalClient:
@@ -250,14 +231,14 @@ class MetalModule:
                 raise CollectionError(together("Cannot use the options", cleared))
             needs_project = self._in_project and not any(self.params.get(name) for name in self._unless)
             read_only = self.check_mode or self._reading
-            self._client = metal_client(self._ansible, read_only=read_only, needs_project=needs_project, gate=self._gate)
+            self._client = metal_client(self.module, read_only=read_only, needs_project=needs_project, gate=self._gate)
         return self._client
 
     @property
     def _gate(self) -> Gate:
         """What all requests of this module pass. Made before the first of them: what was read before the lock was taken may be old."""
         if self._own_gate is None:
-            self._own_gate = gate_of() if self._reading else gate_with_lock(self._ansible)
+            self._own_gate = gate_of() if self._reading else gate_with_lock(self.module)
         return self._own_gate
 
     @property
@@ -270,13 +251,13 @@ class MetalModule:
 
     def is_given(self, option: str) -> bool:
         """Whether the task says it, by this name, and it is not just of the environment or a default."""
-        return option in self._ansible.given
+        return option in self.module.given
 
     def warn(self, text: str) -> None:
         """Show a warning to whoever runs the playbook, once."""
         if text not in self._warned:
             self._warned.add(text)
-            self._ansible.warn(text)
+            self.module.warn(text)
 
     def report(self, facts: Mapping[str, Any]) -> None:
         """Return these facts: all that a module which only reads has to say."""
@@ -326,7 +307,7 @@ class MetalModule:
         self._gate.lock = make() if Run.is_begun(holder) else _LockWanted(make)
 
     def _own_lock(self, run: Run) -> ClusterLock:
-        self._lock_of_this_call = lock_with_client(self._ansible, run, gate=gate_of(), patient=self.params["wait"])
+        self._lock_of_this_call = lock_with_client(self.module, run, gate=gate_of(), patient=self.params["wait"])
         return self._lock_of_this_call
 
     def _take_lock(self, needed: LockNeededError) -> None:

@@ -21,10 +21,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.reso
     Created,
     Found,
     Resource,
+    changes_after_creation,
     create_once,
-    ignored,
     limited,
-    refuse_immutable,
+    settle_drift,
     update_once,
 )
 
@@ -66,13 +66,16 @@ class Lifecycle(ModuleFrame):
                 return
             found, before, only = start
 
-        view = resource.comparable(found)
-        changes = {name: value for name, value in differences(view, wanted).items() if only is None or name in only}
-        if set(changes) & set(resource.immutable):
-            settled = self._settle_drift(resource, found, before, wanted, changes)
-            if settled is None:
+        changes = differences(resource.comparable(found), wanted)
+        changes = {name: value for name, value in changes.items() if only is None or name in only}
+        changes, drift = settle_drift(resource, found, changes, self._on_drift, self.warn)
+        if drift:
+            resource.check_replacement()
+            if self.check_mode:
+                self._report(resource, resource.predict(None, wanted), before, wanted)
                 return
-            found, changes = settled
+            found = self._replace(resource, found, before, wanted)
+            changes = changes_after_creation(resource, found, wanted)
         if changes and self.check_mode:
             self._report(resource, resource.predict(found, changes), before, {**before, **changes})
             return
@@ -137,29 +140,11 @@ class Lifecycle(ModuleFrame):
         self.waiter.until_nothing_missing(order, f"Creating {resource.title}")
         return created[0]
 
-    def _settle_drift(
-        self, resource: Resource, found: Found, before: Mapping[str, Any], wanted: Mapping[str, Any], changes: dict[str, Any]
-    ) -> tuple[Found, dict[str, Any]] | None:
-        """Do what was chosen about what cannot be changed: the object and the changes that are left; nothing when check mode told it all.
-
-        Raises CollectionError for ``fail``, and when it cannot be replaced.
-        """
-        view = resource.comparable(found)
-        choice = self.params.get("on_drift", "fail")
-        if choice == "ignore":
-            self.warn(ignored(resource, view, {name: value for name, value in changes.items() if name in resource.immutable}))
-            return found, {name: value for name, value in changes.items() if name not in resource.immutable}
-        if choice != "replace" or self.params.get("resume"):
-            refuse_immutable(resource, view, changes)
-        resource.check_deletion(found)
-        resource.check_creation()
-        resource.check_replacement()
-        if self.check_mode:
-            self._report(resource, resource.predict(None, wanted), before, wanted)
-            return None
-        found = self._replace(resource, found, before, wanted)
-        left = differences(resource.comparable(found), wanted)
-        return found, {name: value for name, value in left.items() if name in resource.after_creation}
+    @property
+    def _on_drift(self) -> str:
+        choice = str(self.params.get("on_drift") or "fail")
+        # What a call before this one left for this call to change was looked at then.
+        return "fail" if choice == "replace" and self.params.get("resume") else choice
 
     def _replace(self, resource: Resource, found: Found, before: Mapping[str, Any], wanted: Mapping[str, Any]) -> Found:
         """Have it deleted and order it anew, as soon as it is leaving; its end is not waited for.
@@ -237,7 +222,7 @@ class Lifecycle(ModuleFrame):
                 return
             gone = found
             accepted = resource.is_deleting(found)
-            before = {name: value for name, value in resource.comparable(found).items() if value not in (None, "", [], {})}
+            before = resource.set_attributes(found)
             if not accepted:
                 resource.check_deletion(found)
         if self.check_mode:

@@ -19,10 +19,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.d
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import Place
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, plan_name
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
+    changes_after_creation,
     create_once,
-    ignored,
     limited,
-    refuse_immutable,
+    settle_drift,
     update_once,
 )
 
@@ -137,13 +137,9 @@ class Member:
         self.before = self.after = limited(view, self.wanted)
         missing = self.device.pending(self.found)  # says at once when it can never be as wanted
         self.pending = differences(view, self.wanted)
-        drift = {name: self.pending[name] for name in sorted(set(self.pending) & set(self.device.immutable))}
-        if drift and on_drift == "replace":
-            return self._plan_replacement(self.found, drift)
-        if drift and on_drift == "ignore":
-            self.device.warn(ignored(self.device, view, drift))
-            self.pending = {name: value for name, value in self.pending.items() if name not in drift}
-        refuse_immutable(self.device, view, self.pending)
+        self.pending, drift = settle_drift(self.device, self.found, self.pending, on_drift, self.device.warn)
+        if drift:
+            return self._plan_replacement(drift)
         if self.pending:
             self.action, self.after = "updated", {**self.before, **self.pending}
             missing = [*missing, f"{self.key} is not changed"]
@@ -158,9 +154,7 @@ class Member:
         if self.place is not None:
             self.put_at(self.alternatives[0])
 
-    def _plan_replacement(self, found: Found, drift: Mapping[str, Any]) -> list[str]:
-        self.device.check_deletion(found)
-        self.device.check_creation()
+    def _plan_replacement(self, drift: Mapping[str, Any]) -> list[str]:
         self.action, self.drifted, self.held, self.pending = "replaced", True, True, {}
         self.moved = bool(WHERE & set(drift))
         if not self.moved and self.place is not None:
@@ -262,8 +256,7 @@ class Member:
             return self._compare(created.found, "fail")
         self.acted = self.unlisted = True
         self.ordered = str(self.found["id"])
-        left = differences(self.device.comparable(self.found), self.wanted)
-        self.pending = {name: value for name, value in left.items() if name in self.device.after_creation}
+        self.pending = changes_after_creation(self.device, self.found, self.wanted)
         return self._advance(self.found)
 
     def _advance(self, found: Found) -> list[str]:
@@ -297,7 +290,7 @@ class Member:
         if not self.device.is_deleting(self.found):
             self.device.check_deletion(self.found)
             self.action = "deleted"
-            self.before = {name: value for name, value in self.device.comparable(self.found).items() if value not in (None, "", [], {})}
+            self.before = self.device.set_attributes(self.found)
             self.pending = {"state": "absent"}
         return [f"{self.key} is there"]
 

@@ -93,6 +93,10 @@ class Resource:
         """Return the attributes as they are, in comparable form."""
         return {each.name: each.normal(each.value(current)) for each in self.attributes if each.compared}
 
+    def set_attributes(self, current: Found) -> dict[str, Any]:
+        """Return the attributes that have a value, in comparable form: what the diff of a deletion shows."""
+        return {name: value for name, value in self.comparable(current).items() if value not in (None, "", [], {})}
+
     @classmethod
     def result(cls, current: Found) -> dict[str, Any]:
         """Return what the module returns of an object; no secret."""
@@ -354,28 +358,36 @@ def is_gone(error: MetalError) -> bool:
     return isinstance(error, NotFoundError) or (isinstance(error, DeniedError) and error.status == 403)
 
 
-def refuse_immutable(resource: Resource, current: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-    """Raise CollectionError when something is to be changed that cannot be: all of it at once, each with the way out."""
-    problems = [
-        f"{name} is {current.get(name)!r}, wanted is {changes[name]!r}; {resource.immutable[name]}"
-        for name in sorted(changes)
-        if name in resource.immutable
-    ]
-    if problems:
-        raise CollectionError(
-            together(f"Cannot change {resource.title}", problems),
-            {
-                "fixed": {
-                    name: {"current": current.get(name), "wanted": changes[name]} for name in sorted(changes) if name in resource.immutable
-                }
-            },
-        )
+def settle_drift(
+    resource: Resource, current: Found, changes: Mapping[str, Any], on_drift: str, warn: Callable[[str], None]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the changes that are left to make, and the drift for which the object is to be replaced.
+
+    Drift is what differs and cannot be changed. ``on_drift`` is ``ignore``, ``replace`` or ``fail``. Raises CollectionError for ``fail``,
+    and when the object cannot be deleted or created anew; nothing was changed then.
+    """
+    drift = {name: changes[name] for name in sorted(changes) if name in resource.immutable}
+    if not drift:
+        return dict(changes), {}
+    if on_drift == "replace":
+        resource.check_deletion(current)
+        resource.check_creation()
+        return {}, drift
+    comparable = resource.comparable(current)
+    texts = {name: f"{name} is {comparable.get(name)!r}, wanted is {value!r}" for name, value in drift.items()}
+    if on_drift == "ignore":
+        warn(f"{resource.title} stays as it is (on_drift=ignore): {'; '.join(texts.values())}")
+        return {name: value for name, value in changes.items() if name not in drift}, {}
+    raise CollectionError(
+        together(f"Cannot change {resource.title}", [f"{text}; {resource.immutable[name]}" for name, text in texts.items()]),
+        {"fixed": {name: {"current": comparable.get(name), "wanted": value} for name, value in drift.items()}},
+    )
 
 
-def ignored(resource: Resource, current: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
-    """The warning for differences that are left as they are by choice."""
-    told = [f"{name} is {current.get(name)!r}, wanted is {changes[name]!r}" for name in sorted(changes)]
-    return f"{resource.title} stays as it is (on_drift=ignore): {'; '.join(told)}"
+def changes_after_creation(resource: Resource, created: Found, desired: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the changes to make to what was just created: those that a create cannot carry."""
+    left = differences(resource.comparable(created), desired)
+    return {name: value for name, value in left.items() if name in resource.after_creation}
 
 
 def meant_by_tags(items: Sequence[Found], tags: Sequence[str], **texts: str | None) -> list[Found]:

@@ -48,34 +48,34 @@ class Lifecycle(ModuleFrame):
         """Bring one object to its state."""
         # Not every resource can be absent: a port comes and goes with its device.
         if self.params.get("state") == "absent":
-            self._remove(resource)
+            self._ensure_absent(resource)
         else:
-            self._provide(resource)
+            self._ensure_present(resource)
 
     # state=present
 
-    def _provide(self, resource: Resource) -> None:
-        wanted = resource.desired()
+    def _ensure_present(self, resource: Resource) -> None:
+        desired = resource.desired()
         resumed = self.params.get("resume")
         only: frozenset[str] | None
         if resumed:
             found, before, only = self._resume(resource, resumed)
         else:
-            start = self._begin(resource, wanted)
+            start = self._find_or_create(resource, desired)
             if start is None:
                 return
             found, before, only = start
 
-        changes = differences(resource.comparable(found), wanted)
+        changes = differences(resource.comparable(found), desired)
         changes = {name: value for name, value in changes.items() if only is None or name in only}
         changes, drift = settle_drift(resource, found, changes, self._on_drift, self.warn)
         if drift:
             resource.check_replacement()
             if self.check_mode:
-                self._report(resource, resource.predict(None, wanted), before, wanted)
+                self._report(resource, resource.predict(None, desired), before, desired)
                 return
-            found = self._replace(resource, found, before, wanted)
-            changes = changes_after_creation(resource, found, wanted)
+            found = self._replace(resource, found, before, desired)
+            changes = changes_after_creation(resource, found, desired)
         if changes and self.check_mode:
             self._report(resource, resource.predict(found, changes), before, {**before, **changes})
             return
@@ -86,43 +86,43 @@ class Lifecycle(ModuleFrame):
             if self.check_mode:
                 return
             if self.params.get("wait", False):
-                found = self._look(resource, found, resource.pending, f"What was asked for of {resource.title}")
+                found = self._wait_for(resource, found, resource.pending, f"What was asked for of {resource.title}")
         except StillWaiting:
             self._remember(found, before=before, pending=sorted(changes), more=resource.memory())
             raise
-        # What really is, not what was meant.
-        self._report(resource, found, before, limited(resource.comparable(found), wanted))
+        # The object as it is, not as it was requested.
+        self._report(resource, found, before, limited(resource.comparable(found), desired))
         self.result.update(resource.notes())
 
-    def _begin(self, resource: Resource, wanted: Mapping[str, Any]) -> tuple[Found, dict[str, Any], frozenset[str] | None] | None:
-        """Find it or create it: the object, how it was before, and the only attributes that may be changed now (None: all).
+    def _find_or_create(self, resource: Resource, desired: Mapping[str, Any]) -> tuple[Found, dict[str, Any], frozenset[str] | None] | None:
+        """Return the object, found or created, how it was before, and the only attributes that may be changed now (None: all).
 
-        Nothing is returned when check mode has told what would be created.
+        Returns None when check mode has reported what would be created.
         """
         found = resource.find()
         if found is not None:
-            return self._begin_with(resource, found, wanted)
+            return self._start_from(resource, found, desired)
         resource.check_creation()
         if self.check_mode:
-            self._report(resource, resource.predict(None, wanted), {}, wanted)
+            self._report(resource, resource.predict(None, desired), {}, desired)
             return None
         created = self._create(resource)
         if not created.ordered:
-            return self._begin_with(resource, created.found, wanted)
-        self._report(resource, created.found, {}, wanted)
+            return self._start_from(resource, created.found, desired)
+        self._report(resource, created.found, {}, desired)
         chosen = resource.note_order(created.found)
         if chosen["id"] != created.found["id"]:
-            return self._begin_with(resource, chosen, wanted)
+            return self._start_from(resource, chosen, desired)
         return created.found, {}, resource.after_creation
 
-    def _begin_with(self, resource: Resource, found: Found, wanted: Mapping[str, Any]) -> tuple[Found, dict[str, Any], None]:
-        before = limited(resource.comparable(found), wanted)
-        resource.pending(found)  # says at once when it can never be as wanted
+    def _start_from(self, resource: Resource, found: Found, desired: Mapping[str, Any]) -> tuple[Found, dict[str, Any], None]:
+        before = limited(resource.comparable(found), desired)
+        resource.pending(found)  # fails at once when it can never be as desired
         self._report(resource, found, before, before)
         return found, before, None
 
     def _create(self, resource: Resource) -> Created:
-        """Order it, by choice as soon as it can be had. A slice of that wait leaves nothing to resume: nothing is ordered by then."""
+        """Create the object; with wait=true as soon as it can be ordered. A slice of that wait has ordered nothing to resume."""
         if not self.params.get("wait", False):
             return create_once(resource.create, resource.find)
         created: list[Created] = []
@@ -143,29 +143,30 @@ class Lifecycle(ModuleFrame):
     @property
     def _on_drift(self) -> str:
         choice = str(self.params.get("on_drift") or "fail")
-        # What a call before this one left for this call to change was looked at then.
+        # A call that goes on waiting replaces nothing: the call before it has decided that.
         return "fail" if choice == "replace" and self.params.get("resume") else choice
 
-    def _replace(self, resource: Resource, found: Found, before: Mapping[str, Any], wanted: Mapping[str, Any]) -> Found:
-        """Have it deleted and order it anew, as soon as it is leaving; its end is not waited for.
+    def _replace(self, resource: Resource, found: Found, before: Mapping[str, Any], desired: Mapping[str, Any]) -> Found:
+        """Delete the object and create it anew as soon as it is being deleted, without waiting for its end.
 
-        A slice of a wait that ends in between leaves nothing to resume: what is leaving is not found any more, so the next call orders.
+        A slice of a wait that ends in between leaves nothing to resume: what is being deleted is not found any more, so the
+        next call creates.
         """
-        self._end(resource, found, "replace")
+        self._delete(resource, found, "replace")
         self.result.update(changed=True, diff=shown(before, {}, resource.title))
         created = self._create(resource).found
-        self._report(resource, created, before, wanted)
+        self._report(resource, created, before, desired)
         return created
 
     def _change(self, resource: Resource, found: Found, before: Mapping[str, Any], changes: Mapping[str, Any]) -> Found:
-        """Let pass what stands in the way of these changes, and make them."""
+        """Wait for what blocks these changes, and make them."""
         texts = resource.blockers(found, changes)
         if texts and not self.params.get("wait", False):
             raise CollectionError(
                 f"Could not change {', '.join(sorted(changes))} of {resource.title} now: {'; '.join(texts)}. Use wait=true"
             )
         if texts:
-            found = self._look(resource, found, lambda current: resource.blockers(current, changes), f"Changing {resource.title}")
+            found = self._wait_for(resource, found, lambda current: resource.blockers(current, changes), f"Changing {resource.title}")
         try:
             found = update_once(resource, found, changes)
         except CollectionError as error:
@@ -176,7 +177,7 @@ class Lifecycle(ModuleFrame):
         return found
 
     def _report_half_way(self, resource: Resource, found: Found, before: Mapping[str, Any]) -> None:
-        """What really is after an update that came to an end on its way."""
+        """Report the object as it is after an update of which only a part was done."""
         self.result["changed"] = True
         try:
             found = resource.refresh(found)
@@ -185,8 +186,8 @@ class Lifecycle(ModuleFrame):
         else:
             self._report(resource, found, before, limited(resource.comparable(found), before))
 
-    def _look(self, resource: Resource, found: Found, missing: Callable[[Found], list[str]], what: str) -> Found:
-        """Wait until nothing is missing. The first look is at what is known, so that a quiet run makes no call for it."""
+    def _wait_for(self, resource: Resource, found: Found, pending: Callable[[Found], list[str]], what: str) -> Found:
+        """Wait until nothing is pending. What is known is checked first, so that an idempotent run makes no call for it."""
         current = found
         first = True
 
@@ -196,20 +197,20 @@ class Lifecycle(ModuleFrame):
                 current = resource.refresh(current)
                 self.result[resource.result_key] = resource.result(current)
             first = False
-            return missing(current)
+            return pending(current)
 
         self.waiter.until_nothing_missing(look, what)
         return current
 
     def _report(self, resource: Resource, found: Found, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-        """Write down what is so by now: also an error later on returns it."""
+        """Put the object and its changes so far into the result, which an error later on returns as well."""
         self.result["diff"] = shown(before, after, resource.title)
         self.result["changed"] = self.result["changed"] or dict(before) != dict(after)
         self.result[resource.result_key] = resource.result(found)
 
     # state=absent
 
-    def _remove(self, resource: Resource) -> None:
+    def _ensure_absent(self, resource: Resource) -> None:
         wait = bool(self.params.get("wait", False))
         resumed = self.params.get("resume")
         if resumed:
@@ -231,7 +232,7 @@ class Lifecycle(ModuleFrame):
             return
         try:
             if not accepted:
-                self._end(resource, gone, "delete")
+                self._delete(resource, gone, "delete")
                 accepted = True
                 self.result.update(changed=True, diff=shown(before, {}, resource.title))
             if wait:
@@ -240,8 +241,8 @@ class Lifecycle(ModuleFrame):
             self._remember(gone, before=before, pending=[] if accepted else ["state"])
             raise
 
-    def _end(self, resource: Resource, found: Found, attempted: str) -> None:
-        """Have it deleted: it is gone or leaving then. While there is time, what stays though that was accepted is asked for again."""
+    def _delete(self, resource: Resource, found: Found, attempted: str) -> None:
+        """Delete the object: it is gone or being deleted then. A deletion that was accepted and not done is requested again."""
         if not self.params.get("wait", False):
             if texts := resource.delete(found):
                 raise CollectionError(f"Could not {attempted} {resource.title} now: {'; '.join(texts)}. Use wait=true")
@@ -269,7 +270,7 @@ class Lifecycle(ModuleFrame):
         }
 
     def _resume(self, resource: Resource, resumed: Mapping[str, Any]) -> tuple[Found, dict[str, Any], frozenset[str]]:
-        """Take up what the call before knew: the object, how it was before, and what may still be changed."""
+        """Return what the call before this one has left: the object, how it was before, and what may still be changed."""
         self.result.update(changed=resumed["changed"], diff=resumed["diff"])
         found = resumed["found"]
         if self.params["state"] == "present":
@@ -280,7 +281,7 @@ class Lifecycle(ModuleFrame):
     # Several as one.
 
     def bring_set(self, devices: DeviceSet) -> None:
-        """Bring all devices of the set to their state: each as far as it gets, whatever becomes of the others."""
+        """Bring all devices of the set to their state, each as far as possible, whether others fail or not."""
         listing: list[Found] | None = None
         if self.params.get("resume"):
             listing = devices.look_at_ours()

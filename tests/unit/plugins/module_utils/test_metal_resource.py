@@ -1,0 +1,143 @@
+"""The base class of resources: what a table of attributes is enough for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, NotFoundError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found, Resource, only_one, settle_drift
+
+ATTRIBUTES = (
+    Attribute(name="name", option={"type": "str"}, required=True),
+    attribute.metro(immutable="a rack stays in its metro"),
+    attribute.link("owner_id", "owner"),
+    attribute.text("note"),
+    attribute.text("reason", compared=False),
+    attribute.tags(),
+    attribute.customdata(),
+)
+
+
+class Rack(Resource):
+    result_key = "rack"
+    kind = "rack"
+    path = "racks"
+    attributes = ATTRIBUTES
+
+    def find_by_options(self) -> Found | None:
+        listed = self.client.read_list(self.list_path, "racks", doing="list")
+        return only_one([each for each in listed if each["name"] == self.params["name"]], f"racks are {self.title}", "its id")
+
+
+class Client:
+    """A service with these racks; writes are kept."""
+
+    def __init__(self, *racks: dict[str, Any]) -> None:
+        self.racks = {rack["id"]: rack for rack in racks}
+        self.writes: list[tuple[str, str, Any]] = []
+
+    def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        identity = path.removeprefix("racks/")
+        if identity not in self.racks:
+            raise NotFoundError(f"Could not {doing}: 404", status=404)
+        return self.racks[identity]
+
+    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        return list(self.racks.values())
+
+    def write_one(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> dict[str, Any]:
+        self.writes.append((method, path, body))
+        return {"id": "new", **body}
+
+    def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Mapping[str, Any] | None = None) -> bool:
+        self.racks.pop(path.removeprefix("racks/"))
+        return True
+
+
+RACK = {
+    "id": "1",
+    "name": "a",
+    "metro": {"code": "DA"},
+    "owner": {"href": "/users/u1"},
+    "tags": ["b", "a"],
+    "customdata": {"a": 1},
+    "created_at": "now",
+}
+
+
+def rack(*racks: dict[str, Any], **given: Any) -> tuple[Rack, Client]:
+    client = Client(*racks)
+    params = {"id": None, "state": "present", "project_id": "p", **dict.fromkeys(options_of(ATTRIBUTES)), **given}
+    return Rack(client, params), client  # type: ignore[arg-type]  # a client in all that is used
+
+
+def test_given_and_current_attributes_are_compared_in_one_form() -> None:
+    resource, _client = rack(name="a", metro="Da", owner_id="u1", note="", tags=["a", "b", "a"], customdata={"a": 1}, reason="x")
+    assert resource.desired() == resource.comparable(RACK)
+    assert rack(name="a")[0].desired() == {"name": "a"}
+
+
+def test_the_result_has_no_customdata() -> None:
+    expected = {"id": "1", "created_at": "now", "name": "a", "metro": "da", "owner_id": "u1", "note": None, "tags": ["a", "b"]}
+    assert Rack.result(RACK) == expected
+
+
+def test_a_prediction_looks_as_the_service_shows_it() -> None:
+    resource, _client = rack(name="b", metro="am", owner_id="u2", customdata={"a": 2})
+    predicted = Rack.result(resource.predict(RACK, resource.desired()))
+    assert predicted == {**Rack.result(RACK), "name": "b", "metro": "am", "owner_id": "u2"}
+
+
+def test_create_sends_what_was_given_and_update_what_changes() -> None:
+    resource, client = rack(name="a", metro="DA", tags=["b"], reason="x")
+    resource.create()
+    resource.update(RACK, {"tags": ["b"]})
+    assert client.writes == [
+        ("POST", "projects/p/racks", {"name": "a", "metro": "DA", "tags": ["b"], "reason": "x"}),
+        ("PUT", "racks/1", {"tags": ["b"]}),
+    ]
+    with pytest.raises(CollectionError, match="Cannot create rack 7: to create it, name must be given"):
+        rack(id="7")[0].check_creation()
+
+
+def test_an_unknown_id_is_an_error_unless_it_is_to_be_absent() -> None:
+    assert rack(RACK, id="1")[0].find() == RACK
+    assert rack(id="1", state="absent")[0].find() is None
+    with pytest.raises(CollectionError, match=r"There is no rack with the id 1\. One is created by its name: leave id out for that"):
+        rack(id="1")[0].find()
+    with pytest.raises(CollectionError, match=r"2 racks are rack a: 1, 2\. Say which one is meant by its id"):
+        rack(RACK, {**RACK, "id": "2"}, name="a")[0].find()
+
+
+def test_what_was_deleted_is_gone() -> None:
+    resource, _client = rack(RACK, name="a")
+    assert resource.remaining(RACK) == ["rack a is still there"]
+    assert resource.delete(RACK) == []
+    assert resource.remaining(RACK) == []
+
+
+@pytest.mark.parametrize(
+    ("on_drift", "settled", "warned"),
+    [
+        ("ignore", ({"note": "x"}, {}), ["rack a stays as it is (on_drift=ignore): metro is 'da', wanted is 'am'"]),
+        ("replace", ({}, {"metro": "am"}), []),
+    ],
+)
+def test_drift_is_settled_by_choice(on_drift: str, settled: Any, warned: list[str]) -> None:
+    warnings: list[str] = []
+    resource, _client = rack(name="a", metro="am", note="x")
+    assert settle_drift(resource, RACK, {"metro": "am", "note": "x"}, on_drift, warnings.append) == settled
+    assert warnings == warned
+    assert settle_drift(resource, RACK, {"note": "x"}, on_drift, warnings.append) == ({"note": "x"}, {})
+
+
+def test_drift_is_refused_with_what_to_do_instead() -> None:
+    resource, _client = rack(name="a", metro="am")
+    with pytest.raises(CollectionError, match="metro is 'da', wanted is 'am'; a rack stays in its metro") as caught:
+        settle_drift(resource, RACK, {"metro": "am"}, "fail", lambda _text: None)
+    assert caught.value.details == {"fixed": {"metro": {"current": "da", "wanted": "am"}}}

@@ -42,9 +42,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.clust
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder, scope_of, scope_tags
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import Locked, Run
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import DeviceSet
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
-    Resource,
-)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Resource
 
 
 def _environment(*names: str) -> str:

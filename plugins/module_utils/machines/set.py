@@ -101,8 +101,6 @@ class DeviceSet:
     it. ``now`` gives seconds of a clock that two calls of a module share.
     """
 
-    result_key = "devices"
-
     def __init__(
         self,
         client: MetalClient,

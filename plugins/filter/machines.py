@@ -137,9 +137,7 @@ from jinja2.exceptions import UndefinedError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_facts
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import ARCHITECTURES, architecture_of
-
-ROLES = {"bootstrap": "bootstrap", "control_plane": "control-plane", "workers": "worker", "load_balancer": "load-balancer"}
-"""Role by the inventory group."""
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import ROLES
 
 DEFAULT_POOL = "worker"
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

@@ -1,0 +1,102 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: cluster_state
+short_description: State of a cluster, from its folder and its devices
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Reads from the files of a cluster on the controller what a later run has to know, and sorts its devices by their role.
+  - The file C(kubeconfig) in the folder is written when the control plane runs without the bootstrap device. From then on the bootstrap is
+    complete.
+positional: devices
+options:
+  _input:
+    description:
+      - The cluster's folder on the controller. It need not exist.
+    type: path
+    required: true
+  devices:
+    description:
+      - The devices of the cluster, as M(equinix_metal.openshift.metal_device_info) returns them.
+    type: list
+    elements: dict
+    default: []
+"""
+
+EXAMPLES = r"""
+- name: Print the addresses of the control plane
+  ansible.builtin.debug:
+    msg: "{{ ('clusters/demo.metal.test' | equinix_metal.openshift.cluster_state(found.devices)).addresses.control_plane }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The state.
+  type: dict
+  contains:
+    bootstrap_complete:
+      description: Whether the control plane runs without the bootstrap device.
+      type: bool
+      sample: true
+    infra_id:
+      description: The C(infraID) of the install, empty before its Ignition files exist.
+      type: str
+      sample: demo-x7k2p
+    cluster_id:
+      description: The C(clusterID) of the install, empty before its Ignition files exist.
+      type: str
+      sample: 0c9b2f6e-5d0c-4b1e-9d3a-0a4c8d1f7e21
+    devices:
+      description: The devices by role, C(bootstrap), C(control_plane), C(workers) and C(load_balancer), each sorted by host name.
+      type: dict
+    addresses:
+      description: The public IPv4 addresses of these devices in the same way, of those that have one.
+      type: dict
+      sample: {bootstrap: [], control_plane: [192.0.2.10, 192.0.2.11, 192.0.2.12], workers: [192.0.2.20], load_balancer: []}
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import addresses_of, devices_by_role
+
+
+def cluster_state(directory: str, devices: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """Return the state; raises AnsibleFilterError for a metadata.json that cannot be read."""
+    folder = Path(directory).expanduser()
+    metadata = _metadata(folder / "ignition" / "metadata.json")
+    by_role = devices_by_role(devices)
+    return {
+        "bootstrap_complete": (folder / "kubeconfig").is_file(),
+        "infra_id": metadata.get("infraID", ""),
+        "cluster_id": metadata.get("clusterID", ""),
+        "devices": by_role,
+        "addresses": {role: addresses_of(found) for role, found in by_role.items()},
+    }
+
+
+def _metadata(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as problem:
+        raise AnsibleFilterError(f"cluster_state: cannot read {path}: {problem}") from problem
+    return found if isinstance(found, dict) else {}
+
+
+class FilterModule:
+    """Filters of this collection."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"cluster_state": cluster_state}

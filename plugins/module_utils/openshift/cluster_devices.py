@@ -1,0 +1,35 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The devices of a cluster by their role.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
+
+ROLES = {"bootstrap": "bootstrap", "control_plane": "control-plane", "workers": "worker", "load_balancer": "load-balancer"}
+"""Values of the tag ``openshift-role``, by the group of the inventory."""
+
+Device = Mapping[str, Any]
+
+
+def devices_by_role(devices: Iterable[Device]) -> dict[str, list[Device]]:
+    """Return the devices of each role, sorted by host name."""
+    ordered = sorted(devices, key=lambda device: str(device["hostname"]))
+    return {group: [device for device in ordered if ROLE_TAG + role in device["tags"]] for group, role in ROLES.items()}
+
+
+def address_of(device: Device) -> str:
+    """Return the public IPv4 address; empty until the service has assigned one."""
+    return (device.get("addresses") or {}).get("public_ipv4") or ""
+
+
+def addresses_of(devices: Iterable[Device]) -> list[str]:
+    """Return the public IPv4 addresses of those that have one, in their order."""
+    return [address for device in devices if (address := address_of(device))]

@@ -1,0 +1,153 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The files that devices boot from: which there are, at which address each is published, and their contents.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import posixpath
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+BOOTSTRAP_IGN = "bootstrap.ign"
+
+SERIAL_CONSOLES = {"x86_64": ["ttyS1,115200n8"], "aarch64": ["ttyAMA0,115200"]}
+"""The port of Equinix Metal's serial-over-SSH console, by its kernel's name."""
+
+IGNITION_VERSION = "3.2.0"
+
+PLAIN = re.compile(r"[A-Za-z]+[0-9]+(,\w+)?")
+"""A console that YAML reads as text without quotes; others are written as JSON, which is YAML."""
+
+
+def boot_profiles(machines: Sequence[Mapping[str, Any]], defaults: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return one profile for each boot profile of the machines, with the attributes of its first machine.
+
+    ``defaults`` are the attributes that a machine does not have; without machines they are the only profile.
+    """
+    profiles: dict[str, dict[str, Any]] = {}
+    for machine in machines or [{}]:
+        profile = {**defaults, **machine}
+        profiles.setdefault(profile["boot_profile"], {name: profile[name] for name in defaults})
+    return list(profiles.values())
+
+
+def boot_urls(names: Iterable[str], url: str, bootstrap_url: str, signed: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, str]:
+    """Return the address of each file: below ``url``, for bootstrap.ign ``bootstrap_url``; in object storage the one that was signed."""
+    if signed is not None:
+        return {name: signed[name]["url"] for name in names}
+    return {name: bootstrap_url if name == BOOTSTRAP_IGN else f"{url}/{name}" for name in names}
+
+
+def image_url(image: Mapping[str, Any], mirror_url: str = "") -> str:
+    """Return where devices get an image of the stream metadata: where the installer says, or on a mirror of the same files."""
+    location = str(image["location"])
+    return f"{mirror_url}/{posixpath.basename(location)}" if mirror_url else location
+
+
+def boot_images(stream: Mapping[str, Any], architectures: Iterable[str], mirror_url: str, verified: str) -> list[dict[str, str]]:
+    """Return the live images of these architectures, with ``url``, ``sha256``, ``location`` and how they are to be verified."""
+    return [
+        {"url": image_url(image, mirror_url), "sha256": image["sha256"], "location": image["location"], "verified": verified}
+        for architecture in sorted(set(architectures))
+        for image in _metal(stream, architecture)["formats"]["pxe"].values()
+    ]
+
+
+def boot_contents(
+    profiles: Iterable[Mapping[str, Any]],
+    stream: Mapping[str, Any],
+    urls: Mapping[str, str],
+    programs: Sequence[Mapping[str, str]],
+    settings: Mapping[str, Any],
+) -> dict[str, str]:
+    """Return the content of each boot script and live config, by file name. Everybody may read them: they have no secrets.
+
+    ``programs``: ``name``, ``script`` and ``unit`` of what runs in the live system. ``settings``: ``cluster``, ``image_mirror_url``,
+    ``kernel_arguments`` and ``metadata_url``.
+    """
+    contents = {}
+    for profile in profiles:
+        name = profile["boot_profile"]
+        contents[f"{name}.ipxe"] = _script(profile, _metal(stream, profile["architecture"]), urls[f"{name}-live.ign"], settings)
+        contents[f"{name}-live.ign"] = json.dumps(_live_config(profile, programs, settings))
+    return contents
+
+
+def bootstrap_pointer(bootstrap_ign: str, url: str, bearer: str = "", ca: str = "") -> dict[str, Any]:
+    """Return the userdata of the bootstrap device: where bootstrap.ign is, its hash, the bearer token and the CA to trust for it.
+
+    In object storage the signed address takes the place of the token, and usual CAs may be enough.
+    """
+    digest = hashlib.sha512(bootstrap_ign.encode()).hexdigest()
+    replace = {
+        "source": url,
+        "httpHeaders": [{"name": "Authorization", "value": f"Bearer {bearer}"}] if bearer else [],
+        "verification": {"hash": f"sha512-{digest}"},
+    }
+    authorities = [{"source": f"data:text/plain;charset=utf-8;base64,{_base64(ca)}"}] if ca else []
+    security = {"tls": {"certificateAuthorities": authorities}}
+    return {"ignition": {"version": IGNITION_VERSION, "config": {"replace": replace}, "security": security}}
+
+
+def _metal(stream: Mapping[str, Any], architecture: str) -> Any:
+    """Return the metal artifacts. All images are of this one entry, so of one build: the initramfs has the hash of its rootfs inside."""
+    return stream["architectures"][architecture]["artifacts"]["metal"]
+
+
+def _script(profile: Mapping[str, Any], metal: Mapping[str, Any], config_url: str, settings: Mapping[str, Any]) -> str:
+    images = {kind: image_url(image, settings["image_mirror_url"]) for kind, image in metal["formats"]["pxe"].items()}
+    arguments = [
+        "initrd=main",
+        f"coreos.live.rootfs_url={images['rootfs']}",
+        "ignition.firstboot",
+        "ignition.platform.id=metal",
+        f"ignition.config.url={config_url}",
+        *(f"console={console}" for console in profile["consoles"] or SERIAL_CONSOLES[profile["architecture"]]),
+        *settings["kernel_arguments"],
+    ]
+    return "\n".join(
+        [
+            "#!ipxe",
+            f"# {metal['release']} for {profile['architecture']} machines of {settings['cluster']}",
+            f"kernel {images['kernel']} {' '.join(arguments)}",
+            f"initrd --name main {images['initramfs']}",
+            "boot\n",
+        ]
+    )
+
+
+def _live_config(profile: Mapping[str, Any], programs: Sequence[Mapping[str, str]], settings: Mapping[str, Any]) -> dict[str, Any]:
+    disk_rule = {
+        "device": profile["install_device"],
+        "hints": dict(profile["root_device_hints"]),
+        "metadata": settings["metadata_url"],
+    }
+    files = [
+        _file("/etc/coreos/installer.d/10-openshift.yaml", 0o644, _installer_config(profile["consoles"])),
+        _file("/etc/choose-disk.json", 0o644, json.dumps(disk_rule)),
+        *(_file(f"/usr/local/bin/{program['name']}", 0o755, program["script"]) for program in programs),
+    ]
+    units = [{"name": f"{program['name']}.service", "enabled": True, "contents": program["unit"]} for program in programs]
+    return {"ignition": {"version": IGNITION_VERSION}, "storage": {"files": files}, "systemd": {"units": units}}
+
+
+def _installer_config(consoles: Iterable[str]) -> str:
+    """Return the config of coreos-installer. By the platform the installed system has the serial console; others have to be named."""
+    named = "".join(f"- {console if PLAIN.fullmatch(console) else json.dumps(console)}\n" for console in consoles)
+    return (f"console:\n{named}" if named else "") + "platform: packet\n"
+
+
+def _file(path: str, mode: int, content: str) -> dict[str, Any]:
+    return {"path": path, "mode": mode, "contents": {"source": f"data:;base64,{_base64(content)}"}}
+
+
+def _base64(text: str) -> str:
+    return b64encode(text.encode()).decode()

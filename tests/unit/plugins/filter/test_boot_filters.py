@@ -1,0 +1,190 @@
+"""Order bodies and boot files: what an earlier release, which computed them in Jinja, rendered of the same machines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.filter import machines as machines_filter
+from ansible_collections.equinix_metal.openshift.plugins.filter.device_report import device_report
+from ansible_collections.equinix_metal.openshift.plugins.filter.live_images import live_images
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import (
+    boot_contents,
+    boot_profiles,
+    boot_urls,
+    bootstrap_pointer,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.device_orders import ORDER_OPTIONS, device_orders
+
+RENDERED = json.loads((Path(__file__).parent / "cluster_files.json").read_text(encoding="utf-8"))
+
+
+def machine(name: str, **own: Any) -> dict[str, Any]:
+    return {
+        "hostname": f"{name}.demo.metal.test",
+        "inventory_hostname": name,
+        "plan": "c3.small.x86",
+        "metro": "da",
+        "tags": [],
+        "labels": {},
+        "taints": [],
+        "architecture": "x86_64",
+        "boot_profile": "x86_64",
+        "pool": None,
+        "role": "worker",
+        **own,
+    }
+
+
+WORKERS: list[dict[str, Any]] = [
+    machine(
+        "worker-0",
+        tags=["a", "openshift-pool=gpu"],
+        billing_cycle="hourly",
+        operating_system="custom_ipxe",
+        ip_addresses=[{"address_family": 4, "public": True, "cidr": 31}],
+    ),
+    machine(
+        "worker-1",
+        boot_profile="x86_64-abc",
+        install_device="smallest nvme",
+        consoles=["tty0", "ttyS1"],
+        root_device_hints={"rotational": False, "minSizeGigabytes": 200},
+        hardware_reservation_id="next-available",
+        placement=[{"metro": "ny"}],
+        termination_time="2030-01-01T00:00:00Z",
+    ),
+    {
+        "hostname": "worker-2.demo.metal.test",
+        "plan": "c3.large.arm64",
+        "architecture": "aarch64",
+        "boot_profile": "aarch64",
+        "operating_system": "",
+        "tags": ["openshift-role=worker"],
+    },
+    {"hostname": "worker-3.demo.metal.test", "plan": "x"},
+]
+NAMES = ("x86_64", "x86_64-abc", "aarch64")
+SIGNED = {
+    name: {"url": f"https://s3.test/{name}?X-Sig=1&Y=2"}
+    for name in (*(f"{profile}{end}" for profile in NAMES for end in (".ipxe", "-live.ign")), "bootstrap.ign")
+}
+BOOT = {"architecture": "x86_64", "url": "http://203.0.113.1:8080", "signed": {}}
+
+
+@pytest.mark.parametrize(
+    ("case", "wanted", "boot"),
+    [
+        ("workers", WORKERS, BOOT),
+        ("object storage", WORKERS, {**BOOT, "signed": SIGNED}),
+        ("ipv6", WORKERS[3:], {"architecture": "aarch64", "url": "http://[2001:db8::1]:8080"}),
+    ],
+)
+def test_order_bodies_are_those_of_before(case: str, wanted: list[dict[str, Any]], boot: dict[str, Any]) -> None:
+    assert device_orders(wanted, {"userdata": '{"w": 1}'}, role="worker", boot=boot) == RENDERED["provision"][case]
+
+
+def test_without_ignition_files_orders_have_no_userdata_and_a_termination_time_may_be_removed() -> None:
+    (order,) = device_orders(WORKERS[3:], {"userdata": "", "termination_time": ""}, role="bootstrap")
+    assert order == {"hostname": "worker-3.demo.metal.test", "plan": "x", "tags": ["openshift-role=bootstrap"], "termination_time": ""}
+
+
+def test_every_device_option_of_a_host_is_ordered_also_for_a_load_balancer() -> None:
+    own = {name: f"{name} of the host" for name in (*machines_filter.FURTHER, "plan", "metro")}
+    (order,) = device_orders(
+        [machine("lb", role="load-balancer", **own)], {"operating_system": "ubuntu_24_04", "userdata": "#cloud-config"}
+    )
+    assert order == {
+        **own,
+        "hostname": "lb.demo.metal.test",
+        "tags": [],
+        "operating_system": "ubuntu_24_04",
+        "userdata": "#cloud-config",
+    }
+    assert {*machines_filter.FURTHER, *machines_filter.TEXTS} <= ORDER_OPTIONS
+
+
+DEFAULTS: dict[str, Any] = {
+    "architecture": "x86_64",
+    "boot_profile": "x86_64",
+    "install_device": "smallest",
+    "root_device_hints": {},
+    "consoles": [],
+}
+SETTINGS: dict[str, Any] = {
+    "cluster": "demo.metal.test",
+    "image_mirror_url": "",
+    "kernel_arguments": [],
+    "metadata_url": "https://metadata.packet.net/metadata",
+}
+STREAM = {
+    "architectures": {
+        architecture: {
+            "artifacts": {
+                "metal": {
+                    "release": "9.6",
+                    "formats": {
+                        "iso": {},
+                        "pxe": {
+                            kind: {"location": f"https://rhcos.test/{architecture}/live-{kind}.{architecture}", "sha256": kind[0] * 64}
+                            for kind in ("kernel", "initramfs", "rootfs")
+                        },
+                    },
+                }
+            }
+        }
+        for architecture in ("x86_64", "aarch64")
+    }
+}
+PROGRAMS = [
+    {"name": name, "script": f"#!/bin/sh\necho {name}\n", "unit": f"[Unit]\nDescription={name}\n"} for name in ("choose-disk", "wipe-disks")
+]
+MIRROR = {**SETTINGS, "image_mirror_url": "http://mirror.test/images", "kernel_arguments": ["rd.neednet=1", "a=b"]}
+
+
+@pytest.mark.parametrize(
+    ("case", "wanted", "defaults", "programs", "settings", "signed", "secrets"),
+    [
+        ("controller", [machine("control-plane-0"), *WORKERS[:3]], DEFAULTS, PROGRAMS[:1], SETTINGS, None, ("B" * 64, "CA\n")),
+        ("mirror", WORKERS[1:2], {**DEFAULTS, "consoles": ["ttyS0"]}, PROGRAMS, MIRROR, None, ("B" * 64, "CA\n")),
+        ("object storage", WORKERS[:3], DEFAULTS, PROGRAMS[:1], SETTINGS, SIGNED, ("", "")),
+    ],
+)
+def test_boot_files_are_those_of_before(  # noqa: PLR0917 - a case
+    case: str,
+    wanted: list[dict[str, Any]],
+    defaults: dict[str, Any],
+    programs: list[dict[str, str]],
+    settings: dict[str, Any],
+    signed: dict[str, dict[str, str]] | None,
+    secrets: tuple[str, str],
+) -> None:
+    rendered = RENDERED["boot_files"][case]
+    profiles = boot_profiles(wanted, defaults)
+    names = [f"{profile['boot_profile']}{end}" for profile in profiles for end in (".ipxe", "-live.ign")] + ["bootstrap.ign"]
+    urls = boot_urls(names, "http://203.0.113.1:8080", "https://203.0.113.1:8443/bootstrap.ign", signed)
+    architectures = [profile["architecture"] for profile in profiles]
+
+    assert names == rendered["names"]
+    assert urls == rendered["urls"]
+    assert live_images(STREAM, architectures, settings["image_mirror_url"], "none") == rendered["images"]
+    assert boot_contents(profiles, STREAM, urls, programs, settings) == rendered["contents"]
+    assert json.dumps(bootstrap_pointer('{"b": 1}\n', urls["bootstrap.ign"], *secrets)) == json.dumps(rendered["pointer"])
+
+
+def test_without_machines_the_defaults_are_the_only_profile() -> None:
+    assert boot_profiles([], DEFAULTS) == [DEFAULTS]
+
+
+def test_the_report_has_a_line_for_each_device() -> None:
+    outcomes: dict[str, dict[str, Any]] = {
+        "a": {"action": "created", "error": None, "status": "active", "replacements": []},
+        "b": {"action": "none", "error": None, "status": "active", "replacements": []},
+        "c": {"action": "created", "error": None, "status": "active", "replacements": ["x", "y"]},
+        "d": {"action": "none", "error": "no capacity", "status": "failed", "replacements": []},
+    }
+    assert device_report(outcomes) == ["a: created", "b: as it should be", "c: created, after 2 that failed", "d: failed, no capacity"]
+    assert device_report(outcomes, check_mode=True)[:2] == ["a: would be created", "b: would be as it should be"]

@@ -1,0 +1,92 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: cluster_dns_records
+short_description: DNS records of a cluster
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Returns one entry for each name of a cluster, with the addresses it has to lead to. An entry without values is a record that must not
+    exist.
+  - The control plane serves the API, with the bootstrap device until the bootstrap is complete. Workers serve C(*.apps); without workers
+    the control plane does. With a load balancer both lead to it, and it looks up the records of its members.
+positional: cluster
+options:
+  _input:
+    description:
+      - The devices of the cluster, as M(equinix_metal.openshift.metal_device_info) returns them. Those without an address have no record.
+    type: list
+    elements: dict
+    required: true
+  cluster:
+    description:
+      - The cluster, C(<name>.<base domain>).
+    type: str
+    required: true
+  state:
+    description:
+      - V(absent) returns every name without values.
+    type: str
+    choices: [present, absent]
+    default: present
+  machines:
+    description:
+      - Host names of the devices that have records. Empty, all have.
+    type: list
+    elements: str
+    default: []
+  workers:
+    description:
+      - Host names of the workers of the inventory. As long as none of them exists C(*.apps) leads nowhere. Empty, the control plane runs
+        the routers.
+    type: list
+    elements: str
+    default: []
+  leaving:
+    description:
+      - Further host names that must not have a record, whether their devices exist or not.
+    type: list
+    elements: str
+    default: []
+  bootstrap_complete:
+    description:
+      - Whether the control plane runs without the bootstrap device.
+    type: bool
+    default: false
+  balanced:
+    description:
+      - Whether a load balancer stands before API and routers.
+    type: bool
+    default: false
+"""
+
+EXAMPLES = r"""
+- name: Print the records of a cluster
+  ansible.builtin.debug:
+    msg: "{{ found.devices | equinix_metal.openshift.cluster_dns_records('demo.metal.test', bootstrap_complete=true) }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The records, as O(equinix_metal.openshift.dns_records#module:records) has them.
+  type: list
+  elements: dict
+  sample: [{name: api.demo.metal.test, values: [192.0.2.10, 192.0.2.11, 192.0.2.12]}]
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import cluster_dns_records
+
+
+class FilterModule:
+    """Filters of this collection."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"cluster_dns_records": cluster_dns_records}

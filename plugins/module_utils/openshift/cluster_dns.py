@@ -1,0 +1,72 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The DNS records of a cluster.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import (
+    Device,
+    address_of,
+    addresses_of,
+    devices_by_role,
+)
+
+Record = dict[str, Any]
+"""``name`` and ``values``; without values the record must not exist."""
+
+SERVICES = ("api", "api-int", "*.apps", "api-members", "ingress-members")
+"""Records that are no host names. The last two are what a load balancer looks up."""
+
+
+def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by keyword
+    devices: Sequence[Device],
+    cluster: str,
+    *,
+    state: str = "present",
+    machines: Collection[str] = (),
+    workers: Collection[str] = (),
+    leaving: Iterable[str] = (),
+    bootstrap_complete: bool = False,
+    balanced: bool = False,
+) -> list[Record]:
+    """Return every record of the cluster, desired or to be deleted. See the filter of this name."""
+    end = f".{cluster}"
+    known = [name for name in dict.fromkeys([*leaving, *(device["hostname"] for device in devices)]) if name.endswith(end)]
+    if state == "absent":
+        return [{"name": name, "values": []} for name in [*(service + end for service in SERVICES), *known]]
+    named = [device for device in devices if address_of(device) and (not machines or device["hostname"] in machines)]
+    by_role = devices_by_role(named)
+    bootstrap = by_role["bootstrap"]
+    api = sorted(addresses_of([*by_role["control_plane"], *([] if bootstrap_complete else bootstrap)]))
+    routers = by_role["workers"] or ([] if workers else by_role["control_plane"])
+    ingress = sorted(addresses_of(routers))
+    services = [api, api, ingress, [], []]
+    if balanced:
+        balancers = sorted(addresses_of(by_role["load_balancer"]))
+        services = [balancers, balancers, balancers, api, ingress]
+    hosts = [
+        {"name": device["hostname"], "values": [address_of(device)]}
+        for device in named
+        if device["hostname"].endswith(end) and not (bootstrap_complete and device in bootstrap)
+    ]
+    desired = {record["name"] for record in hosts}
+    return [
+        *({"name": service + end, "values": values} for service, values in zip(SERVICES, services, strict=True)),
+        *hosts,
+        *({"name": name, "values": []} for name in known if name not in desired),
+    ]
+
+
+def zone_lines(records: Iterable[Mapping[str, Any]], cluster: str, ttl: int) -> list[str]:
+    """Return a line of a zone file for each address, and a comment for each host name whose record has to be deleted."""
+    services = {f"{service}.{cluster}" for service in SERVICES}
+    records = list(records)
+    lines = [f"{record['name']}. {ttl} IN A {address}" for record in records for address in record["values"]]
+    return lines + [f"; delete {record['name']}." for record in records if not record["values"] and record["name"] not in services]

@@ -1,0 +1,173 @@
+"""What roles decide by the devices of a cluster: its state, its DNS records, what becomes of the bootstrap device, and nodes to change."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.filter.bootstrap_removal import bootstrap_removal
+from ansible_collections.equinix_metal.openshift.plugins.filter.cluster_state import cluster_state
+from ansible_collections.equinix_metal.openshift.plugins.filter.node_changes import node_changes
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import cluster_dns_records, zone_lines
+
+CLUSTER = "demo.metal.test"
+RENDERED = json.loads((Path(__file__).parent / "cluster_files.json").read_text(encoding="utf-8"))
+SERVICES = 5
+
+
+def device(name: str, role: str, address: str | None, **own: Any) -> dict[str, Any]:
+    return {
+        "hostname": name if "." in name else f"{name}.{CLUSTER}",
+        "tags": [f"openshift-cluster={CLUSTER}", f"openshift-role={role}"],
+        "addresses": {"public_ipv4": address},
+        "termination_time": None,
+        **own,
+    }
+
+
+DEVICES = [
+    device("worker-1", "worker", "192.0.2.21"),
+    device("worker-0", "worker", "192.0.2.20"),
+    device("bootstrap", "bootstrap", "192.0.2.9"),
+    *(device(f"control-plane-{number}", "control-plane", f"192.0.2.{13 - number}") for number in range(3)),
+    device("late", "worker", None),
+    device("elsewhere.other.test", "worker", "192.0.2.99"),
+]
+BALANCER = device("lb", "load-balancer", "192.0.2.5")
+NAMES = [each["hostname"] for each in DEVICES]
+
+
+def test_the_state_sorts_devices_and_addresses_by_role(tmp_path: Path) -> None:
+    state = cluster_state(str(tmp_path), [*DEVICES, BALANCER])
+    assert [each["hostname"].partition(".")[0] for each in state["devices"]["workers"]] == ["elsewhere", "late", "worker-0", "worker-1"]
+    assert state["addresses"] == {
+        "bootstrap": ["192.0.2.9"],
+        "control_plane": ["192.0.2.13", "192.0.2.12", "192.0.2.11"],
+        "workers": ["192.0.2.99", "192.0.2.20", "192.0.2.21"],
+        "load_balancer": ["192.0.2.5"],
+    }
+    assert (state["bootstrap_complete"], state["infra_id"], state["cluster_id"]) == (False, "", "")
+
+
+def test_the_state_reads_the_folder_of_the_cluster(tmp_path: Path) -> None:
+    assert not cluster_state(str(tmp_path / "none"))["bootstrap_complete"]
+    metadata = tmp_path / "ignition" / "metadata.json"
+    metadata.parent.mkdir()
+    metadata.write_text('{"infraID": "demo-x7k2p", "clusterID": "u"}', encoding="utf-8")
+    (tmp_path / "kubeconfig").touch()
+    state = cluster_state(str(tmp_path))
+    assert (state["bootstrap_complete"], state["infra_id"], state["cluster_id"]) == (True, "demo-x7k2p", "u")
+    metadata.write_text("{", encoding="utf-8")
+    with pytest.raises(AnsibleFilterError, match=r"cannot read .*metadata\.json"):
+        cluster_state(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("case", "devices", "choices"),
+    [
+        ("bootstrap serves", DEVICES, {}),
+        ("bootstrap over", DEVICES, {"bootstrap_complete": True, "workers": ["worker-0"]}),
+        ("balanced", [*DEVICES, BALANCER], {"balanced": True}),
+        ("no workers", DEVICES[3:6], {"bootstrap_complete": True}),
+        ("workers to come", DEVICES[3:6], {"bootstrap_complete": True, "workers": ["worker-0"]}),
+        (
+            "some leave",
+            DEVICES,
+            {"bootstrap_complete": True, "machines": NAMES[1:6], "leaving": [f"gone.{CLUSTER}", f"worker-0.{CLUSTER}", "a.b"]},
+        ),
+        ("nothing", [], {"leaving": [f"a.{CLUSTER}"]}),
+    ],
+)
+def test_dns_records_are_those_of_before(case: str, devices: list[dict[str, Any]], choices: dict[str, Any]) -> None:
+    records = cluster_dns_records(devices, CLUSTER, **choices)
+    rendered = RENDERED["dns"][case]
+    assert records[:SERVICES] == rendered[:SERVICES]
+    # In which order host names are set or deleted does not matter.
+    assert sorted(records, key=str) == sorted(rendered, key=str)
+
+
+def test_absent_records_are_all_that_a_cluster_may_have() -> None:
+    records = cluster_dns_records(DEVICES, CLUSTER, state="absent", leaving=[f"gone.{CLUSTER}", "a.b"])
+    assert not any(record["values"] for record in records)
+    assert {record["name"].removesuffix(f".{CLUSTER}") for record in records} == {
+        *("api", "api-int", "*.apps", "api-members", "ingress-members"),
+        *("gone", "bootstrap", "late", "worker-0", "worker-1", "control-plane-0", "control-plane-1", "control-plane-2"),
+    }
+
+
+def test_zone_lines_list_addresses_and_host_names_to_delete() -> None:
+    records = cluster_dns_records(DEVICES[3:4], CLUSTER, bootstrap_complete=True, leaving=[f"gone.{CLUSTER}"])
+    assert zone_lines(records, CLUSTER, 60) == [
+        *(f"{name}.{CLUSTER}. 60 IN A 192.0.2.13" for name in ("api", "api-int", "*.apps", "control-plane-0")),
+        f"; delete gone.{CLUSTER}.",
+    ]
+
+
+WORKERS = [{"inventory_hostname": f"worker-{number}", "hostname": f"worker-{number}.{CLUSTER}"} for number in range(3)]
+OPERATION = "bootstrap-becomes-worker"
+
+
+@pytest.mark.parametrize("becomes", ["worker-2", f"worker-2.{CLUSTER}"])
+def test_the_bootstrap_device_becomes_the_chosen_worker(becomes: str) -> None:
+    plan = bootstrap_removal(DEVICES, WORKERS, becomes, OPERATION)
+    assert plan == {"worker": WORKERS[2], "obstacle": "", "reused": [DEVICES[2]], "deleted": [], "reinstalling": []}
+
+
+@pytest.mark.parametrize(
+    ("becomes", "own", "obstacle"),
+    [
+        ("", {}, ""),
+        ("nobody", {}, "nobody is none of the workers"),
+        ("worker-1", {}, f"worker-1.{CLUSTER} exists already"),
+        ("worker-2", {"termination_time": "2030-01-01T00:00:00Z"}, "it was ordered with a termination time, which the service"),
+    ],
+)
+def test_otherwise_the_bootstrap_device_is_deleted(becomes: str, own: dict[str, Any], obstacle: str) -> None:
+    bootstrap = {**DEVICES[2], **own}
+    plan = bootstrap_removal([*DEVICES[:2], bootstrap], WORKERS, becomes, OPERATION)
+    assert (plan["deleted"], plan["reused"]) == ([bootstrap], [])
+    assert plan["obstacle"].startswith(obstacle) and bool(plan["obstacle"]) == bool(obstacle)
+
+
+def test_a_reinstallation_that_was_requested_is_completed() -> None:
+    requested = device("worker-2", "worker", "192.0.2.9", tags=[f"ansible-operation-requested=reinstall:{OPERATION}:5"])
+    assert bootstrap_removal([*DEVICES[:2], requested], WORKERS, "worker-2", OPERATION)["reinstalling"] == [requested]
+
+
+def node(name: str, labels: dict[str, str] | None = None, taints: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    return {"metadata": {"name": name} | ({"labels": labels} if labels else {}), "spec": {"taints": taints} if taints else {}}
+
+
+NO_SCHEDULE = {"key": "k", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("machine", "current", "labels", "taints"),
+    [
+        ({"labels": {"a": "b"}}, node("n", {"a": "b", "z": ""}), False, None),
+        ({"labels": {"x": "", "y": "1"}}, node("n", {"x": ""}), True, None),
+        ({"labels": {"x": ""}}, node("n"), True, None),
+        ({"labels": {}, "taints": []}, node("n"), False, None),
+        ({}, node("n"), False, None),
+        # The API keeps no empty value, and adds a time.
+        ({"taints": [{**NO_SCHEDULE, "value": ""}]}, node("n", taints=[{**NO_SCHEDULE, "timeAdded": "2026"}]), False, None),
+        (
+            {"taints": [{**NO_SCHEDULE, "value": "v"}]},
+            node("n", taints=[{**NO_SCHEDULE, "value": "w"}]),
+            False,
+            [{**NO_SCHEDULE, "value": "v"}],
+        ),
+        ({"taints": [{**NO_SCHEDULE, "value": None}]}, node("n"), False, [NO_SCHEDULE]),
+        ({"labels": {"x": ""}, "taints": [NO_SCHEDULE]}, node("other"), False, None),
+    ],
+)
+def test_labels_and_taints_to_set(
+    machine: dict[str, Any], current: dict[str, Any], labels: bool, taints: list[dict[str, Any]] | None
+) -> None:
+    changes = node_changes([{"hostname": "n", **machine}], [current])
+    definition = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": machine.get("labels")}}
+    assert changes == {"labels": [definition] if labels else [], "taints": [{"hostname": "n", "taints": taints}] if taints else []}

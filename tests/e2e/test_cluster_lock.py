@@ -93,7 +93,7 @@ def test_a_name_that_is_in_use_is_refused_and_nothing_is_ordered(user: User, oth
     refused = guest.destroy()
     assert refused.code != 0
     assert refused.writes == []
-    assert "Nothing was touched" in flat(refused)
+    assert "Nothing was deleted" in flat(refused)
 
     again = owner.play("install.yml", kill=Moment("dns"))
     assert again.cut, again.tail

@@ -190,7 +190,7 @@ def test_without_a_yes_nothing_is_touched(user: User, ours: dict[str, Any]) -> N
         run = user.play("destroy.yml", *answer)
         assert run.code != 0
         assert run.writes == []
-        assert "Nothing was touched" in run.output
+        assert "Nothing was deleted" in run.output
 
 
 def test_without_the_files_of_its_install_a_cluster_is_not_deleted_on_its_name_alone(user: User, ours: dict[str, Any]) -> None:
@@ -199,7 +199,7 @@ def test_without_the_files_of_its_install_a_cluster_is_not_deleted_on_its_name_a
     assert run.code != 0
     assert run.writes == []
     said = " ".join(run.output.split())
-    assert f"Nothing was touched. {NAME} exists and its files are not in {user.cluster}: " in said
+    assert f"Nothing was deleted. {NAME} exists and its files are not in {user.cluster}: " in said
     assert f"master-0.{NAME} (infra id unknown, created 20" in said
     assert "openshift_destroy_without_state=true" in said
 
@@ -210,7 +210,7 @@ def test_a_locked_machine_stops_it_before_anything_went(user: User, project: Pro
     project.lock(ours["master"], False)
     assert run.code != 0
     assert run.writes == []
-    assert f"master-0.{NAME} cannot be given back" in run.output
+    assert f"master-0.{NAME} cannot be deleted" in run.output
 
 
 def test_names_that_lead_only_to_others_stop_it_before_anything_went(user: User, ours: dict[str, dict[str, Any]]) -> None:

@@ -31,9 +31,9 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from sandbox.onlooker import REQUESTS, Names, cluster_api
-from sandbox.running import REPOSITORY, RunningSandbox, SandboxStartError, is_write
-from sandbox.stranger import Stranger
+from sandbox.testing.foreign import UnauthorizedClient
+from sandbox.testing.observer import REQUESTS, Names, cluster_api
+from sandbox.testing.process import REPOSITORY, RunningSandbox, SandboxStartError, is_write
 
 CLUSTER = "demo.metal.test"
 STRANGER = "intruder"
@@ -160,7 +160,7 @@ class Demo:
         """With the bootstrap machine gone nobody but the playbook approves: now its judgement counts."""
         environment = self.sandbox.environment
         names = Names(environment["OPENSHIFT_DNS_SERVER"], int(environment["OPENSHIFT_DNS_PORT"]))
-        Stranger(CLUSTER, self.cluster / "ignition" / "worker.ign", names).file(STRANGER, f"{STRANGER}.{CLUSTER}")
+        UnauthorizedClient(CLUSTER, self.cluster / "ignition" / "worker.ign", names).file(STRANGER, f"{STRANGER}.{CLUSTER}")
         self.console.print(
             f"[yellow]![/] a stranger fetched the bootstrap token and asks to join as [bold]{STRANGER}.{CLUSTER}[/]; "
             "the cluster took the request",

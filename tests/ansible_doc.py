@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterable
 from typing import Any
 
-from sandbox.running import REPOSITORY
+from sandbox.testing.process import REPOSITORY
 
 
 def documentation_of(modules: Iterable[str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.openshift.binaries import Binaries, BinariesError, cache_folder
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 
 SPEED = 3600.0
 """An hour in a second: what tests look at is the order of things, not how long they take."""

@@ -27,7 +27,7 @@ from pathlib import Path
 import yaml
 
 from sandbox.openshift.binaries import ensure_binaries
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.cluster.control_plane import ControlPlane
 from tools.collection_copy import BUILD, HOME, copy_collection, start_ansible_test
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import httpx
 
-from sandbox.onlooker import REQUESTS, cluster_watch
+from sandbox.testing.observer import REQUESTS, cluster_watch
 
 OURS = "equinix_metal.openshift.csr_approval"
 PAUSE = 1.0

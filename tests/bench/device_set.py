@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
-from sandbox.running import REPOSITORY, RunningSandbox, is_write
+from sandbox.testing.process import REPOSITORY, RunningSandbox, is_write
 from tests.bench.figures import Column, Report, Table
 from tests.bench.predecessors import Predecessor
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
-from sandbox.running import REPOSITORY, RunningSandbox
+from sandbox.testing.process import REPOSITORY, RunningSandbox
 from tests.bench.figures import Column, Report, Table
 from tests.bench.inventory_parts import ADD, ANSIBLE, LOAD, OTHER, OURS, READ
 from tests.bench.predecessors import Predecessor

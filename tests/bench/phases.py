@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.running import is_write
+from sandbox.testing.process import is_write
 from tests.e2e.harness import Run, User
 
 CALLBACKS = Path(__file__).with_name("callback")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.bench.figures import Column, Report, Table
 
 SIZES = (100, 1_000, 10_000)

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 
 from .ways import CLUSTER, Pointed, Way, controller, ignition_files
 

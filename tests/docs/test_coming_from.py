@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.inventory.metal import facts_of
-from sandbox.running import RunningSandbox, is_write
+from sandbox.testing.process import RunningSandbox, is_write
 from tests.conftest import SPEED
 
 ROOT = Path(__file__).resolve().parents[2]

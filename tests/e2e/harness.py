@@ -28,9 +28,9 @@ import dns.zone
 import httpx
 
 from sandbox.demo import HEADING, processes_of
-from sandbox.onlooker import REQUESTS, Names, cluster_api
-from sandbox.running import REPOSITORY, RunningSandbox, is_write
-from sandbox.stranger import Stranger
+from sandbox.testing.foreign import UnauthorizedClient
+from sandbox.testing.observer import REQUESTS, Names, cluster_api
+from sandbox.testing.process import REPOSITORY, RunningSandbox, is_write
 
 NAME = "demo.metal.test"
 # In the environment of all that a user starts, and of what that starts: the folder, and the tests' own process.
@@ -313,8 +313,8 @@ class User:
         return Names(environment["OPENSHIFT_DNS_SERVER"], int(environment["OPENSHIFT_DNS_PORT"]))
 
     @property
-    def stranger(self) -> Stranger:
-        return Stranger(NAME, self.cluster / "ignition" / "worker.ign", self.names)
+    def unauthorized_client(self) -> UnauthorizedClient:
+        return UnauthorizedClient(NAME, self.cluster / "ignition" / "worker.ign", self.names)
 
     def names_in_zone(self) -> dict[str, list[str]]:
         """All records of the base domain but those of the zone itself, as `name type`."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox.onlooker import REQUESTS
+from sandbox.testing.observer import REQUESTS
 from tests.e2e.harness import Moment, User, back_from_days_off, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]

@@ -19,7 +19,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sandbox.running import REPOSITORY
+from sandbox.testing.process import REPOSITORY
 from tests.e2e.chaos import world
 from tests.e2e.conftest import Worlds
 from tests.e2e.harness import NAME, Run, TamperedMirror, User, until
@@ -171,9 +171,9 @@ def installed(user: User, undisturbed: Worlds) -> Installed:
     """An install with -vvv, and two unauthorized clients that file CSRs once the bootstrap device is gone."""
 
     def file_csrs() -> None:
-        user.stranger.file("made-up", f"made-up.{NAME}")
+        user.unauthorized_client.file("made-up", f"made-up.{NAME}")
         known = f"worker-0.{NAME}"
-        user.stranger.file("foreign-address", known, serving=True, dns_names=(known,), addresses=("127.99.1.1",))
+        user.unauthorized_client.file("foreign-address", known, serving=True, dns_names=(known,), addresses=("127.99.1.1",))
 
     manifest = user.folder / "99-ours.json"
     manifest.write_text(json.dumps(MANIFEST), encoding="utf-8")

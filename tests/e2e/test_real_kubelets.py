@@ -17,8 +17,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from sandbox.demo import processes_of
-from sandbox.onlooker import REQUESTS
 from sandbox.openshift import NamespacesError, require_namespaces
+from sandbox.testing.observer import REQUESTS
 from tests.e2e.harness import NAME, Moment, User, back_from_days_off, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]

@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "failing.metal.test"

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from sandbox.running import REPOSITORY
+from sandbox.testing.process import REPOSITORY
 from tests.e2e.harness import NAME, User
 
 PAGE = REPOSITORY / "docs" / "install.md"

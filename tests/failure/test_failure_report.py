@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.failure.failing import NAME, REASON, Failed, FailingPlay, environment_of, seed, silent_server, write_kubeconfig
 
 TITLE = f"Install of {NAME} failed in phase 2 of 2, Create devices"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.failure.failing import environment_of, write_kubeconfig
 
 DEVICE = {

@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from sandbox.openshift.installer import certificates
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.conftest import user_environment
 
 SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8o3Zr3gGqFX0uPHj5OE+7ZzZLhZ0b7mQF4Ee4Vv1mB core@metal.test"

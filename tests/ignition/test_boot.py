@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import machines
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.conftest import user_environment
 
 from .conftest import DOMAIN, NAME, Mirror, Role

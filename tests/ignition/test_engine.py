@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from sandbox.openshift.installer import certificates
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.conftest import user_environment
 
 from .conftest import DOMAIN, NAME, Role

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTER = "openshift-cluster=demo.metal.test"

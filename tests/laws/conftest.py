@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.cluster.conftest import started
 from tests.conftest import user_environment
 from tests.laws.subjects import Life, Place, Subject

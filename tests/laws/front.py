@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import httpx
 
 from sandbox.metal.faults import Fault, Faults
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.cluster.control_plane import ControlPlane
 
 BESIDE = "127.64.250.2"

@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.laws import programs
 from tests.laws.scenario import WAIT, Scenario
 

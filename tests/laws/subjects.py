@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.cluster.control_plane import ControlPlane
 from tests.laws.cluster import CLUSTER_SCENARIOS, ClusterScenario
 from tests.laws.faults import PATIENCE, RETRIES, TIMEOUT, Fault, Kind, Service

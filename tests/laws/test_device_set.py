@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.running import RunningSandbox, is_write
+from sandbox.testing.process import RunningSandbox, is_write
 from tests.conftest import SPEED
 from tests.laws.ground import run
 from tests.laws.scenario import TAGS, WAIT

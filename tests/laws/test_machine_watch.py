@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.laws.ground import call, run
 from tests.laws.scenario import TAGS, WAIT
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.laws.ground import call, laid, run
 from tests.laws.network import UNKNOWN
 from tests.laws.scenario import TAGS, WAIT

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.laws.ground import MODULES, ROOT, call, run
 from tests.laws.scenario import TAGS, WAIT, machine
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.running import RunningSandbox, is_write
+from sandbox.testing.process import RunningSandbox, is_write
 from tests.laws.ground import call, run
 
 NONE: dict[str, Any] = {"vlan_ids": [], "native_vlan_id": ""}

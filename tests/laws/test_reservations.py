@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.laws.ground import run
 from tests.laws.scenario import TAGS, WAIT, machine
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.laws.ground import call, laid, run
 from tests.laws.scenario import TAGS, WAIT, Scenario, machine
 from tests.laws.scenarios import SCENARIOS, devices_of_laws

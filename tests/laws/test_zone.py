@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.running import RunningSandbox
+from sandbox.testing.process import RunningSandbox
 from tests.laws.ground import run
 from tests.laws.zone import LAWS, names, reach, records, updates
 from tests.named import SECRET, WRITER, ZONE, Named, started

@@ -33,8 +33,8 @@ import httpx
 import pytest
 
 from sandbox.__main__ import main
-from sandbox.running import REPOSITORY, RunningSandbox
 from sandbox.serve import StartError, parse_listen
+from sandbox.testing.process import REPOSITORY, RunningSandbox
 
 EXPORTS = [
     "METAL_API_URL",
@@ -315,7 +315,7 @@ def test_days_pass_by_the_control_path(sandbox: RunningSandbox) -> None:
 
 def test_it_ends_with_whoever_started_it(tmp_path: Path) -> None:
     program = (
-        "import sys, time, pathlib; from sandbox.running import RunningSandbox\n"
+        "import sys, time, pathlib; from sandbox.testing.process import RunningSandbox\n"
         "running = RunningSandbox(pathlib.Path(sys.argv[1]), log=pathlib.Path(sys.argv[1] + '.log'))\n"
         "running.start(); print(running.pid, flush=True); time.sleep(600)\n"
     )

@@ -20,7 +20,7 @@ import httpx
 import pytest
 import yaml
 
-from sandbox.running import REPOSITORY, RunningSandbox, is_write
+from sandbox.testing.process import REPOSITORY, RunningSandbox, is_write
 from tests.conftest import fresh_sandbox, user_environment
 from tests.validate.cases import GROUPS, PLAYED, Case, read
 from tests.validate.test_cases import SECRET, STOCK

@@ -1,4 +1,4 @@
-"""What anybody beside the machines can see: names, and a cluster's API through a kubeconfig. For the demo and the tests."""
+"""What can be read of a cluster from outside: DNS records, and the API through a kubeconfig."""
 
 from __future__ import annotations
 

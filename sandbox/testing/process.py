@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import httpx
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 # Asked with POST by the vendor's API, and nothing changes: may this many servers be had, is this userdata well formed.

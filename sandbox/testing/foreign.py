@@ -1,9 +1,8 @@
-"""Somebody who reached the machines' network and wants into the cluster.
+"""A client that reached the network of a cluster's machines, and is none of them.
 
-The machine config server hands the workers' Ignition to whoever asks, and with it the bootstrap token: in a real cluster too
-it can only be kept from strangers by the network (OpenShift blocks 22623 for pods). With that token anybody may *file*
-certificate signing requests, under any node name. So who approves them has to look closely. The demo and the end-to-end tests
-file some, to show and to prove that ours does.
+The machine config server hands the workers' Ignition to every client, and with it the bootstrap token: in a real cluster too only the
+network can keep that token (OpenShift blocks 22623 for pods). With that token a client may *file* certificate signing requests, under any
+node name. So an approval has to check each of them. The demo and the end-to-end tests file some, to prove that ours does.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from sandbox.onlooker import REQUESTS, Endpoint, Names
+from sandbox.testing.observer import REQUESTS, Endpoint, Names
 
 CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
 SERVING_SIGNER = "kubernetes.io/kubelet-serving"
 
 
-class Stranger:
-    """Knows the cluster's name and what any machine that boots as a worker is told: the pointer in ``worker.ign``."""
+class UnauthorizedClient:
+    """Has the cluster's name and what any machine that boots as a worker has: the pointer in ``worker.ign``."""
 
     def __init__(self, cluster: str, pointer: Path, names: Names) -> None:
         self.cluster = cluster

@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import re
 import uuid
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
-from sandbox.metal.calls import Call, Reply, Route, paths, updates
-from sandbox.metal.errors import is_blank, not_valid, unprocessable
-from sandbox.metal.records import BgpConfig, BgpSession, Device
-
-if TYPE_CHECKING:
-    from sandbox.metal.world import MetalWorld
+from sandbox.metal.accounts.members import project_of
+from sandbox.metal.accounts.record import Project
+from sandbox.metal.core.call import Call, Reply, Route, paths, updates
+from sandbox.metal.core.errors import is_blank, not_valid, unprocessable
+from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.rendering import Rendering
+from sandbox.metal.core.resource import Resource, drop_with
+from sandbox.metal.core.store import JSON, Kind, Record
+from sandbox.metal.core.world import World
+from sandbox.metal.devices.record import Device
+from sandbox.metal.ip_reservations.record import Assignment, Reservation
 
 FAMILIES = {"ipv4": 4, "ipv6": 6}
 LARGEST_ASN = 4294967295
@@ -29,12 +34,74 @@ PEERS = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BgpConfig(Record):
+    """One for a project, its id is the project's own. ``status``: requested, enabled, disabled."""
+
+    project_id: str
+    deployment_type: str
+    asn: int
+    status: str
+    requested_at: str
+    created_at: str
+    md5: str | None = None
+    use_case: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BgpSession(Record):
+    """``address_family``: ipv4, ipv6. ``status``: unknown, up, down."""
+
+    device_id: str
+    project_id: str
+    address_family: str
+    status: str
+    created_at: str
+    updated_at: str
+    default_route: bool = False
+
+
+def render_bgp_config(view: Rendering, config: BgpConfig, wanted: Wanted) -> JSON:
+    project = view.store[Project][config.project_id]
+    return {
+        "id": config.id,
+        "status": config.status,
+        "deployment_type": config.deployment_type,
+        "asn": config.asn,
+        "md5": config.md5,
+        "route_object": None,
+        "max_prefix": 10,
+        "ranges": [],
+        "sessions": [view(each) for each in view.store[BgpSession].by("project", config.project_id)],
+        "project": view.part(wanted, "project", project),
+        "requested_at": config.requested_at,
+        "created_at": config.created_at,
+        "href": view.path("bgp-configs", config.id),
+    }
+
+
+def render_bgp_session(view: Rendering, session: BgpSession, wanted: Wanted) -> JSON:
+    device = view.store[Device][session.device_id]
+    return {
+        "id": session.id,
+        "address_family": session.address_family,
+        "status": session.status,
+        "default_route": session.default_route,
+        "learned_routes": [],
+        "switch_name": f"sw-{device.switch_uuid}",
+        "device": view.part(wanted, "device", device),
+        "created_at": session.created_at,
+        "updated_at": session.updated_at,
+        "href": view.path("bgp/sessions", session.id),
+    }
+
+
 def request_config(call: Call) -> Reply:
     """Local ones are enabled at once, global ones wait for a person (vendor's OpenAPI text): here for the control path.
 
     Asked for again, the new one takes the place of the old (clients' code); it can never be removed.
     """
-    project, world = call.project(), call.world
+    project, world = project_of(call), call.world
     problems = []
     kind, asn = call.field("deployment_type"), call.field("asn")
     # metal-cli and cloud-provider-equinix-metal send an empty one for none.
@@ -49,7 +116,7 @@ def request_config(call: Call) -> Reply:
         problems.append("Md5 must be 10 to 20 letters and digits with at least one lowercase letter, one uppercase letter and one digit")
     if problems:
         raise unprocessable(*problems)
-    present = world.store.bgp_configs.first("project", project.id)
+    present = world.store[BgpConfig].first("project", project.id)
     now = world.now()
     world.store.put(
         BgpConfig(
@@ -69,25 +136,25 @@ def request_config(call: Call) -> Reply:
 
 def show_config(call: Call) -> Reply:
     """An empty object if it was never asked for (vendor's OpenAPI text)."""
-    config = call.world.store.bgp_configs.first("project", call.project().id)
-    return Reply(call.rendering.bgp_config(config, call.wanted) if config is not None else {})
+    config = call.world.store[BgpConfig].first("project", project_of(call).id)
+    return Reply(call.shown(config) if config is not None else {})
 
 
 def list_global_ranges(call: Call) -> Reply:
     """No project has address space of its own here."""
-    call.project()
+    project_of(call)
     return Reply({"global_bgp_ranges": []})
 
 
 def create_session(call: Call) -> Reply:
-    device, world = call.device(), call.world
-    config = world.store.bgp_configs.first("project", device.project_id)
+    device, world = call.find(call.world.store[Device]), call.world
+    config = world.store[BgpConfig].first("project", device.project_id)
     if config is None or config.status != "enabled":
         raise unprocessable("BGP is not enabled for this project")
     family = call.field("address_family")
     if not isinstance(family, str) or family not in FAMILIES:
         raise unprocessable(not_valid(family, "address family"))
-    if any(each.address_family == family for each in world.store.bgp_sessions.by("device", device.id)):
+    if any(each.address_family == family for each in world.store[BgpSession].by("device", device.id)):
         raise unprocessable(f"Device already has session for {family}")  # known: " already has session "
     now = world.now()
     session = world.store.put(
@@ -102,26 +169,26 @@ def create_session(call: Call) -> Reply:
             updated_at=now,
         )
     )
-    world.lifecycle.spawn(session.id, run(world, session.id))
-    return Reply(call.rendering.bgp_session(session, call.wanted), 201)
+    world.tasks.spawn(session.id, run(world, session.id))
+    return Reply(call.shown(session), 201)
 
 
-async def run(world: MetalWorld, id_: str) -> None:
+async def run(world: World, id_: str) -> None:
     """The first status is unknown, later up or down (vendor's OpenAPI text). No pretended machine speaks BGP: the setting decides."""
-    await world.clock.sleep(world.duration("bgp_session"))
-    session = world.store.bgp_sessions.get(id_)
+    await world.sleep("bgp_session")
+    session = world.store[BgpSession].get(id_)
     if session is not None:
         status = "up" if world.settings["bgp"]["sessions_come_up"] else "down"
         world.store.put(replace(session, status=status, updated_at=world.now()))
 
 
 def _session(call: Call) -> BgpSession:
-    found: BgpSession = call.find(call.world.store.bgp_sessions)
+    found: BgpSession = call.find(call.world.store[BgpSession])
     return found
 
 
 def show_session(call: Call) -> Reply:
-    return Reply(call.rendering.bgp_session(_session(call), call.wanted))
+    return Reply(call.shown(_session(call)))
 
 
 def update_session(call: Call) -> Reply:
@@ -129,7 +196,7 @@ def update_session(call: Call) -> Reply:
     session = _session(call)
     wanted = call.flag("default_route") if call.bare is None else call.bare
     session = call.world.store.put(replace(session, default_route=wanted, updated_at=call.world.now()))
-    return Reply(call.rendering.bgp_session(session, call.wanted))
+    return Reply(call.shown(session))
 
 
 def delete_session(call: Call) -> Reply:
@@ -138,29 +205,29 @@ def delete_session(call: Call) -> Reply:
 
 
 def list_device_sessions(call: Call) -> Reply:
-    return _sessions(call, call.world.store.bgp_sessions.by("device", call.device().id))
+    return _sessions(call, call.world.store[BgpSession].by("device", call.find(call.world.store[Device]).id))
 
 
 def list_project_sessions(call: Call) -> Reply:
-    return _sessions(call, call.world.store.bgp_sessions.by("project", call.project().id))
+    return _sessions(call, call.world.store[BgpSession].by("project", project_of(call).id))
 
 
 def _sessions(call: Call, sessions: list[BgpSession]) -> Reply:
-    return Reply({"bgp_sessions": [call.rendering.bgp_session(each, call.wanted) for each in sessions]})
+    return Reply({"bgp_sessions": [call.shown(each) for each in sessions]})
 
 
 def list_neighbors(call: Call) -> Reply:
-    return Reply({"bgp_neighbors": neighbors(call.world, call.device())})
+    return Reply({"bgp_neighbors": neighbors(call.world, call.find(call.world.store[Device]))})
 
 
-def neighbors(world: MetalWorld, device: Device) -> list[dict[str, Any]]:
+def neighbors(world: World, device: Device) -> list[dict[str, Any]]:
     """Also in the metadata of a device with sessions. The machine's side is its private IPv4, or its IPv6 (recorded answers)."""
-    config = world.store.bgp_configs.first("project", device.project_id)
-    blocks = [each.network for each in world.store.reservations.by("project", device.project_id) if each.network]
+    config = world.store[BgpConfig].first("project", device.project_id)
+    blocks = [each.network for each in world.store[Reservation].by("project", device.project_id) if each.network]
     found = []
-    for session in world.store.bgp_sessions.by("device", device.id):
+    for session in world.store[BgpSession].by("device", device.id):
         family = FAMILIES[session.address_family]
-        addresses = [each for each in world.store.assignments.by("device", device.id) if each.management]
+        addresses = [each for each in world.store[Assignment].by("device", device.id) if each.management]
         own = [each.address for each in addresses if (":" in each.address, each.public) == (family == 6, family == 6)]
         found.append(
             {
@@ -191,3 +258,26 @@ ROUTES: list[Route] = [
     *updates("/bgp/sessions/{id}", update_session),
     *paths("DELETE", delete_session, "/bgp/sessions/{id}"),
 ]
+
+
+async def _resume(world: World) -> None:
+    for each in world.store[BgpSession]:
+        if each.status == "unknown":
+            world.tasks.spawn(each.id, run(world, each.id))
+
+
+RESOURCE = Resource(
+    routes=ROUTES,
+    kinds=[
+        Kind(BgpConfig, "bgp_configs", "bgp-configs", render_bgp_config, keys={"project": lambda r: r.project_id}),
+        Kind(
+            BgpSession,
+            "bgp_sessions",
+            "bgp/sessions",
+            render_bgp_session,
+            keys={"project": lambda r: r.project_id, "device": lambda r: r.device_id},
+        ),
+    ],
+    resume=_resume,
+    on_erase={Project: drop_with(BgpConfig, "project"), Device: drop_with(BgpSession, "device")},
+)

@@ -8,28 +8,36 @@ Callers are known by their source address, as with the metadata service.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import orjson
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route as HttpRoute
+from starlette.types import ASGIApp
 
-from sandbox.metal.records import Device
+from sandbox.bodies import Bounded
+from sandbox.metal.catalogue.data import catalogue
+from sandbox.metal.core.world import World
+from sandbox.metal.devices.lifecycle import Lifecycle
+from sandbox.metal.devices.record import Device
+from sandbox.metal.devices.services import machine_endpoint
+from sandbox.metal.events import record_event
 
-if TYPE_CHECKING:
-    from sandbox.metal.world import MetalWorld
 
-
-def script(world: MetalWorld, device: Device) -> str | None:
+def script(world: World, device: Device) -> str | None:
     """``/auto.ipxe`` for a custom_ipxe device; None when it may not boot from the network (any more)."""
     if device.operating_system != "custom_ipxe" or not (device.allow_pxe or device.always_pxe):
         return None
-    metro = world.catalogue.metros[device.metro]
+    metro = catalogue().metros[device.metro]
     lines = [
         "#!ipxe",
         "",
         "set iface eth0 || shell",
-        f"set tinkerbell {world.boot_url}",
-        f"set syslog_host {urlsplit(world.boot_url).hostname}",
+        f"set tinkerbell {world.environment.boot_url}",
+        f"set syslog_host {urlsplit(world.environment.boot_url).hostname}",
         "set ipxe_cloud_config packet",
         'echo "Packet.net Baremetal - iPXE boot"',
         "params",
@@ -56,18 +64,18 @@ class BadEventError(Exception):
     """Answered with 400."""
 
 
-def phone_home(world: MetalWorld, device: Device, content_type: str, body: bytes) -> None:
+def phone_home(world: World, device: Device, content_type: str, body: bytes) -> None:
     """An empty body says the device is ready; else ``type`` names the event. Raises :class:`BadEventError`."""
     if not body:
-        world.lifecycle.phoned_home(device)
+        world.service(Lifecycle).phoned_home(device)
         return
     kind, text = _event(content_type, body)
     if kind == "provisioning.104.01":
-        world.lifecycle.handed_out_script(device, text)
+        world.service(Lifecycle).handed_out_script(device, text)
     elif kind == "provisioning.110":
-        world.lifecycle.phoned_home(device)
+        world.service(Lifecycle).phoned_home(device)
     else:
-        world.lifecycle.happened(device, kind, text or None)
+        world.service(Lifecycle).happened(device, kind, text or None)
 
 
 def _event(content_type: str, body: bytes) -> tuple[str, str]:
@@ -84,13 +92,13 @@ def _event(content_type: str, body: bytes) -> tuple[str, str]:
     return str(found["type"]), str(found.get("body") or "")
 
 
-def user_event(world: MetalWorld, device: Device, body: bytes) -> None:
+def user_event(world: World, device: Device, body: bytes) -> None:
     """``{"state", "code", "message"}`` becomes the device event ``user.<code>``, code 0 if there is none. Raises :class:`BadEventError`."""
     found = _json(body)
     code = found.get("code") or 0
     if not isinstance(code, int):
         raise BadEventError("code must be a number")
-    world.record_event(device, f"user.{code}", str(found.get("message") or ""), state=str(found.get("state") or "") or None)
+    record_event(world, device, f"user.{code}", str(found.get("message") or ""), state=str(found.get("state") or "") or None)
 
 
 def _json(body: bytes) -> dict[str, Any]:
@@ -101,3 +109,34 @@ def _json(body: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise BadEventError("the body is not a JSON object")
     return found
+
+
+def create_boot_app(world: World) -> ASGIApp:
+    """``GET /auto.ipxe``, ``POST /phone-home``, ``POST /events``."""
+
+    def auto_ipxe(device: Device | None, request: Request, body: bytes) -> Response:
+        text = script(world, device) if device is not None else None
+        return PlainTextResponse(text) if text is not None else Response(status_code=404)
+
+    def phoned(device: Device | None, request: Request, body: bytes) -> Response:
+        if device is not None:
+            try:
+                phone_home(world, device, request.headers.get("content-type", ""), body)
+            except BadEventError as problem:
+                return PlainTextResponse(str(problem), 400)
+        return Response(status_code=200)
+
+    def user_events(device: Device | None, request: Request, body: bytes) -> Response:
+        if device is not None:
+            try:
+                user_event(world, device, body)
+            except BadEventError as problem:
+                return PlainTextResponse(str(problem), 400)
+        return Response(status_code=200)
+
+    routes = [
+        HttpRoute("/auto.ipxe", machine_endpoint(world, "boot", auto_ipxe), methods=["GET"]),
+        HttpRoute("/phone-home", machine_endpoint(world, "boot", phoned), methods=["POST"]),
+        HttpRoute("/events", machine_endpoint(world, "boot", user_events), methods=["POST"]),
+    ]
+    return Bounded(Starlette(routes=routes))

@@ -5,10 +5,36 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
-from sandbox.metal.calls import Call, Reply, Route, paths, whole_number
-from sandbox.metal.errors import not_valid, unprocessable
+from sandbox.metal.accounts.members import organization_of
+from sandbox.metal.catalogue.data import catalogue
+from sandbox.metal.core.call import Call, Reply, Route, paths, whole_number
+from sandbox.metal.core.errors import not_valid, unprocessable
+from sandbox.metal.core.resource import Resource
+from sandbox.metal.core.world import World
+
+
+class Capacity:
+    """Servers that can still be ordered."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        # (metro, plan) -> servers that others took right after they were asked for; forgotten at a restart.
+        self._taken: Counter[tuple[str, str]] = Counter()
+
+    def forget(self) -> None:
+        self._taken.clear()
+
+    def available_servers(self, metro: str, plan: str) -> int:
+        capacity = self._world.settings["capacity"]
+        total = capacity["metros"].get(metro, {}).get(plan, capacity["default"])
+        return max(0, int(total) - self._world.store["devices"].count("stock", (metro, plan)) - self._taken[metro, plan])
+
+    def asked_for(self, metro: str, plan: str) -> None:
+        """Somebody has found enough servers in a check: by choice others are faster with their order."""
+        self._taken[metro, plan] += int(self._world.settings["capacity"]["taken_after_check"])
 
 
 def level(available: int) -> str:
@@ -17,31 +43,31 @@ def level(available: int) -> str:
 
 
 def by_metro(call: Call) -> Reply:
-    metros = [each.code for each in call.world.catalogue.metros.values()]
+    metros = [each.code for each in catalogue().metros.values()]
     return Reply({"capacity": {code: _plans(call, code) for code in metros if not call.values("metro") or code in call.values("metro")}})
 
 
 def by_organization(call: Call) -> Reply:
     """The same for all: nobody has servers set aside."""
-    call.organization()
+    organization_of(call)
     return by_metro(call)
 
 
 def by_facility(call: Call) -> Reply:
-    return Reply({"capacity": {each.facility: _plans(call, each.code) for each in call.world.catalogue.metros.values()}})
+    return Reply({"capacity": {each.facility: _plans(call, each.code) for each in catalogue().metros.values()}})
 
 
 def by_facility_of_organization(call: Call) -> Reply:
     """Gone from the vendor's text like all of the facilities."""
-    call.organization()
+    organization_of(call)
     return by_facility(call)
 
 
 def _plans(call: Call, metro: str) -> dict[str, Any]:
     wanted = call.values("plan")
     return {
-        slug: {"level": level(available := call.world.available_servers(metro, slug)), "available_servers": available}
-        for slug in call.world.catalogue.plans
+        slug: {"level": level(available := call.world.service(Capacity).available_servers(metro, slug)), "available_servers": available}
+        for slug in catalogue().plans
         if not wanted or slug in wanted
     }
 
@@ -56,8 +82,8 @@ def check_facilities(call: Call) -> Reply:
 
 def _check(call: Call, place: str) -> Reply:
     """The list as sent, each entry with ``available``. Quantities come back as they came: a number or its text."""
-    catalogue = call.world.catalogue
-    find = catalogue.metro if place == "metro" else catalogue.metro_of_facility
+    known = catalogue()
+    find = known.metro if place == "metro" else known.metro_of_facility
     servers = call.body.get("servers")
     if not isinstance(servers, list) or not all(isinstance(each, dict) for each in servers):
         raise unprocessable("Servers can't be blank")
@@ -65,7 +91,7 @@ def _check(call: Call, place: str) -> Reply:
     problems: list[str] = []
     found: list[tuple[str, str]] = []
     for server in servers:
-        metro, plan = find(server.get(place)), catalogue.plan(server.get("plan"))
+        metro, plan = find(server.get(place)), known.plan(server.get("plan"))
         if metro is None:
             problems.append(not_valid(server.get(place), place))
         if plan is None:
@@ -74,14 +100,14 @@ def _check(call: Call, place: str) -> Reply:
         if quantity < 1:
             problems.append("Quantity must be greater than 0")
         if metro is not None and plan is not None:
-            available = call.world.available_servers(metro.code, plan.slug) >= quantity
+            available = call.world.service(Capacity).available_servers(metro.code, plan.slug) >= quantity
             answers.append({**server, "available": available})
             if available:
                 found.append((metro.code, plan.slug))
     if problems:
         raise unprocessable(*dict.fromkeys(problems))
     for each in found:
-        call.world.asked_for(*each)
+        call.world.service(Capacity).asked_for(*each)
     return Reply({"servers": answers})
 
 
@@ -93,3 +119,15 @@ ROUTES: list[Route] = [
     *paths("POST", check_metros, "/capacity/metros"),
     *paths("POST", check_facilities, "/capacity"),
 ]
+
+
+def _settings_changed(world: World, groups: set[str]) -> None:
+    if "capacity" in groups:
+        world.service(Capacity).forget()
+
+
+RESOURCE = Resource(
+    routes=ROUTES,
+    service=Capacity,
+    settings_changed=_settings_changed,
+)

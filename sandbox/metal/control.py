@@ -14,14 +14,25 @@ from dataclasses import replace
 from starlette.responses import JSONResponse, Response
 
 from sandbox.control import LARGEST, Call, ControlError, Endpoint, Field, Given, checked
-from sandbox.metal import ip_reservations, provisioning
-from sandbox.metal.addressing import ExhaustedError
-from sandbox.metal.catalogue import Metro, Plan
-from sandbox.metal.devices import new_device
-from sandbox.metal.errors import ApiError, not_found, not_valid, unprocessable
-from sandbox.metal.faults import FIELDS as FAULT_FIELDS
-from sandbox.metal.records import ApiKey, Event, HardwareReservation, Project
-from sandbox.metal.settings import HELP as SETTINGS_HELP
+from sandbox.metal.accounts.members import add_user
+from sandbox.metal.accounts.record import ApiKey, Project, User
+from sandbox.metal.bgp import BgpConfig
+from sandbox.metal.catalogue.data import Metro, Plan, catalogue
+from sandbox.metal.core.addressing import ExhaustedError
+from sandbox.metal.core.errors import ApiError, not_found, not_valid, unprocessable
+from sandbox.metal.core.faults import FIELDS as FAULT_FIELDS
+from sandbox.metal.core.settings import HELP as SETTINGS_HELP
+from sandbox.metal.devices import provisioning
+from sandbox.metal.devices.addresses import equip
+from sandbox.metal.devices.ordering import new_device
+from sandbox.metal.devices.record import Device
+from sandbox.metal.events import Event
+from sandbox.metal.hardware_reservations import HardwareReservation
+from sandbox.metal.ip_reservations import routes as ip_reservations
+from sandbox.metal.ip_reservations.record import Reservation
+from sandbox.metal.metal_gateways import MetalGateway
+from sandbox.metal.virtual_networks import VirtualNetwork
+from sandbox.metal.vrfs import Vrf
 from sandbox.metal.world import MetalWorld
 
 # Devices made in one transaction: others get a turn in between.
@@ -204,12 +215,12 @@ class Control:
         world = self._world
         plan, metro = self._plan(given), self._metro(given)
         name = given.get("operating_system", "ubuntu_24_04")
-        system = world.catalogue.operating_system(name)
+        system = catalogue().operating_system(name)
         if system is None:
             raise unprocessable(not_valid(name, "operating system"))
         project = self._project(given)
         count, pattern = given.get("count", 1), given.get("hostname", "seeded-{{index}}")
-        user_id = next(iter(world.store.users)).id
+        user_id = next(iter(world.store[User])).id
         attributes = {
             "tags": tuple(given.get("tags", ())),
             "customdata": given.get("customdata", {}),
@@ -227,7 +238,7 @@ class Control:
                     for number in range(start + 1, min(start + _AT_ONCE, count) + 1):
                         hostname = pattern.replace("{{index}}", str(number))
                         device = new_device(world, project, (plan, system, metro), {**attributes, "hostname": hostname}, user_id=user_id)
-                        device = world.addresses.equip(device)
+                        device = equip(world, device)
                         progress = {}
                         for type_ in provisioning.types(device):
                             event = Event(
@@ -270,20 +281,20 @@ class Control:
 
     def _plan(self, given: Given) -> Plan:
         name = given.get("plan", "c3.small.x86")
-        plan = self._world.catalogue.plan(name)
+        plan = catalogue().plan(name)
         if plan is None:
             raise unprocessable(not_valid(name, "plan"))
         return plan
 
     def _metro(self, given: Given) -> Metro:
         name = given.get("metro", "da")
-        metro = self._world.catalogue.metro(name)
+        metro = catalogue().metro(name)
         if metro is None:
             raise unprocessable(not_valid(name, "metro"))
         return metro
 
     def _project(self, given: Given) -> Project:
-        project = self._world.store.projects.get(given.get("project_id", self._world.project_id))
+        project = self._world.store[Project].get(given.get("project_id", self._world.project_id))
         if project is None:
             raise not_found()
         return project
@@ -295,7 +306,7 @@ class Control:
         ids = (str(uuid.uuid4()), str(uuid.uuid4()), str(uuid.uuid4()))
         now = world.now()
         with world.store.transaction():
-            world.add_user(name, "User", given.get("email", f"{name.lower()}@sandbox.test"), ids, project_name=name.lower())
+            add_user(world, name, "User", given.get("email", f"{name.lower()}@sandbox.test"), ids, project_name=name.lower())
             key = world.store.put(
                 ApiKey(
                     id=str(uuid.uuid4()),
@@ -313,12 +324,12 @@ class Control:
         store = self._world.store
         waiting = [
             {"id": each.id, "kind": "ip_reservation", "type": each.type, "quantity": each.quantity, "project_id": each.project_id}
-            for each in store.reservations
+            for each in store[Reservation]
             if each.state == "pending"
         ]
         waiting += [
             {"id": each.id, "kind": "bgp_config", "asn": each.asn, "project_id": each.project_id}
-            for each in store.bgp_configs
+            for each in store[BgpConfig]
             if each.status == "requested"
         ]
         return JSONResponse({"approvals": waiting})
@@ -327,7 +338,7 @@ class Control:
         """Answers ``{"id", "state"}``."""
         world, id_, approved = self._world, params["id"], given.get("approved", True)
         with world.store.transaction():
-            reservation, config = world.store.reservations.get(id_), world.store.bgp_configs.get(id_)
+            reservation, config = world.store[Reservation].get(id_), world.store[BgpConfig].get(id_)
             if reservation is not None:
                 state = ip_reservations.decide(world, reservation, approved=approved).state
             elif config is not None and config.status == "requested":
@@ -361,9 +372,9 @@ class Control:
                         "tags": list(each.tags),
                         "project_id": each.project_id,
                         "address": each.machine_address,
-                        "price_per_hour": self._world.catalogue.plans[each.plan].price_hour,
+                        "price_per_hour": catalogue().plans[each.plan].price_hour,
                     }
-                    for each in store.devices
+                    for each in store[Device]
                 ],
                 "ip_reservations": [
                     {
@@ -375,7 +386,7 @@ class Control:
                         "tags": list(each.tags),
                         "project_id": each.project_id,
                     }
-                    for each in store.reservations
+                    for each in store[Reservation]
                     if each.requested
                 ],
                 "virtual_networks": [
@@ -387,9 +398,9 @@ class Control:
                         "tags": list(each.tags),
                         "project_id": each.project_id,
                     }
-                    for each in store.virtual_networks
+                    for each in store[VirtualNetwork]
                 ],
-                "metal_gateways": [{"id": each.id, "state": each.state, "project_id": each.project_id} for each in store.metal_gateways],
-                "vrfs": [{"id": each.id, "name": each.name, "project_id": each.project_id} for each in store.vrfs],
+                "metal_gateways": [{"id": each.id, "state": each.state, "project_id": each.project_id} for each in store[MetalGateway]],
+                "vrfs": [{"id": each.id, "name": each.name, "project_id": each.project_id} for each in store[Vrf]],
             }
         )

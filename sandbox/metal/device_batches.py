@@ -10,27 +10,61 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
-from sandbox.metal.calls import Call, Reply, Route, paths, whole_number
-from sandbox.metal.device_input import DeviceInput, Order
-from sandbox.metal.devices import give_up, order
-from sandbox.metal.errors import ApiError, unprocessable
-from sandbox.metal.hostnames import hostnames
-from sandbox.metal.records import DeviceBatch
-
-if TYPE_CHECKING:
-    from sandbox.metal.world import MetalWorld
+from sandbox.metal.accounts.members import project_of
+from sandbox.metal.accounts.record import Project
+from sandbox.metal.core.call import Call, Reply, Route, paths, whole_number
+from sandbox.metal.core.errors import ApiError, unprocessable
+from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.rendering import Rendering
+from sandbox.metal.core.resource import Resource, drop_with
+from sandbox.metal.core.store import JSON, Kind, Record
+from sandbox.metal.core.world import World
+from sandbox.metal.devices.body import DeviceBody
+from sandbox.metal.devices.hostnames import hostnames
+from sandbox.metal.devices.ordering import give_up, order
+from sandbox.metal.devices.record import Device
 
 UNDER_WAY = frozenset({"queued", "in_progress"})
 # Ours: no figure is known. A batch is one transaction until it is answered.
 LARGEST = 1000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceBatch(Record):
+    """An order for several devices, worked off afterwards. ``orders``: bodies of creates that are still to be done."""
+
+    project_id: str
+    state: str
+    quantity: int
+    created_at: str
+    updated_at: str
+    created_by: str
+    orders: tuple[dict[str, Any], ...] = ()
+    device_ids: tuple[str, ...] = ()
+    error_messages: tuple[str, ...] = ()
+
+
+def render_device_batch(view: Rendering, batch: DeviceBatch, wanted: Wanted) -> JSON:
+    devices = [device for device in map(view.store[Device].get, batch.device_ids) if device is not None]
+    return {
+        "id": batch.id,
+        "state": batch.state,
+        "quantity": batch.quantity,
+        "error_messages": list(batch.error_messages),
+        "devices": view.parts(wanted, "devices", devices),
+        "project": view.part(wanted, "project", view.store[Project][batch.project_id]),
+        "created_at": batch.created_at,
+        "updated_at": batch.updated_at,
+        "href": view.path("batches", batch.id),
+    }
+
+
 def create_batches(call: Call) -> Reply:
     """What no device of a batch could be made of is refused at once; stock and quota are looked at when the devices are ordered (ours)."""
-    project, world, now = call.project(), call.world, call.world.now()
+    project, world, now = project_of(call), call.world, call.world.now()
     asked = call.body.get("batches")
     if not isinstance(asked, list) or not asked or not all(isinstance(each, dict) for each in asked):
         raise unprocessable("Batches can't be blank")
@@ -49,11 +83,11 @@ def create_batches(call: Call) -> Reply:
         )
         made.append(world.store.put(batch))
     for batch in made:
-        world.lifecycle.spawn(batch.id, run(world, batch.id))
-    return Reply({"batches": [call.rendering.device_batch(each, call.wanted) for each in made]}, 201)
+        world.tasks.spawn(batch.id, run(world, batch.id))
+    return Reply({"batches": [call.shown(each) for each in made]}, 201)
 
 
-def _orders(world: MetalWorld, body: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+def _orders(world: World, body: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     quantity = whole_number(body.get("quantity", 1))
     if quantity is None or not 1 <= quantity <= LARGEST:
         raise unprocessable(f"Quantity must be between 1 and {LARGEST}")
@@ -62,7 +96,7 @@ def _orders(world: MetalWorld, body: dict[str, Any]) -> tuple[dict[str, Any], ..
     orders = [{**one, **({"hostname": name} if name is not None else {})} for name in names]
     if not body.get("hardware_reservation_id"):
         for number, each in enumerate(orders):
-            read = DeviceInput(Order(world, each))
+            read = DeviceBody(world, each)
             further = ("tags", "customdata", "userdata", "ipxe_script_url") if number == 0 else ()
             read.attributes("hostname", *further, blank={"hostname"})
             if number == 0:
@@ -71,18 +105,18 @@ def _orders(world: MetalWorld, body: dict[str, Any]) -> tuple[dict[str, Any], ..
     return tuple(orders)
 
 
-async def run(world: MetalWorld, id_: str) -> None:
+async def run(world: World, id_: str) -> None:
     """Work a batch off, a device a step, so that other requests come between. Killed, it goes on with the next device."""
-    await world.clock.sleep(world.duration("device_batch"))
-    while (batch := world.store.device_batches.get(id_)) is not None and batch.state in UNDER_WAY:
+    await world.sleep("device_batch")
+    while (batch := world.store[DeviceBatch].get(id_)) is not None and batch.state in UNDER_WAY:
         with world.store.transaction():
             world.store.put(_step(world, batch))
         await asyncio.sleep(0)
 
 
-def _step(world: MetalWorld, batch: DeviceBatch) -> DeviceBatch:
+def _step(world: World, batch: DeviceBatch) -> DeviceBatch:
     batch = replace(batch, updated_at=world.now())
-    project = world.store.projects.get(batch.project_id)
+    project = world.store[Project].get(batch.project_id)
     if not batch.orders or project is None:
         return replace(batch, state="failed" if batch.error_messages else "completed")
     try:
@@ -95,24 +129,24 @@ def _step(world: MetalWorld, batch: DeviceBatch) -> DeviceBatch:
 
 
 def list_batches(call: Call) -> Reply:
-    found = call.world.store.device_batches.by("project", call.project().id)
-    return Reply({"batches": [call.rendering.device_batch(each, call.wanted) for each in found]})
+    found = call.world.store[DeviceBatch].by("project", project_of(call).id)
+    return Reply({"batches": [call.shown(each) for each in found]})
 
 
 def _batch(call: Call) -> DeviceBatch:
-    found: DeviceBatch = call.find(call.world.store.device_batches)
+    found: DeviceBatch = call.find(call.world.store[DeviceBatch])
     return found
 
 
 def show_batch(call: Call) -> Reply:
-    return Reply(call.rendering.device_batch(_batch(call), call.wanted))
+    return Reply(call.shown(_batch(call)))
 
 
 def delete_batch(call: Call) -> Reply:
     """What is not ordered yet is not ordered any more. Its devices stay, unless ``remove_associated_instances`` is said."""
     batch = _batch(call)
     if call.flag("remove_associated_instances"):
-        for device in filter(None, map(call.world.store.devices.get, batch.device_ids)):
+        for device in filter(None, map(call.world.store[Device].get, batch.device_ids)):
             give_up(call.world, device)
     call.world.store.drop(batch)
     return Reply(status=204)
@@ -124,3 +158,17 @@ ROUTES: list[Route] = [
     *paths("GET", show_batch, "/batches/{id}"),
     *paths("DELETE", delete_batch, "/batches/{id}"),
 ]
+
+
+async def _resume(world: World) -> None:
+    for each in world.store[DeviceBatch]:
+        if each.state in UNDER_WAY:
+            world.tasks.spawn(each.id, run(world, each.id))
+
+
+RESOURCE = Resource(
+    routes=ROUTES,
+    kinds=[Kind(DeviceBatch, "device_batches", "batches", render_device_batch, keys={"project": lambda r: r.project_id})],
+    resume=_resume,
+    on_erase={Project: drop_with(DeviceBatch, "project")},
+)

@@ -5,41 +5,113 @@
 
 from __future__ import annotations
 
-from sandbox.metal.calls import Call, Reply, Route, paths
-from sandbox.metal.records import Event
+import uuid
+from dataclasses import dataclass
+from typing import Protocol
+
+from sandbox.metal.accounts.members import organization_of, project_of
+from sandbox.metal.accounts.record import Project
+from sandbox.metal.accounts.rendering import author
+from sandbox.metal.core.call import Call, Reply, Route, paths
+from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.rendering import Rendering
+from sandbox.metal.core.resource import Resource, drop_with
+from sandbox.metal.core.store import JSON, Kind, Record
+from sandbox.metal.core.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event(Record):
+    """Something that happened to a device or a project. ``user_id`` is who caused it, None for the service itself or the machine."""
+
+    type: str
+    body: str
+    created_at: str
+    project_id: str
+    device_id: str | None = None
+    user_id: str | None = None
+    state: str | None = None
+    ip: str | None = None
+
+
+def render_event(view: Rendering, event: Event, _wanted: Wanted) -> JSON:
+    related = view.path("devices", event.device_id) if event.device_id else view.path("projects", event.project_id)
+    return {
+        "id": event.id,
+        "type": event.type,
+        "body": event.body,
+        "state": event.state,
+        "created_at": event.created_at,
+        "relationships": [{"href": related}],
+        "ip": event.ip,
+        "modified_by": author(view, event.user_id) if event.user_id else None,
+        "interpolated": event.body,
+        "href": view.path("events", event.id),
+    }
 
 
 def list_device_events(call: Call) -> Reply:
-    return _page(call, call.world.store.events.by("device", call.device().id))
+    return _page(call, call.world.store[Event].by("device", call.find(call.world.store["devices"]).id))
 
 
 def list_project_events(call: Call) -> Reply:
-    project = call.project()
+    project = project_of(call)
     store = call.world.store
-    found = store.events.by("project", project.id)
-    for device in store.devices.by("project", project.id):
-        found += store.events.by("device", device.id)
+    found = store[Event].by("project", project.id)
+    for device in store["devices"].by("project", project.id):
+        found += store[Event].by("device", device.id)
     return _page(call, found)
 
 
 def list_organization_events(call: Call) -> Reply:
     store = call.world.store
-    projects = {each.id for each in store.projects.by("organization", call.organization().id)}
-    return _page(call, [each for each in store.events if each.project_id in projects])
+    projects = {each.id for each in store[Project].by("organization", organization_of(call).id)}
+    return _page(call, [each for each in store[Event] if each.project_id in projects])
 
 
 def list_events(call: Call) -> Reply:
-    return _page(call, [each for each in call.world.store.events if call.caller.sees(each.project_id)])
+    return _page(call, [each for each in call.world.store[Event] if call.caller.sees(each.project_id)])
 
 
 def _page(call: Call, events: list[Event]) -> Reply:
     # Those of one second stay in the order they happened in, turned round.
     newest = sorted(events, key=lambda each: each.created_at)[::-1]
-    return call.page("events", newest, call.rendering.event)
+    return call.page("events", newest, call.rendering)
 
 
 def show_event(call: Call) -> Reply:
-    return Reply(call.rendering.event(call.find(call.world.store.events)))
+    return Reply(call.rendering(call.find(call.world.store[Event])))
+
+
+class Subject(Protocol):
+    """What an event is about: a device."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def project_id(self) -> str: ...
+
+
+def record_event(  # noqa: PLR0913 - the fields of an event
+    world: World, device: Subject, type_: str, body: str, *, user_id: str | None = None, state: str | None = None
+) -> Event:
+    return world.store.put(
+        Event(
+            id=str(uuid.uuid4()),
+            type=type_,
+            body=body,
+            created_at=world.now(),
+            project_id=device.project_id,
+            device_id=device.id,
+            user_id=user_id,
+            state=state,
+        )
+    )
+
+
+def record_project_event(world: World, project_id: str, type_: str, body: str) -> Event:
+    """Of a project itself."""
+    return world.store.put(Event(id=str(uuid.uuid4()), type=type_, body=body, created_at=world.now(), project_id=project_id))
 
 
 ROUTES: list[Route] = [
@@ -49,3 +121,18 @@ ROUTES: list[Route] = [
     *paths("GET", list_events, "/events"),
     *paths("GET", show_event, "/events/{id}"),
 ]
+
+
+RESOURCE = Resource(
+    routes=ROUTES,
+    kinds=[
+        Kind(
+            Event,
+            "events",
+            "events",
+            render_event,
+            keys={"device": lambda r: r.device_id, "project": lambda r: None if r.device_id else r.project_id},
+        )
+    ],
+    on_erase={Project: drop_with(Event, "project")},
+)

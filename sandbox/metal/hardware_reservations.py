@@ -9,15 +9,20 @@ None can be ordered by the API (the vendor sold them): the control path makes th
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
-from sandbox.metal.calls import Call, Reply, Route, paths
-from sandbox.metal.errors import is_blank, not_found, not_valid, unprocessable
-from sandbox.metal.records import HardwareReservation, Project
-
-if TYPE_CHECKING:
-    from sandbox.metal.world import MetalWorld
+from sandbox.metal.accounts.members import project_of
+from sandbox.metal.accounts.record import Project
+from sandbox.metal.catalogue.data import catalogue
+from sandbox.metal.catalogue.rendering import facility_part, plan_part
+from sandbox.metal.core.call import Call, Reply, Route, paths
+from sandbox.metal.core.errors import is_blank, not_found, not_valid, unprocessable
+from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.rendering import Rendering
+from sandbox.metal.core.resource import Resource
+from sandbox.metal.core.store import JSON, Kind, Record
+from sandbox.metal.core.world import World
 
 NEXT = "next-available"
 
@@ -25,13 +30,57 @@ _NONE_LEFT = "There are no available hardware reservations for this project matc
 _NOT_READY = "Server is not provisionable"  # known: these words
 
 
-def choose(world: MetalWorld, project: Project, body: dict[str, Any]) -> HardwareReservation | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HardwareReservation(Record):
+    """A machine that is the project's own. ``provisionable`` is False while it is in use and until it is wiped after that.
+
+    ``freeing``: given back by a device and being wiped; taken up again when the sandbox starts.
+    """
+
+    project_id: str
+    plan: str
+    metro: str
+    created_at: str
+    switch_uuid: str
+    device_id: str | None = None
+    provisionable: bool = True
+    freeing: bool = False
+    spare: bool = False
+    need_of_service: bool = False
+    custom_rate: float | None = None
+    description: str | None = None
+    termination_time: str | None = None
+
+
+def render_hardware_reservation(view: Rendering, reservation: HardwareReservation, wanted: Wanted) -> JSON:
+    plan, metro = catalogue().plans[reservation.plan], catalogue().metros[reservation.metro]
+    device = view.store["devices"].get(reservation.device_id)
+    project = view.store[Project][reservation.project_id]
+    return {
+        "id": reservation.id,
+        "short_id": reservation.id[:8],
+        "custom_rate": reservation.custom_rate,
+        "provisionable": reservation.provisionable,
+        "spare": reservation.spare,
+        "need_of_service": reservation.need_of_service,
+        "switch_uuid": reservation.switch_uuid,
+        "termination_time": reservation.termination_time,
+        "plan": plan_part(view, wanted, plan, whole=True),
+        "facility": facility_part(view, wanted, metro),
+        "project": view.part(wanted, "project", project),
+        "device": view.part(wanted, "device", device) if device is not None else None,
+        "created_at": reservation.created_at,
+        "href": view.path("hardware-reservations", reservation.id),
+    }
+
+
+def choose(world: World, project: Project, body: dict[str, Any]) -> HardwareReservation | None:
     """The reservation that the body of a create asks for, by id or ``next-available``; None if it asks for none. Raises 422."""
     name = body.get("hardware_reservation_id")
     if not name:
         return None
-    own: list[HardwareReservation] = world.store.hardware_reservations.by("project", project.id)
-    plan = world.catalogue.plan(body.get("plan"))
+    own: list[HardwareReservation] = world.store[HardwareReservation].by("project", project.id)
+    plan = catalogue().plan(body.get("plan"))
     if plan is None and not is_blank(body.get("plan")):
         raise unprocessable(not_valid(body["plan"], "plan"))
     metros = _metros(world, body)
@@ -53,13 +102,13 @@ def choose(world: MetalWorld, project: Project, body: dict[str, Any]) -> Hardwar
     return found
 
 
-def _metros(world: MetalWorld, body: dict[str, Any]) -> set[str] | None:
+def _metros(world: World, body: dict[str, Any]) -> set[str] | None:
     """Codes of the metros asked for, None for any. Names that are not valid are told when the place is read."""
     places = body.get("metro") or body.get("facility")
     names = places if isinstance(places, list) else [places] if places else []
     if not names or any(str(each).lower() == "any" for each in names):
         return None
-    found = (world.catalogue.metro(each) or world.catalogue.metro_of_facility(each) for each in names)
+    found = (catalogue().metro(each) or catalogue().metro_of_facility(each) for each in names)
     return {each.code for each in found if each is not None}
 
 
@@ -67,36 +116,36 @@ def usable(reservation: HardwareReservation) -> bool:
     return reservation.provisionable and reservation.device_id is None and not reservation.spare and not reservation.need_of_service
 
 
-def take(world: MetalWorld, reservation: HardwareReservation, device_id: str) -> None:
+def take(world: World, reservation: HardwareReservation, device_id: str) -> None:
     world.store.put(replace(reservation, device_id=device_id, provisionable=False))
 
 
-def give_back(world: MetalWorld, reservation: HardwareReservation) -> None:
+def give_back(world: World, reservation: HardwareReservation) -> None:
     """Its device is gone. It can be used again only when it has been wiped (public issue threads); in a transaction."""
     world.store.put(replace(reservation, device_id=None, provisionable=False, freeing=True))
-    world.lifecycle.spawn(reservation.id, wipe(world, reservation.id))
+    world.tasks.spawn(reservation.id, wipe(world, reservation.id))
 
 
-async def wipe(world: MetalWorld, id_: str) -> None:
-    await world.clock.sleep(world.duration("reservation_wipe"))
-    world.store.put(replace(world.store.hardware_reservations[id_], provisionable=True, freeing=False))
+async def wipe(world: World, id_: str) -> None:
+    await world.sleep("reservation_wipe")
+    world.store.put(replace(world.store[HardwareReservation][id_], provisionable=True, freeing=False))
 
 
 def list_reservations(call: Call) -> Reply:
     """``query`` looks at ids, plan and place (ours in detail); ``state``: active, spare, need_of_service; ``provisionable=only``."""
     world = call.world
-    found: list[HardwareReservation] = world.store.hardware_reservations.by("project", call.project().id)
+    found: list[HardwareReservation] = world.store[HardwareReservation].by("project", project_of(call).id)
     if text := call.query.get("query", "").lower():
         found = [each for each in found if any(text in part for part in (each.id, each.plan, each.metro, _facility(call, each)))]
     if states := call.values("state"):
         found = [each for each in found if state(each) in states]
     if call.query.get("provisionable") == "only":
         found = [each for each in found if usable(each)]
-    return call.page("hardware_reservations", found, lambda each: call.rendering.hardware_reservation(each, call.wanted))
+    return call.page("hardware_reservations", found, call.shown)
 
 
 def _facility(call: Call, reservation: HardwareReservation) -> str:
-    return call.world.catalogue.metros[reservation.metro].facility
+    return catalogue().metros[reservation.metro].facility
 
 
 def state(reservation: HardwareReservation) -> str:
@@ -104,12 +153,12 @@ def state(reservation: HardwareReservation) -> str:
 
 
 def _reservation(call: Call) -> HardwareReservation:
-    found: HardwareReservation = call.find(call.world.store.hardware_reservations)
+    found: HardwareReservation = call.find(call.world.store[HardwareReservation])
     return found
 
 
 def show_reservation(call: Call) -> Reply:
-    return Reply(call.rendering.hardware_reservation(_reservation(call), call.wanted))
+    return Reply(call.shown(_reservation(call)))
 
 
 def move(call: Call) -> Reply:
@@ -117,13 +166,13 @@ def move(call: Call) -> Reply:
     reservation = _reservation(call)
     if not call.field("project_id"):
         raise unprocessable("Project can't be blank")
-    target = call.world.store.projects.get(str(call.field("project_id")))
+    target = call.world.store[Project].get(str(call.field("project_id")))
     if target is None or not call.caller.sees(target.id):
         raise not_found()
     if reservation.device_id is not None:
         raise unprocessable("Cannot move a hardware reservation with an active device")
     moved = call.world.store.put(replace(reservation, project_id=target.id))
-    return Reply(call.rendering.hardware_reservation(moved, call.wanted), 201)
+    return Reply(call.shown(moved), 201)
 
 
 def activate(call: Call) -> Reply:
@@ -133,7 +182,7 @@ def activate(call: Call) -> Reply:
         raise unprocessable("Hardware reservation is not a spare")
     description = call.field("description")
     active = replace(reservation, spare=False, description=str(description) if description is not None else None)
-    return Reply(call.rendering.hardware_reservation(call.world.store.put(active), call.wanted), 201)
+    return Reply(call.shown(call.world.store.put(active)), 201)
 
 
 ROUTES: list[Route] = [
@@ -142,3 +191,30 @@ ROUTES: list[Route] = [
     *paths("POST", move, "/hardware-reservations/{id}/move"),
     *paths("POST", activate, "/hardware-reservations/{id}/activate"),
 ]
+
+
+async def _resume(world: World) -> None:
+    for each in world.store[HardwareReservation]:
+        if each.freeing:
+            world.tasks.spawn(each.id, wipe(world, each.id))
+
+
+def _blocks_project(world: World, project: Project) -> str:
+    count = world.store[HardwareReservation].count("project", project.id)
+    return f"{count} hardware reservations" if count else ""
+
+
+RESOURCE = Resource(
+    routes=ROUTES,
+    kinds=[
+        Kind(
+            HardwareReservation,
+            "hardware_reservations",
+            "hardware-reservations",
+            render_hardware_reservation,
+            keys={"project": lambda r: r.project_id, "device": lambda r: r.device_id},
+        )
+    ],
+    resume=_resume,
+    blockers={Project: _blocks_project},
+)

@@ -5,36 +5,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sandbox.metal import bgp
-from sandbox.metal.addressing import network as parsed
-from sandbox.metal.records import Assignment, Device, MetalGateway
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route as HttpRoute
+from starlette.types import ASGIApp
 
-if TYPE_CHECKING:
-    from sandbox.metal.world import MetalWorld
+from sandbox.bodies import Bounded
+from sandbox.metal.bgp import neighbors
+from sandbox.metal.catalogue.data import catalogue
+from sandbox.metal.core.addressing import network as parsed
+from sandbox.metal.core.app import JSONAnswer
+from sandbox.metal.core.call import Call, Reply, Route, paths
+from sandbox.metal.core.resource import Resource
+from sandbox.metal.core.world import World
+from sandbox.metal.devices.record import Device, Port
+from sandbox.metal.devices.routes import present
+from sandbox.metal.devices.services import Answering, machine_endpoint
+from sandbox.metal.ip_reservations.record import Assignment, Reservation
+from sandbox.metal.metal_gateways import MetalGateway
+from sandbox.metal.ssh_keys import SshKey
+from sandbox.metal.virtual_networks import VirtualNetwork
 
 
-def caller(world: MetalWorld, address: str) -> Device | None:
-    """The device behind a source address; None for strangers."""
-    return world.store.devices.first("machine_address", address)
-
-
-def reachable(world: MetalWorld, device: Device) -> bool:
+def reachable(world: World, device: Device) -> bool:
     """In layer 3 and hybrid modes, not in pure layer 2 (vendor's docs)."""
-    return any(port.layer == 3 for port in world.store.ports.by("device", device.id) if port.is_bond)
+    return any(port.layer == 3 for port in world.store[Port].by("device", device.id) if port.is_bond)
 
 
-def document(world: MetalWorld, device: Device) -> dict[str, Any]:
+def document(world: World, device: Device) -> dict[str, Any]:
     """``GET /metadata``; also the main API's ``/devices/{id}/metadata``. Keys: recorded answers and the service's source."""
-    catalogue, store = world.catalogue, world.store
-    plan, metro = catalogue.plans[device.plan], catalogue.metros[device.metro]
-    ports = store.ports.by("device", device.id)
+    known, store = catalogue(), world.store
+    plan, metro = known.plans[device.plan], known.metros[device.metro]
+    ports = store[Port].by("device", device.id)
     eths = [port for port in ports if not port.is_bond]
-    keys = [key.key for key in map(store.ssh_keys.get, device.ssh_key_ids) if key is not None]
-    system = catalogue.operating_systems[device.operating_system]
+    keys = [key.key for key in map(store[SshKey].get, device.ssh_key_ids) if key is not None]
+    system = known.operating_systems[device.operating_system]
     vlan_ids = dict.fromkeys(id_ for port in ports for id_ in port.vlan_ids)
-    gateways = [gateway for id_ in vlan_ids for gateway in store.metal_gateways.by("vlan", id_) if gateway.state == "active"]
+    gateways = [gateway for id_ in vlan_ids for gateway in store[MetalGateway].by("vlan", id_) if gateway.state == "active"]
     shown: dict[str, Any] = {
         "id": device.id,
         "hostname": device.hostname,
@@ -65,23 +75,23 @@ def document(world: MetalWorld, device: Device) -> dict[str, Any]:
         "network": {
             "bonding": {"mode": 4, "link_aggregation": "mlag_ha", "mac": eths[0].mac if eths else None},
             "interfaces": [{"name": port.name, "mac": port.mac, "bond": port.bond_name if port.bonded else None} for port in eths],
-            "addresses": [_address(world, each) for each in store.assignments.by("device", device.id)],
+            "addresses": [_address(world, each) for each in store[Assignment].by("device", device.id)],
             "metal_gateways": [_gateway(world, each) for each in gateways],
         },
-        "api_url": world.metadata_url,
-        "phone_home_url": f"{world.boot_url}/phone-home",
-        "user_state_url": f"{world.boot_url}/events",
+        "api_url": world.environment.metadata_url,
+        "phone_home_url": f"{world.environment.boot_url}/phone-home",
+        "user_state_url": f"{world.environment.boot_url}/events",
     }
-    if neighbors := bgp.neighbors(world, device):
-        shown["bgp_neighbors"] = neighbors
+    if sessions := neighbors(world, device):
+        shown["bgp_neighbors"] = sessions
     if device.spot_instance:
         shown["spot"] = {"termination_time": device.termination_time} if device.termination_time else {}
     return shown
 
 
-def _address(world: MetalWorld, assignment: Assignment) -> dict[str, Any]:
+def _address(world: World, assignment: Assignment) -> dict[str, Any]:
     network = parsed(assignment.network)
-    parent = world.store.reservations.get(assignment.reservation_id)
+    parent = world.store[Reservation].get(assignment.reservation_id)
     block = parsed(parent.network) if parent is not None and parent.network else network
     return {
         "id": assignment.id,
@@ -104,12 +114,12 @@ def _address(world: MetalWorld, assignment: Assignment) -> dict[str, Any]:
     }
 
 
-def _gateway(world: MetalWorld, gateway: MetalGateway) -> dict[str, Any]:
+def _gateway(world: World, gateway: MetalGateway) -> dict[str, Any]:
     """That there is a list of them is known, what its entries have is ours: the block, and the gateway's own address in it."""
-    block = parsed(str(world.store.reservations[gateway.reservation_id].network))
+    block = parsed(str(world.store[Reservation][gateway.reservation_id].network))
     return {
         "id": gateway.id,
-        "vlan": world.store.virtual_networks[gateway.vlan_id].vxlan,
+        "vlan": world.store[VirtualNetwork][gateway.vlan_id].vxlan,
         "network": str(block.network_address),
         "netmask": str(block.netmask),
         "cidr": block.prefixlen,
@@ -117,7 +127,7 @@ def _gateway(world: MetalWorld, gateway: MetalGateway) -> dict[str, Any]:
     }
 
 
-def ec2_items(world: MetalWorld, device: Device) -> dict[str, str | dict[str, Any]]:
+def ec2_items(world: World, device: Device) -> dict[str, str | dict[str, Any]]:
     """The EC2-like tree: item -> text, or the items below it."""
     shown = document(world, device)
     system = shown["operating_system"]
@@ -148,3 +158,52 @@ def ec2_items(world: MetalWorld, device: Device) -> dict[str, str | dict[str, An
         if found:
             items[name] = found[0]
     return items
+
+
+def create_metadata_app(world: World) -> ASGIApp:
+    """``/metadata`` and ``/userdata`` (also under ``/api/v1``) and the EC2-like tree under ``/2009-04-04``."""
+    missing = {"message": "resource not found"}
+
+    def visible(device: Device | None) -> Device | None:
+        return device if device is not None and reachable(world, device) else None
+
+    def whole(device: Device | None, request: Request, body: bytes) -> Response:
+        device = visible(device)
+        return JSONAnswer(document(world, device)) if device is not None else JSONAnswer(missing, 404)
+
+    def text(device: Device | None, request: Request, body: bytes) -> Response:
+        device = visible(device)
+        return PlainTextResponse(device.userdata) if device is not None and device.userdata else JSONAnswer(missing, 404)
+
+    def ec2(device: Device | None, request: Request, body: bytes) -> Response:
+        device = visible(device)
+        found: Any = ec2_items(world, device) if device is not None else None
+        for name in filter(None, request.path_params.get("item", "").split("/")):
+            found = found.get(name) if isinstance(found, dict) else None
+        if found is None:
+            return JSONAnswer(missing, 404)
+        return PlainTextResponse("\n".join(found) if isinstance(found, dict) else found)
+
+    def get(path: str, answer: Answering) -> HttpRoute:
+        return HttpRoute(path, machine_endpoint(world, "metadata", answer), methods=["GET"])
+
+    routes = [
+        *[get(f"{base}/metadata", whole) for base in ("", "/api/v1")],
+        *[get(f"{base}/userdata", text) for base in ("", "/api/v1")],
+        get("/2009-04-04/meta-data", ec2),
+        get("/2009-04-04/meta-data/{item:path}", ec2),
+        get("/2009-04-04/user-data", text),
+    ]
+    return Bounded(Starlette(routes=routes))
+
+
+def show_metadata(call: Call) -> Reply:
+    return Reply(document(call.world, present(call)))
+
+
+ROUTES: list[Route] = [*paths("GET", show_metadata, "/devices/{id}/metadata")]
+
+
+RESOURCE = Resource(
+    routes=ROUTES,
+)

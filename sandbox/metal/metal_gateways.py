@@ -9,31 +9,86 @@ Texts of refusals are ours: none is in a public copy.
 from __future__ import annotations
 
 import uuid
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
-from sandbox.metal.addressing import ExhaustedError
-from sandbox.metal.addressing import network as parsed
-from sandbox.metal.calls import Call, Reply, Route, paths, whole_number
-from sandbox.metal.errors import unprocessable
-from sandbox.metal.records import MetalGateway, Reservation, VirtualNetwork
-
-if TYPE_CHECKING:
-    from sandbox.metal.world import MetalWorld
+from sandbox.metal.accounts.members import project_of
+from sandbox.metal.accounts.record import Project
+from sandbox.metal.core.addressing import ExhaustedError
+from sandbox.metal.core.addressing import network as parsed
+from sandbox.metal.core.call import Call, Reply, Route, paths, whole_number
+from sandbox.metal.core.errors import unprocessable
+from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.rendering import Rendering
+from sandbox.metal.core.resource import Resource
+from sandbox.metal.core.store import JSON, Kind, Record
+from sandbox.metal.core.world import World
+from sandbox.metal.ip_reservations.address_space import AddressSpace
+from sandbox.metal.ip_reservations.record import Assignment, Reservation
+from sandbox.metal.virtual_networks import VirtualNetwork
+from sandbox.metal.vrfs import Vrf
 
 PRIVATE_SIZES = (8, 16, 32, 64, 128)
 # Public blocks of gateways: /29 to /25 (vendor's docs).
 PUBLIC_PREFIXES = range(25, 30)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetalGateway(Record):
+    """A router of one VLAN. ``state``: ready, active, deleting (vendor's OpenAPI text)."""
+
+    project_id: str
+    vlan_id: str
+    reservation_id: str
+    state: str
+    created_at: str
+    updated_at: str
+    created_by: str
+    vrf_id: str | None = None
+
+
+def brief(view: Rendering, gateway: MetalGateway) -> JSON:
+    block = parsed(str(view.store[Reservation][gateway.reservation_id].network))
+    return {
+        "id": gateway.id,
+        "state": gateway.state,
+        "vlan": view.store[VirtualNetwork][gateway.vlan_id].vxlan,
+        # The first host of the block, with its prefix (vendor's OpenAPI text).
+        "gateway_address": f"{block.network_address + 1}/{block.prefixlen}",
+        "created_at": gateway.created_at,
+        "updated_at": gateway.updated_at,
+        "href": view.path("metal-gateways", gateway.id),
+    }
+
+
+def render_metal_gateway(view: Rendering, gateway: MetalGateway, wanted: Wanted) -> JSON:
+    store = view.store
+    block = store[Reservation][gateway.reservation_id]
+    vlan, vrf = store[VirtualNetwork][gateway.vlan_id], store[Vrf].get(gateway.vrf_id)
+    lite = brief(view, gateway)
+    lite.pop("vlan")
+    shown = {
+        **lite,
+        "created_by": {"href": f"{view.base}/users/{gateway.created_by}"},
+        "project": view.part(wanted, "project", store[Project][gateway.project_id]),
+        "virtual_network": view.part(wanted, "virtual_network", vlan),
+        "ip_reservation": view.part(wanted, "ip_reservation", block),
+    }
+    if vrf is not None:
+        shown["vrf"] = view.part(wanted, "vrf", vrf)
+    if set(shown["ip_reservation"]) == {"href"}:
+        # A bare stub is of neither model of the SDKs: the type, and the stub of the VRF, are what they tell them apart by (ours).
+        shown["ip_reservation"] |= {"type": block.type, **({"vrf": {"href": shown["vrf"]["href"]}} if vrf is not None else {})}
+    return shown
+
+
 def list_gateways(call: Call) -> Reply:
-    call_project = call.project(call.params["project_id"])
-    found = call.world.store.metal_gateways.by("project", call_project.id)
-    return call.page("metal_gateways", found, lambda each: call.rendering.metal_gateway(each, call.wanted))
+    call_project = project_of(call, call.params["project_id"])
+    found = call.world.store[MetalGateway].by("project", call_project.id)
+    return call.page("metal_gateways", found, call.shown)
 
 
 def create_gateway(call: Call) -> Reply:
-    project, world = call.project(call.params["project_id"]), call.world
+    project, world = project_of(call, call.params["project_id"]), call.world
     vlan = _vlan(call, project.id)
     size, reservation_id = call.field("private_ipv4_subnet_size"), call.field("ip_reservation_id")
     if bool(size) == bool(reservation_id):
@@ -56,8 +111,8 @@ def create_gateway(call: Call) -> Reply:
             vrf_id=reservation.vrf_id,
         )
     )
-    world.lifecycle.spawn(gateway.id, run(world, gateway.id))
-    return Reply(call.rendering.metal_gateway(gateway, call.wanted), 201)
+    world.tasks.spawn(gateway.id, run(world, gateway.id))
+    return Reply(call.shown(gateway), 201)
 
 
 def _refuse_beside_others(call: Call, vlan: VirtualNetwork, block: Reservation | None) -> None:
@@ -67,8 +122,8 @@ def _refuse_beside_others(call: Call, vlan: VirtualNetwork, block: Reservation |
     its own block. Of public ones there is one, alone (ours: no public copy shows more).
     """
     store = call.world.store
-    present = [each for each in store.metal_gateways.by("vlan", vlan.id) if each.state != "deleting"]
-    kinds = {(store.reservations[each.reservation_id].type, each.vrf_id) for each in present}
+    present = [each for each in store[MetalGateway].by("vlan", vlan.id) if each.state != "deleting"]
+    kinds = {(store[Reservation][each.reservation_id].type, each.vrf_id) for each in present}
     kind = ("private_ipv4", None) if block is None else (block.type, block.vrf_id)
     if kinds and (kinds != {kind} or kind[0] == "public_ipv4"):
         raise unprocessable("Virtual network already has a metal gateway")
@@ -76,7 +131,7 @@ def _refuse_beside_others(call: Call, vlan: VirtualNetwork, block: Reservation |
 
 def _vlan(call: Call, project_id: str) -> VirtualNetwork:
     name = call.field("virtual_network_id")
-    vlan = call.world.store.virtual_networks.get(str(name))
+    vlan = call.world.store[VirtualNetwork].get(str(name))
     if vlan is None or vlan.project_id != project_id:
         raise unprocessable("Virtual network can't be blank" if not name else f"Virtual network {name} does not exist in this project")
     return vlan
@@ -88,7 +143,7 @@ def _private_block(call: Call, vlan: VirtualNetwork, size: object) -> Reservatio
         raise unprocessable(f"Private ipv4 subnet size must be one of {', '.join(map(str, PRIVATE_SIZES))}")
     world = call.world
     try:
-        network = world.addresses.reserve("private_ipv4", 33 - number.bit_length())
+        network = world.service(AddressSpace).reserve("private_ipv4", 33 - number.bit_length())
     except ExhaustedError as problem:
         raise unprocessable(str(problem)) from problem
     block = world.store.put(
@@ -106,13 +161,13 @@ def _private_block(call: Call, vlan: VirtualNetwork, size: object) -> Reservatio
             for_gateway=True,
         )
     )
-    world.addresses.open(block)
+    world.service(AddressSpace).open(block)
     return block
 
 
 def _reservation(call: Call, vlan: VirtualNetwork, id_: str) -> Reservation:
     store = call.world.store
-    found = store.reservations.get(id_)
+    found = store[Reservation].get(id_)
     if found is None or found.project_id != vlan.project_id:
         raise unprocessable(f"IP reservation {id_} does not exist in this project")
     if found.network is None:
@@ -121,40 +176,38 @@ def _reservation(call: Call, vlan: VirtualNetwork, id_: str) -> Reservation:
         raise unprocessable("IP reservation must be in the same metro as the virtual network")
     if found.type != "vrf" and (found.type != "public_ipv4" or parsed(found.network).prefixlen not in PUBLIC_PREFIXES):
         raise unprocessable(f"IP reservation must be a public IPv4 block between /{PUBLIC_PREFIXES[0]} and /{PUBLIC_PREFIXES[-1]}")
-    if store.metal_gateways.count("reservation", found.id) or store.assignments.count("reservation", found.id):
+    if store[MetalGateway].count("reservation", found.id) or store[Assignment].count("reservation", found.id):
         raise unprocessable("IP reservation is already in use")
     return found
 
 
-async def run(world: MetalWorld, id_: str) -> None:
+async def run(world: World, id_: str) -> None:
     """What is under way for a gateway: onto the network, or away from it."""
-    gateway = world.store.metal_gateways[id_]
+    gateway = world.store[MetalGateway][id_]
     if gateway.state == "ready":
-        await world.clock.sleep(world.duration("gateway"))
-        world.store.put(replace(world.store.metal_gateways[id_], state="active", updated_at=world.now()))
+        await world.sleep("gateway")
+        world.store.put(replace(world.store[MetalGateway][id_], state="active", updated_at=world.now()))
     elif gateway.state == "deleting":
-        await world.clock.sleep(world.duration("gateway_delete"))
+        await world.sleep("gateway_delete")
         with world.store.transaction():
-            erase(world, world.store.metal_gateways[id_])
+            erase(world, world.store[MetalGateway][id_])
 
 
-def erase(world: MetalWorld, gateway: MetalGateway) -> None:
+def erase(world: World, gateway: MetalGateway) -> None:
     """A private block it made for itself goes with it; in a transaction."""
-    for route in world.store.vrf_routes.by("gateway", gateway.id):
-        world.store.drop(route)
-    world.store.drop(gateway)
-    block = world.store.reservations.get(gateway.reservation_id)
+    world.erase(gateway)
+    block = world.store[Reservation].get(gateway.reservation_id)
     if block is not None and block.for_gateway:
-        world.addresses.close(block)
+        world.service(AddressSpace).close(block)
         world.store.drop(block)
 
 
 def show_gateway(call: Call) -> Reply:
-    return Reply(call.rendering.metal_gateway(_gateway(call), call.wanted))
+    return Reply(call.shown(_gateway(call)))
 
 
 def _gateway(call: Call) -> MetalGateway:
-    found: MetalGateway = call.find(call.world.store.metal_gateways)
+    found: MetalGateway = call.find(call.world.store[MetalGateway])
     return found
 
 
@@ -162,8 +215,8 @@ def delete_gateway(call: Call) -> Reply:
     gateway, world = _gateway(call), call.world
     if gateway.state != "deleting":
         gateway = world.store.put(replace(gateway, state="deleting", updated_at=world.now()))
-        world.lifecycle.spawn(gateway.id, run(world, gateway.id))
-    return Reply(call.rendering.metal_gateway(gateway, call.wanted), 202)
+        world.tasks.spawn(gateway.id, run(world, gateway.id))
+    return Reply(call.shown(gateway), 202)
 
 
 ROUTES: list[Route] = [
@@ -172,3 +225,30 @@ ROUTES: list[Route] = [
     *paths("GET", show_gateway, "/metal-gateways/{id}"),
     *paths("DELETE", delete_gateway, "/metal-gateways/{id}"),
 ]
+
+
+async def _resume(world: World) -> None:
+    for each in world.store[MetalGateway]:
+        if each.state != "active":
+            world.tasks.spawn(each.id, run(world, each.id))
+
+
+RESOURCE = Resource(
+    routes=ROUTES,
+    kinds=[
+        Kind(
+            MetalGateway,
+            "metal_gateways",
+            "metal-gateways",
+            render_metal_gateway,
+            brief,
+            keys={
+                "project": lambda r: r.project_id,
+                "vlan": lambda r: r.vlan_id,
+                "reservation": lambda r: r.reservation_id,
+                "vrf": lambda r: r.vrf_id,
+            },
+        )
+    ],
+    resume=_resume,
+)

@@ -6,28 +6,76 @@
 from __future__ import annotations
 
 import uuid
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from sandbox.metal import spot_prices
-from sandbox.metal.calls import Call, Reply, Route, paths
-from sandbox.metal.catalogue import Metro
-from sandbox.metal.device_input import DeviceInput, Order, amount, place_kind
-from sandbox.metal.devices import order
-from sandbox.metal.errors import ApiError, is_blank, unprocessable
-from sandbox.metal.hostnames import hostnames
-from sandbox.metal.records import SpotMarketRequest
+from sandbox.metal.accounts.members import project_of
+from sandbox.metal.accounts.record import Project
+from sandbox.metal.capacity import Capacity
+from sandbox.metal.catalogue.data import Metro, catalogue
+from sandbox.metal.catalogue.places import place_kind, places
+from sandbox.metal.catalogue.rendering import metro_part, plan_part
+from sandbox.metal.core.body import amount
+from sandbox.metal.core.call import Call, Reply, Route, paths
+from sandbox.metal.core.errors import ApiError, is_blank, unprocessable
+from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.rendering import Rendering
+from sandbox.metal.core.resource import Resource, drop_with
+from sandbox.metal.core.store import JSON, Kind, Record
+from sandbox.metal.core.world import World
+from sandbox.metal.devices.body import DeviceBody
+from sandbox.metal.devices.hostnames import hostnames
+from sandbox.metal.devices.lifecycle import Lifecycle
+from sandbox.metal.devices.ordering import order
+from sandbox.metal.devices.record import Device
+from sandbox.metal.events import record_event, record_project_event
 
-if TYPE_CHECKING:
-    from sandbox.metal.world import MetalWorld
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpotMarketRequest(Record):
+    """A standing order for spot devices. ``instance_parameters``: body of a create without its place."""
+
+    project_id: str
+    devices_min: int
+    devices_max: int
+    max_bid_price: float
+    plan: str
+    created_at: str
+    created_by: str
+    metros: tuple[str, ...] = ()
+    by_facility: bool = False
+    end_at: str | None = None
+    instance_parameters: dict[str, Any] = field(default_factory=dict)
+
+
+def render_spot_market_request(view: Rendering, request: SpotMarketRequest, wanted: Wanted) -> JSON:
+    known, store = catalogue(), view.store
+    plan, metros = known.plans[request.plan], [known.metros[each] for each in request.metros]
+    devices = store[Device].by("spot_market_request", request.id)
+    return {
+        "id": request.id,
+        "devices_min": request.devices_min,
+        "devices_max": request.devices_max,
+        "max_bid_price": request.max_bid_price,
+        "end_at": request.end_at,
+        "metro": None if request.by_facility else metro_part(view, wanted, metros[0], whole=True),
+        "facilities": [{"href": f"{view.base}/facilities/{each.facility_id}"} for each in metros] if request.by_facility else None,
+        "devices": view.parts(wanted, "devices", devices),
+        "plan": plan_part(view, wanted, plan),
+        "project": view.part(wanted, "project", store[Project][request.project_id]),
+        "created_at": request.created_at,
+        "href": view.path("spot-market-requests", request.id),
+    }
 
 
 def create_request(call: Call) -> Reply:
-    project, world = call.project(), call.world
+    project, world = project_of(call), call.world
     parameters = call.body.get("instance_parameters")
     if not isinstance(parameters, dict):
         raise unprocessable("Instance parameters can't be blank")
-    read = DeviceInput(Order(world, parameters))
+    read = DeviceBody(world, parameters)
     plan = read.plan()
     read.operating_system(plan)
     read.ssh_keys(project)
@@ -62,7 +110,7 @@ def create_request(call: Call) -> Reply:
         )
     )
     meet(world, request)
-    return Reply(call.rendering.spot_market_request(request, call.wanted), 201)
+    return Reply(call.shown(request), 201)
 
 
 def _number(call: Call, name: str) -> int | None:
@@ -70,22 +118,22 @@ def _number(call: Call, name: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _metros(call: Call, read: DeviceInput) -> list[Metro]:
+def _metros(call: Call, read: DeviceBody) -> list[Metro]:
     fields = {name: call.field(name) for name in ("metro",) if name in call.body or name in call.query}
     if "facilities" in call.body:
         fields["facility"] = call.body["facilities"]
     kind = place_kind(fields)
-    return read.places(kind, fields.get(kind))
+    return places(read, kind, fields.get(kind))
 
 
-def meet(world: MetalWorld, request: SpotMarketRequest) -> None:
+def meet(world: World, request: SpotMarketRequest) -> None:
     """Order what is missing of the most, if at least the least can be had; in a transaction."""
     now = datetime.now(UTC)
     if request.end_at is not None and datetime.fromisoformat(request.end_at) <= now:
         return
-    present = world.store.devices.by("spot_market_request", request.id)
+    present = world.store[Device].by("spot_market_request", request.id)
     for code in request.metros:
-        room = min(request.devices_max - len(present), world.available_servers(code, request.plan))
+        room = min(request.devices_max - len(present), world.service(Capacity).available_servers(code, request.plan))
         if room < 1 or len(present) + room < request.devices_min or spot_prices.price(world, code, request.plan) > request.max_bid_price:
             continue
         names = hostnames(request.instance_parameters, request.devices_max)
@@ -100,34 +148,34 @@ def meet(world: MetalWorld, request: SpotMarketRequest) -> None:
         for number in range(len(present), len(present) + room):
             one: dict[str, Any] = {**body, **({"hostname": names[number]} if names[number] else {})}
             try:
-                order(world, one, world.store.projects[request.project_id], user_id=request.created_by, spot_market_request_id=request.id)
+                order(world, one, world.store[Project][request.project_id], user_id=request.created_by, spot_market_request_id=request.id)
             except ApiError as problem:
                 # What was good when it was asked for is not any more (a key is gone, a quota reached): told as an event of the project.
-                world.record_project_event(request.project_id, "spot_market_request.failed", ", ".join(problem.texts))
+                record_project_event(world, request.project_id, "spot_market_request.failed", ", ".join(problem.texts))
                 return
         return
 
 
 def list_requests(call: Call) -> Reply:
-    found = call.world.store.spot_market_requests.by("project", call.project().id)
-    return Reply({"spot_market_requests": [call.rendering.spot_market_request(each, call.wanted) for each in found]})
+    found = call.world.store[SpotMarketRequest].by("project", project_of(call).id)
+    return Reply({"spot_market_requests": [call.shown(each) for each in found]})
 
 
 def _request(call: Call) -> SpotMarketRequest:
-    found: SpotMarketRequest = call.find(call.world.store.spot_market_requests)
+    found: SpotMarketRequest = call.find(call.world.store[SpotMarketRequest])
     return found
 
 
 def show_request(call: Call) -> Reply:
-    return Reply(call.rendering.spot_market_request(_request(call), call.wanted))
+    return Reply(call.shown(_request(call)))
 
 
 def delete_request(call: Call) -> Reply:
     """Its devices stay, unless ``force_termination`` is said."""
     request = _request(call)
     if call.flag("force_termination"):
-        for device in call.world.store.devices.by("spot_market_request", request.id):
-            call.world.lifecycle.end(device, "The spot market request was deleted")
+        for device in call.world.store[Device].by("spot_market_request", request.id):
+            call.world.service(Lifecycle).end(device, "The spot market request was deleted")
     call.world.store.drop(request)
     return Reply(status=204)
 
@@ -138,3 +186,51 @@ ROUTES: list[Route] = [
     *paths("GET", show_request, "/spot-market-requests/{id}"),
     *paths("DELETE", delete_request, "/spot-market-requests/{id}"),
 ]
+
+
+def market_changed(world: World) -> None:
+    """Prices or stock have changed: who bids less is given notice, and standing orders are looked at again.
+
+    The notice is the device's termination time (vendor's docs). A price that falls again does not take it back (ours).
+    """
+    with world.store.transaction():
+        for device in world.store[Device].by("spot", True):
+            price = spot_prices.price(world, device.metro, device.plan)
+            if device.termination_time or device.spot_price_max is None or device.spot_price_max >= price:
+                continue
+            # Termination times are of the real clock and whole seconds: the next one after the notice.
+            moment = datetime.now(UTC) + timedelta(seconds=1 + world.duration("spot_notice") / world.clock.speed)
+            record_event(world, device, "instance.spot_eviction", f"The market price is {price:g} now: the instance will be terminated")
+            world.store.put(replace(device, termination_time=moment.strftime("%Y-%m-%dT%H:%M:%SZ"), updated_at=world.now()))
+        for request in list(world.store[SpotMarketRequest]):
+            meet(world, request)
+    world.service(Lifecycle).look_at_endings()
+
+
+def _settings_changed(world: World, groups: set[str]) -> None:
+    if {"spot", "capacity"} & groups:
+        market_changed(world)
+
+
+def _device_erased(world: World, device: Device) -> None:
+    """One more is in stock: a standing order may request it."""
+    if not device.hardware_reservation_id:
+        for request in list(world.store[SpotMarketRequest]):
+            if request.plan == device.plan and device.metro in request.metros:
+                meet(world, request)
+
+
+RESOURCE = Resource(
+    routes=ROUTES,
+    kinds=[
+        Kind(
+            SpotMarketRequest,
+            "spot_market_requests",
+            "spot-market-requests",
+            render_spot_market_request,
+            keys={"project": lambda r: r.project_id},
+        )
+    ],
+    settings_changed=_settings_changed,
+    on_erase={Project: drop_with(SpotMarketRequest, "project"), Device: _device_erased},
+)

@@ -5,36 +5,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from sandbox.metal.calls import Call, Reply, Route, paths
-
-if TYPE_CHECKING:
-    from sandbox.metal.world import MetalWorld
+from sandbox.metal.catalogue.data import catalogue
+from sandbox.metal.core.call import Call, Reply, Route, paths
+from sandbox.metal.core.resource import Resource
+from sandbox.metal.core.world import World
 
 
-def price(world: MetalWorld, metro: str, plan: str) -> float:
+def price(world: World, metro: str, plan: str) -> float:
     """USD per hour."""
     setting = world.settings["spot"]
     fixed = setting["metros"].get(metro, {}).get(plan)
-    return float(fixed) if fixed is not None else round(world.catalogue.plans[plan].price_hour * setting["share_of_price"], 4)
+    return float(fixed) if fixed is not None else round(catalogue().plans[plan].price_hour * setting["share_of_price"], 4)
 
 
 def by_metro(call: Call) -> Reply:
     wanted = call.values("metro")
-    return _prices(call, {each.code: each.code for each in call.world.catalogue.metros.values() if not wanted or each.code in wanted})
+    return _prices(call, {each.code: each.code for each in catalogue().metros.values() if not wanted or each.code in wanted})
 
 
 def by_facility(call: Call) -> Reply:
     wanted = call.values("facility")
-    return _prices(
-        call, {each.facility: each.code for each in call.world.catalogue.metros.values() if not wanted or each.facility in wanted}
-    )
+    return _prices(call, {each.facility: each.code for each in catalogue().metros.values() if not wanted or each.facility in wanted})
 
 
 def _prices(call: Call, places: dict[str, str]) -> Reply:
     plans = call.values("plan")
-    chosen = [slug for slug in call.world.catalogue.plans if not plans or slug in plans]
+    chosen = [slug for slug in catalogue().plans if not plans or slug in plans]
     report = {place: {slug: {"price": price(call.world, metro, slug)} for slug in chosen} for place, metro in places.items()}
     return Reply({"spot_market_prices": report})
 
@@ -43,3 +39,8 @@ ROUTES: list[Route] = [
     *paths("GET", by_facility, "/market/spot/prices"),
     *paths("GET", by_metro, "/market/spot/prices/metros"),
 ]
+
+
+RESOURCE = Resource(
+    routes=ROUTES,
+)

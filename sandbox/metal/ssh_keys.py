@@ -5,45 +5,84 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import uuid
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from sandbox.metal.calls import Call, Reply, Route, paths, updates
-from sandbox.metal.device_input import DeviceInput
-from sandbox.metal.errors import forbidden, not_found, unprocessable
-from sandbox.metal.records import SshKey
-from sandbox.metal.world import fingerprint
+from sandbox.metal.accounts.members import project_of
+from sandbox.metal.accounts.record import Project
+from sandbox.metal.core.body import Body
+from sandbox.metal.core.call import Call, Reply, Route, paths, updates
+from sandbox.metal.core.errors import forbidden, not_found, unprocessable
+from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.rendering import Rendering
+from sandbox.metal.core.resource import Resource, drop_with
+from sandbox.metal.core.store import JSON, Kind, Record
+from sandbox.metal.core.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SshKey(Record):
+    """A public key of a user or of a project."""
+
+    label: str
+    key: str
+    fingerprint: str
+    created_at: str
+    updated_at: str
+    tags: tuple[str, ...] = ()
+    user_id: str | None = None
+    project_id: str | None = None
+
+
+def render_ssh_key(view: Rendering, key: SshKey, wanted: Wanted) -> JSON:
+    owner = f"{view.base}/projects/{key.project_id}" if key.project_id else f"{view.base}/users/{key.user_id}"
+    return {
+        "id": key.id,
+        "label": key.label,
+        "key": key.key,
+        "fingerprint": key.fingerprint,
+        "tags": list(key.tags),
+        "entity": {"href": owner},
+        # An object: clients break on a bare path (clients' code).
+        "owner": {"href": owner},
+        "user": {"href": owner} if key.user_id else None,
+        "created_at": key.created_at,
+        "updated_at": key.updated_at,
+        "href": view.path("ssh-keys", key.id),
+    }
 
 
 def list_user_keys(call: Call) -> Reply:
-    return _list(call, call.world.store.ssh_keys.by("user", call.caller.user_id))
+    return _list(call, call.world.store[SshKey].by("user", call.caller.user_id))
 
 
 def list_project_keys(call: Call) -> Reply:
-    return _list(call, call.world.store.ssh_keys.by("project", call.project().id))
+    return _list(call, call.world.store[SshKey].by("project", project_of(call).id))
 
 
 def _list(call: Call, keys: list[SshKey]) -> Reply:
     """Not paged (vendor's OpenAPI text)."""
     search = call.query.get("search", "").lower()
     found = [each for each in keys if search in f"{each.label} {each.fingerprint} {each.key}".lower()]
-    return Reply({"ssh_keys": [call.rendering.ssh_key(each, call.wanted) for each in found]})
+    return Reply({"ssh_keys": [call.shown(each) for each in found]})
 
 
 def create_user_key(call: Call) -> Reply:
     if call.caller.key.project_id:
         raise forbidden()
-    return _create(call, call.world.store.ssh_keys.by("user", call.caller.user_id), user_id=call.caller.user_id)
+    return _create(call, call.world.store[SshKey].by("user", call.caller.user_id), user_id=call.caller.user_id)
 
 
 def create_project_key(call: Call) -> Reply:
-    project = call.project()
-    return _create(call, call.world.store.ssh_keys.by("project", project.id), project_id=project.id)
+    project = project_of(call)
+    return _create(call, call.world.store[SshKey].by("project", project.id), project_id=project.id)
 
 
 def _create(call: Call, present: list[SshKey], **owner: str) -> Reply:
     """The key is kept as it was sent, with the newline at its end if it has one (clients' code)."""
-    read = DeviceInput(call)
+    read = Body(call.body)
     attributes, problems = read.attributes("tags"), read.problems
     label, key = str(call.field("label") or ""), str(call.field("key") or "")
     if not label:
@@ -59,23 +98,23 @@ def _create(call: Call, present: list[SshKey], **owner: str) -> Reply:
     now = call.world.now()
     fields = {**owner, **attributes}
     record = SshKey(id=str(uuid.uuid4()), label=label, key=key, fingerprint=mark, created_at=now, updated_at=now, **fields)
-    return Reply(call.rendering.ssh_key(call.world.store.put(record), call.wanted), 201)
+    return Reply(call.shown(call.world.store.put(record)), 201)
 
 
 def _key(call: Call) -> SshKey:
-    key = call.world.store.ssh_keys.get(call.id)
+    key = call.world.store[SshKey].get(call.id)
     if key is None or not call.caller.owns(key):
         raise not_found()
     return key
 
 
 def show_key(call: Call) -> Reply:
-    return Reply(call.rendering.ssh_key(_key(call), call.wanted))
+    return Reply(call.shown(_key(call)))
 
 
 def update_key(call: Call) -> Reply:
     key = _key(call)
-    read = DeviceInput(call)
+    read = Body(call.body)
     changes = read.attributes("tags")
     read.fail()
     if call.field("label") is not None:
@@ -88,12 +127,32 @@ def update_key(call: Call) -> Reply:
         except ValueError:
             raise unprocessable("Key is invalid") from None
     key = call.world.store.put(replace(key, updated_at=call.world.now(), **changes))
-    return Reply(call.rendering.ssh_key(key, call.wanted))
+    return Reply(call.shown(key))
 
 
 def delete_key(call: Call) -> Reply:
     call.world.store.drop(_key(call))
     return Reply(status=204)
+
+
+def project_key(world: World, project: Project, label: str, key: str) -> SshKey:
+    """The project's key with this text; made, if it has none yet. Raises ValueError for what is no key."""
+    mark, now = fingerprint(key), world.now()
+    found = [each for each in world.store[SshKey].by("project", project.id) if each.fingerprint == mark]
+    if found:
+        return found[0]
+    id_ = str(uuid.uuid4())
+    return world.store.put(SshKey(id=id_, label=label, key=key, fingerprint=mark, project_id=project.id, created_at=now, updated_at=now))
+
+
+def fingerprint(key: str) -> str:
+    """MD5 of an OpenSSH public key, in colon form as the API shows it. Raises ValueError for what is no key."""
+    parts = key.split()
+    if len(parts) < 2 or not parts[0].startswith(("ssh-", "ecdsa-", "sk-")):
+        raise ValueError("not an OpenSSH public key")
+    blob = base64.b64decode(parts[1], validate=True)
+    digest = hashlib.md5(blob, usedforsecurity=False).hexdigest()
+    return ":".join(digest[at : at + 2] for at in range(0, 32, 2))
 
 
 ROUTES: list[Route] = [
@@ -105,3 +164,10 @@ ROUTES: list[Route] = [
     *updates("/ssh-keys/{id}", update_key),
     *paths("DELETE", delete_key, "/ssh-keys/{id}"),
 ]
+
+
+RESOURCE = Resource(
+    routes=ROUTES,
+    kinds=[Kind(SshKey, "ssh_keys", "ssh-keys", render_ssh_key, keys={"user": lambda r: r.user_id, "project": lambda r: r.project_id})],
+    on_erase={Project: drop_with(SshKey, "project")},
+)

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sandbox.metal.calls import Call, Reply, Route, paths
-from sandbox.metal.errors import unprocessable
-from sandbox.metal.records import Device
+from sandbox.metal.accounts.members import organization_of, project_of
+from sandbox.metal.catalogue.data import catalogue
+from sandbox.metal.core.call import Call, Reply, Route, paths
+from sandbox.metal.core.errors import unprocessable
+from sandbox.metal.core.resource import Resource
+from sandbox.metal.devices.record import Device
 
 # One datapoint a minute (recorded answers); more than a day of them nobody reads here (ours).
 _STEP = 60
@@ -19,22 +22,22 @@ _DIGITS = 12
 
 
 def device_usages(call: Call) -> Reply:
-    device = call.device()
+    device = call.find(call.world.store[Device])
     return Reply({"usages": [{"quantity": _hours(device), "total": _total(call, device), "unit": "hour"}]})
 
 
 def project_usages(call: Call) -> Reply:
-    devices = call.world.store.devices.by("project", call.project().id)
+    devices = call.world.store[Device].by("project", project_of(call).id)
     return Reply({"usages": [_usage(call, each) for each in devices]})
 
 
 def _usage(call: Call, device: Device) -> dict[str, str]:
     return {
-        "facility": call.world.catalogue.metros[device.metro].facility,
+        "facility": catalogue().metros[device.metro].facility,
         "name": device.hostname,
         "plan": device.plan,
         "plan_version": "1",
-        "price": f"{call.world.catalogue.plans[device.plan].price_hour:.2f}",
+        "price": f"{catalogue().plans[device.plan].price_hour:.2f}",
         "quantity": _hours(device),
         "total": _total(call, device),
         "type": "Instance",
@@ -52,12 +55,12 @@ def _hours(device: Device) -> str:
 
 
 def _total(call: Call, device: Device) -> str:
-    return f"{int(_hours(device)) * call.world.catalogue.plans[device.plan].price_hour:.2f}"
+    return f"{int(_hours(device)) * catalogue().plans[device.plan].price_hour:.2f}"
 
 
 def bandwidth(call: Call) -> Reply:
     """``from`` and ``until``, Unix seconds, are both required. Nothing is measured: every rate is null, as where there was no sample."""
-    call.device()
+    call.find(call.world.store[Device])
     start, end = _moment(call, "from"), _moment(call, "until")
     points = [[None, each] for each in range(start, end, _STEP)[:_MOST]]
     shown = [{"target": each, "datapoints": points, "tags": {"aggregatedBy": "average", "name": each}} for each in ("inbound", "outbound")]
@@ -74,9 +77,9 @@ def _moment(call: Call, name: str) -> int:
 def firmware_sets(call: Call) -> Reply:
     """None, in the shape of their own that these lists have (vendor's OpenAPI text)."""
     if "/organizations/" in call.path:
-        call.organization()
+        organization_of(call)
     else:
-        call.project()
+        project_of(call)
     empty = {"page": 1, "page_size": 0, "page_count": 0, "total_pages": 0, "total_record_count": 0, "records": []}
     return Reply(empty)
 
@@ -87,3 +90,8 @@ ROUTES: list[Route] = [
     *paths("GET", bandwidth, "/devices/{id}/bandwidth"),
     *paths("GET", firmware_sets, "/projects/{id}/firmware-sets", "/organizations/{id}/firmware-sets"),
 ]
+
+
+RESOURCE = Resource(
+    routes=ROUTES,
+)

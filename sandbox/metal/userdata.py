@@ -14,8 +14,9 @@ import orjson
 import yaml
 
 from sandbox.bodies import LARGEST
-from sandbox.metal.calls import Call, Reply, Route
-from sandbox.metal.errors import unprocessable
+from sandbox.metal.core.call import Call, Reply, Route
+from sandbox.metal.core.errors import unprocessable
+from sandbox.metal.core.resource import Resource
 
 UNRECOGNIZED = "Userdata unrecognized userdata format"
 
@@ -86,3 +87,8 @@ def validate(call: Call) -> Reply:
 
 
 ROUTES = [Route("POST", "/userdata/validate", validate)]
+
+
+RESOURCE = Resource(
+    routes=ROUTES,
+)

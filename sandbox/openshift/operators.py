@@ -15,14 +15,15 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import httpx
 
 from sandbox.openshift import resources
 from sandbox.openshift.api import NODES, APIError, Object
-from sandbox.openshift.control_plane import ControlPlaneError
+from sandbox.openshift.control_plane import ControlPlane, ControlPlaneError
 from sandbox.openshift.installer import catalogue
+from sandbox.openshift.machine_config_server import Config
 from sandbox.openshift.resources import (
     MACHINE_CONFIG_ANNOTATION,
     ROLE_LABEL,
@@ -32,10 +33,7 @@ from sandbox.openshift.resources import (
     labels_of,
     selects,
 )
-from sandbox.openshift.workloads import Workloads
-
-if TYPE_CHECKING:
-    from sandbox.openshift.cluster import Cluster
+from sandbox.openshift.workloads import ClusterAccess, Workloads
 
 _logger = logging.getLogger(__name__)
 
@@ -211,10 +209,20 @@ class _State:
     written: dict[str, Any] = field(default_factory=dict)
 
 
+class OperatedCluster(ClusterAccess, Protocol):
+    """What the operators of a cluster need of it."""
+
+    @property
+    def control_plane(self) -> ControlPlane: ...
+    @property
+    def serving_control_planes(self) -> int: ...
+    def render(self, pool: Object, machine_configs: list[Object], *, schedulable: bool) -> tuple[str, Config]: ...
+
+
 class Operators:
     """All operators of one cluster, from the first manifests on, while its API runs."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: OperatedCluster) -> None:
         self._cluster = cluster
         self._clock = cluster.clock
         self._state = _State()

@@ -17,17 +17,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import httpx
 
-from sandbox.openshift.api import APIError, Object
+from sandbox.clock import Clock
+from sandbox.openshift.api import APIError, ClusterAPI, Object
+from sandbox.openshift.assets import Assets
 from sandbox.openshift.control_plane import ControlPlaneError
 from sandbox.openshift.kubelet import CONTAINER_RUNTIME
 from sandbox.openshift.resources import annotations_of, is_ready, labels_of, selects
-
-if TYPE_CHECKING:
-    from sandbox.openshift.cluster import Cluster
 
 _logger = logging.getLogger(__name__)
 
@@ -50,10 +49,21 @@ class _Ending:
     task: asyncio.Task[None]
 
 
+class ClusterAccess(Protocol):
+    """What the workloads of a cluster need of it."""
+
+    @property
+    def assets(self) -> Assets: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def api(self) -> ClusterAPI: ...
+
+
 class Workloads:
     """All pods of one cluster; ``nodes`` gives the Node objects by name as they are now."""
 
-    def __init__(self, cluster: Cluster, nodes: Callable[[], Mapping[str, Object]]) -> None:
+    def __init__(self, cluster: ClusterAccess, nodes: Callable[[], Mapping[str, Object]]) -> None:
         self._cluster = cluster
         self._nodes = nodes
         self._pods: dict[str, Object] = {}

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import httpx
 
-from sandbox.metal.faults import Fault, Faults
+from sandbox.metal.core.faults import Fault, Faults
 from sandbox.testing.process import RunningSandbox
 from tests.cluster.control_plane import ControlPlane
 

@@ -161,7 +161,7 @@ class Sandbox:
         return ids
 
     def state(self, id_: str) -> str:
-        device = self.world.store.devices.get(id_)
+        device = self.world.store["devices"].get(id_)
         return device.state if device is not None else "gone"
 
 

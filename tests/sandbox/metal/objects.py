@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from sandbox.metal.catalogue.data import catalogue
 from tests.sandbox.metal.conftest import Sandbox
 
 ORDER = {
@@ -76,7 +77,7 @@ async def everything(sandbox: Sandbox) -> dict[str, str]:
         "user": api_key["id"],
         "api-keys": api_key["id"],
         "memberships": memberships[0]["id"],
-        "ssh-keys": next(iter(store.ssh_keys)).id,
+        "ssh-keys": next(iter(store["ssh_keys"])).id,
         "devices": device_id,
         "hardware-reservations": reserved.json()["ids"][0],
         "ips": block["id"],
@@ -92,8 +93,8 @@ async def everything(sandbox: Sandbox) -> dict[str, str]:
         "batch_id": vlan_batch["id"],
         "batches": batches["batches"][0]["id"],
         "spot-market-requests": request["id"],
-        "events": next(iter(store.events)).id,
-        "locations": sandbox.world.catalogue.metros["da"].id,
+        "events": next(iter(store["events"])).id,
+        "locations": catalogue().metros["da"].id,
     }
 
 

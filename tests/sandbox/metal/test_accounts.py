@@ -37,10 +37,10 @@ async def test_users_see_what_is_theirs(sandbox: Sandbox, other: tuple[dict[str,
     assert await names(client, "/organizations", "organizations") == ["Other"]
     first = sandbox.world
     (device_id,) = await sandbox.seed(1)
-    mine = next(iter(first.store.organizations)).id
+    mine = next(iter(first.store["organizations"])).id
     vlan = (await sandbox.api.post(f"{sandbox.project}/virtual-networks", json={"metro": "da"})).json()
-    key = next(iter(first.store.ssh_keys)).id
-    user = next(iter(first.store.users)).id
+    key = next(iter(first.store["ssh_keys"])).id
+    user = next(iter(first.store["users"])).id
     for path in (
         sandbox.project,
         f"{sandbox.project}/devices",
@@ -70,7 +70,7 @@ async def test_a_projects_key_sees_one_project(sandbox: Sandbox) -> None:
     key = (await sandbox.api.post(f"/projects/{made['id']}/api-keys", json={"description": "one"})).json()
     assert key["project"]["id"] == made["id"]
     assert "user" not in key
-    organization = next(iter(sandbox.world.store.organizations)).id
+    organization = next(iter(sandbox.world.store["organizations"])).id
     async with caller(sandbox, key["token"]) as client:
         assert await names(client, "/projects", "projects") == ["second"]
         assert (await client.get(sandbox.project)).status_code == 404
@@ -134,7 +134,9 @@ async def test_a_project_goes_with_what_is_leaving_it(sandbox: Sandbox) -> None:
     assert (await sandbox.api.delete(f"/devices/{device['id']}")).status_code == 204
     assert (await sandbox.api.delete(path)).status_code == 204
     store = sandbox.world.store
-    assert not [each for each in (*store.devices, *store.reservations, *store.assignments, *store.ports) if each.id != device["id"]]
+    assert not [
+        each for each in (*store["devices"], *store["reservations"], *store["assignments"], *store["ports"]) if each.id != device["id"]
+    ]
     await sandbox.errors("GET", f"/devices/{device['id']}", 404)
     await sandbox.until(lambda: ("remove", device["id"]) in sandbox.machines.calls)
 
@@ -143,14 +145,14 @@ async def test_keys_are_kept_as_they_were_sent(sandbox: Sandbox) -> None:
     key = f"ssh-ed25519 {base64.b64encode(b'not of anybody').decode()} me\n"
     made = (await sandbox.api.post("/ssh-keys", json={"label": "a", "key": key})).json()
     assert made["key"] == key
-    assert made["owner"] == made["entity"] == {"href": f"/metal/v1/users/{next(iter(sandbox.world.store.users)).id}"}
+    assert made["owner"] == made["entity"] == {"href": f"/metal/v1/users/{next(iter(sandbox.world.store['users'])).id}"}
     assert await sandbox.errors("POST", "/ssh-keys", json={"label": "b", "key": key.strip()}) == ["Fingerprint has already been taken"]
     assert await sandbox.errors("POST", "/ssh-keys", json={"label": "b", "key": " "}) == ["Key can't be blank"]
 
 
 async def test_a_users_email_is_whole_when_asked_for(sandbox: Sandbox) -> None:
     assert set((await sandbox.api.get("/user")).json()["emails"][0]) == {"href"}
-    for path in ("/user", f"/users/{next(iter(sandbox.world.store.users)).id}"):
+    for path in ("/user", f"/users/{next(iter(sandbox.world.store['users'])).id}"):
         assert (await sandbox.api.get(path, params={"include": "emails"})).json()["emails"][0]["address"] == "user@sandbox.test"
 
 

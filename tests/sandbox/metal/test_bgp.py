@@ -57,7 +57,7 @@ async def test_sessions_and_neighbors(sandbox: Sandbox) -> None:
     assert " already has session " in text
     assert await sandbox.errors("POST", path, json={"address_family": "ipx"}) == ["ipx is not a valid address family"]
     assert (await sandbox.api.post(path, json={"address_family": "ipv6", "default_route": True})).status_code == 201
-    await sandbox.until(lambda: all(each.status == "up" for each in sandbox.world.store.bgp_sessions))
+    await sandbox.until(lambda: all(each.status == "up" for each in sandbox.world.store["bgp_sessions"]))
     changed = await sandbox.api.put(f"/bgp/sessions/{session['id']}", json=True)
     assert changed.json()["default_route"] is True
 
@@ -74,7 +74,7 @@ async def test_sessions_and_neighbors(sandbox: Sandbox) -> None:
     assert len((await sandbox.api.get(f"{sandbox.project}/bgp/sessions")).json()["bgp_sessions"]) == 1
     await sandbox.api.delete(f"/devices/{id_}")
     await sandbox.until(lambda: sandbox.state(id_) == "gone")
-    assert len(sandbox.world.store.bgp_sessions) == 0
+    assert len(sandbox.world.store["bgp_sessions"]) == 0
 
 
 async def test_sessions_stay_down_by_choice(sandbox: Sandbox) -> None:
@@ -82,4 +82,4 @@ async def test_sessions_stay_down_by_choice(sandbox: Sandbox) -> None:
     await sandbox.api.post(f"{sandbox.project}/bgp-configs", json=LOCAL)
     (id_,) = await sandbox.seed(1)
     await sandbox.api.post(f"/devices/{id_}/bgp/sessions", json={"address_family": "ipv4"})
-    await sandbox.until(lambda: [each.status for each in sandbox.world.store.bgp_sessions] == ["down"])
+    await sandbox.until(lambda: [each.status for each in sandbox.world.store["bgp_sessions"]] == ["down"])

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-import sandbox.metal
-from sandbox.metal import catalogue
+from sandbox.metal.catalogue import data
 
 KINDS = {"recorded", "autoscaler", "samples", "changelog", "unverified", "clients", "ours"}
-DATA = yaml.safe_load((Path(sandbox.metal.__file__).parent / "catalogue.yml").read_text(encoding="utf-8"))
+DATA = yaml.safe_load((Path(data.__file__).with_name("catalogue.yml")).read_text(encoding="utf-8"))
 ENTRIES = [(kind, each.get("slug", each.get("code")), each) for kind in ("metros", "plans", "operating_systems") for each in DATA[kind]]
 
 
@@ -26,14 +25,14 @@ def test_every_fact_has_one_source(kind: str, name: str, entry: dict[str, Any]) 
 
 
 def test_machines_of_the_plans_have_names_for_their_drives() -> None:
-    plan = catalogue.load().plans["s3.xlarge.x86"]
+    plan = data.catalogue().plans["s3.xlarge.x86"]
     assert [each.name for each in plan.machine_drives[:4]] == ["/dev/sda", "/dev/sdb", "/dev/nvme0n1", "/dev/nvme1n1"]
     assert len(plan.machine_drives) == 16
-    assert [each.architecture for each in catalogue.load().plans.values()].count("aarch64") == 1
+    assert [each.architecture for each in data.catalogue().plans.values()].count("aarch64") == 1
 
 
 def test_everything_is_found_by_each_of_its_names() -> None:
-    found = catalogue.load()
+    found = data.catalogue()
     metro, plan, system = found.metros["da"], found.plans["c3.small.x86"], found.operating_systems["windows_2022"]
     assert found.metro("DA") is found.metro(metro.id) is found.metro_of_facility("da11") is metro
     assert found.plan(plan.id) is plan

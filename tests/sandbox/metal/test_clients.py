@@ -77,7 +77,7 @@ async def test_strict_models_follow_a_device(sandbox: Sandbox, strict: Any) -> N
     assert events.events[0].type == "provisioning.104.01"
     assert (await call(devices.find_device_userdata_by_id, made.id)).userdata == "#!/bin/sh\n"
     await call(devices.perform_action, made.id, metalv1.DeviceActionInput(type="reboot"))
-    await sandbox.until(lambda: sandbox.world.store.devices[made.id].pending is None)
+    await sandbox.until(lambda: sandbox.world.store["devices"][made.id].pending is None)
     await call(devices.delete_device, made.id)
     await sandbox.until(lambda: sandbox.state(made.id) == "gone")
     with pytest.raises(metalv1.exceptions.NotFoundException):

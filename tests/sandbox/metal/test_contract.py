@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.metal.app import ROUTES
-from sandbox.metal.errors import MISSING
+from sandbox.metal.core.errors import MISSING
 from tests.sandbox.metal import contract
 from tests.sandbox.metal.conftest import Sandbox
 from tests.sandbox.metal.walk import walk

@@ -170,7 +170,7 @@ async def test_a_fault_answers_in_place_of_the_api(sandbox: Sandbox) -> None:
     order = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe"}
     refused = await sandbox.api.post(f"{sandbox.project}/devices", json=order)
     assert (refused.status_code, refused.headers["retry-after"], refused.json()) == (429, "2", {"errors": ["slow"]})
-    assert len(sandbox.world.store.devices) == 0
+    assert len(sandbox.world.store["devices"]) == 0
     assert (await sandbox.api.post(f"{sandbox.project}/devices", json=order)).status_code == 201
     assert (await sandbox.control.get("/faults")).json()["faults"][0]["hits"] == 1
     assert [(each["status"], bool(each["fault"])) for each in await journal(sandbox, path="/devices$")] == [(429, True), (201, False)]
@@ -187,7 +187,7 @@ async def test_a_cut_connection(sandbox: Sandbox, cut: str, devices: int) -> Non
     order = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe"}
     with pytest.raises(httpx.TransportError):
         await sandbox.api.post(f"{sandbox.project}/devices", json=order)
-    assert len(sandbox.world.store.devices) == devices
+    assert len(sandbox.world.store["devices"]) == devices
     assert (await journal(sandbox))[0]["status"] == (201 if devices else 0)
     assert (await sandbox.api.get("/user")).status_code == 200
 
@@ -262,7 +262,7 @@ async def test_many_orders_at_once_share_nothing(sandbox: Sandbox) -> None:
     networks = [{"metro": "da"}] * 12
     vlans = await asyncio.gather(*(sandbox.api.post(f"{sandbox.project}/virtual-networks", json=each) for each in networks))
     assert len({each.json()["vxlan"] for each in vlans}) == 12
-    await sandbox.until(lambda: all(each.machine == "on" for each in sandbox.world.store.devices))
+    await sandbox.until(lambda: all(each.machine == "on" for each in sandbox.world.store["devices"]))
     listed = (await sandbox.api.get(f"{sandbox.project}/devices", params={"per_page": 100})).json()["devices"]
     addresses = [each["address"] for device in listed for each in device["ip_addresses"]]
     assert len(addresses) == len(set(addresses)) == 180

@@ -12,9 +12,10 @@ import httpx
 import pytest
 
 from sandbox.control import INDEX, Call
+from sandbox.metal.capacity import Capacity
 from sandbox.metal.control import CALLS
-from sandbox.metal.faults import FIELDS as FAULT_FIELDS
-from sandbox.metal.settings import DEFAULTS, HELP
+from sandbox.metal.core.faults import FIELDS as FAULT_FIELDS
+from sandbox.metal.core.settings import DEFAULTS, HELP
 from sandbox.openshift.passing_time import CALL as DAYS
 from tests.sandbox.metal.conftest import Sandbox, sandbox_in
 
@@ -112,7 +113,7 @@ async def test_a_field_that_is_not_known_is_refused(sandbox: Sandbox, call: Call
     assert text.startswith("tgas is not a ")
     assert ", ".join(call.body) in text
     assert sandbox.world.settings == before
-    assert not len(sandbox.world.store.devices)
+    assert not len(sandbox.world.store["devices"])
 
 
 async def test_a_value_that_does_not_fit_is_named_with_what_would(sandbox: Sandbox) -> None:
@@ -163,7 +164,7 @@ async def test_settings_go_back_to_their_defaults_and_the_speed_stays(sandbox: S
     )
     answer = await sandbox.control.delete("/settings")
     assert answer.json() == {"speed": 30, **DEFAULTS}
-    assert sandbox.world.available_servers("da", "c3.small.x86") > 0
+    assert sandbox.world.service(Capacity).available_servers("da", "c3.small.x86") > 0
     assert sandbox.world.store.read_value("settings") == DEFAULTS
 
 

@@ -104,7 +104,7 @@ async def test_other_systems_are_active_when_they_phone_home(sandbox: Sandbox) -
 async def test_refused_orders(sandbox: Sandbox, change: dict[str, Any], expected: list[str]) -> None:
     order = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04", "hostname": "one", **change}
     assert await sandbox.errors("POST", f"{sandbox.project}/devices", json=order) == expected
-    assert len(sandbox.world.store.devices) == 0
+    assert len(sandbox.world.store["devices"]) == 0
 
 
 async def test_a_quota_of_a_plan_is_told_and_heeded(sandbox: Sandbox) -> None:
@@ -188,10 +188,10 @@ async def test_power_actions(sandbox: Sandbox) -> None:
     await sandbox.until(lambda: sandbox.state(device["id"]) == "active")
     await act(type="reboot")
     await sandbox.until(lambda: ("reboot", device["id"]) in sandbox.machines.calls)
-    await sandbox.until(lambda: sandbox.world.store.devices[device["id"]].pending is None)
+    await sandbox.until(lambda: sandbox.world.store["devices"][device["id"]].pending is None)
     await act(type="rescue")
     await sandbox.until(lambda: ("rescue", device["id"]) in sandbox.machines.calls)
-    await sandbox.until(lambda: sandbox.world.store.devices[device["id"]].pending is None)
+    await sandbox.until(lambda: sandbox.world.store["devices"][device["id"]].pending is None)
     await act(type="reinstall", operating_system="debian_12", preserve_data=True)
     assert sandbox.state(device["id"]) == "reinstalling"
     await sandbox.until(lambda: sandbox.state(device["id"]) == "active")
@@ -225,7 +225,7 @@ async def test_a_failed_provisioning_vanishes(sandbox: Sandbox) -> None:
     assert (await sandbox.device(device["id"]))["state"] == "failed"
     await sandbox.until(lambda: sandbox.state(device["id"]) == "gone")
     assert await sandbox.errors("GET", path, 403) == ["Access denied for the current authentication token"]
-    await sandbox.until(lambda: not len(sandbox.world.store.departed))
+    await sandbox.until(lambda: not len(sandbox.world.store["departed"]))
     assert await sandbox.errors("GET", path, 404) == ["Not found"]
     assert (await sandbox.active(hostname="bad-2"))["state"] == "active"
 

@@ -8,7 +8,6 @@ import httpx
 import pytest
 
 from sandbox.metal.app import ROUTES
-from sandbox.metal.store import Table
 from tests.sandbox.metal.conftest import NO_TLS, Sandbox
 from tests.sandbox.metal.objects import everything, filled
 from tests.sandbox.metal.test_garbage import BODIES
@@ -44,7 +43,7 @@ def as_caller(sandbox: Sandbox, token: str) -> httpx.AsyncClient:
 def contents(sandbox: Sandbox) -> dict[str, int]:
     """How many there are of each kind; events are left out, for machines go on being installed."""
     store = sandbox.world.store
-    return {table.name: len(table) for table in vars(store).values() if isinstance(table, Table) and table is not store.events}
+    return {table.name: len(table) for table in store if table.name != "events"}
 
 
 async def test_a_read_only_key_writes_nothing_anywhere(sandbox: Sandbox) -> None:
@@ -119,7 +118,7 @@ async def test_blocks_of_a_project_come_250_at_a_time(sandbox: Sandbox) -> None:
     block = (await sandbox.api.post(f"{sandbox.project}/ips", json={"type": "public_ipv4", "quantity": 1, "metro": "da"})).json()
     store = sandbox.world.store
     for number in range(250):
-        store.put(replace(store.reservations[block["id"]], id=f"00000000-0000-4000-8000-{number:012d}"))
+        store.put(replace(store["reservations"][block["id"]], id=f"00000000-0000-4000-8000-{number:012d}"))
     first = (await sandbox.api.get(f"{sandbox.project}/ips")).json()
     assert (len(first["ip_addresses"]), first["meta"]["last_page"], first["meta"]["total"]) == (250, 2, 251)
 
@@ -146,7 +145,7 @@ async def test_fields_of_a_device_that_nothing_else_looks_at(sandbox: Sandbox) -
     assert device["root_password"]
     assert device["href"] == f"/metal/v1/devices/{id_}"
     # Gone 24 hours after the order.
-    record = sandbox.world.store.devices[id_]
+    record = sandbox.world.store["devices"][id_]
     sandbox.world.store.put(replace(record, created_at="2020-01-01T00:00:00Z"))
     assert (await sandbox.device(id_))["root_password"] is None
     # What cannot change is passed over, what is not known too.
@@ -178,12 +177,12 @@ async def test_flags_in_the_body_of_a_delete_and_of_an_action(sandbox: Sandbox) 
     device = await sandbox.active()
     body = {"type": "reinstall", "deprovision_fast": True, "preserve_data": True, "force_delete": False}
     assert (await sandbox.api.post(f"/devices/{device['id']}/actions", json=body)).status_code == 202
-    await sandbox.until(lambda: sandbox.state(device["id"]) == "active" and not sandbox.world.store.devices[device["id"]].pending)
+    await sandbox.until(lambda: sandbox.state(device["id"]) == "active" and not sandbox.world.store["devices"][device["id"]].pending)
     assert ("reinstall keep", device["id"]) in sandbox.machines.calls
     batch = (await sandbox.api.post(f"{sandbox.project}/devices/batch", json={"batches": [{**_BATCH, "quantity": 1}]})).json()["batches"][0]
     store = sandbox.world.store
-    await sandbox.until(lambda: bool(store.device_batches[batch["id"]].device_ids))
-    (made,) = store.device_batches[batch["id"]].device_ids
+    await sandbox.until(lambda: bool(store["device_batches"][batch["id"]].device_ids))
+    (made,) = store["device_batches"][batch["id"]].device_ids
     await sandbox.until(lambda: sandbox.state(made) == "active")
     assert (await sandbox.api.request("DELETE", f"/batches/{batch['id']}", json={"remove_associated_instances": True})).status_code == 204
     assert sandbox.state(made) in {"deprovisioning", "gone"}

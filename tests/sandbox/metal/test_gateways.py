@@ -27,7 +27,7 @@ async def test_a_private_gateway_has_a_block_of_its_own(sandbox: Sandbox) -> Non
     assert (made["state"], made["project"]["name"], made["virtual_network"]["vxlan"]) == ("ready", "sandbox", 1000)
     assert (block["type"], block["cidr"], block["metal_gateway"]["id"]) == ("private_ipv4", 28, made["id"])
     assert made["gateway_address"] == f"{block['gateway']}/28"
-    await sandbox.until(lambda: sandbox.world.store.metal_gateways[made["id"]].state == "active")
+    await sandbox.until(lambda: sandbox.world.store["metal_gateways"][made["id"]].state == "active")
     shown = (await sandbox.api.get(f"/virtual-networks/{vlan_id}")).json()
     assert [each["id"] for each in shown["metal_gateways"]] == [made["id"]]
     assert await sandbox.errors("DELETE", f"/virtual-networks/{vlan_id}") == [
@@ -40,7 +40,7 @@ async def test_a_private_gateway_has_a_block_of_its_own(sandbox: Sandbox) -> Non
     assert (deleted.status_code, deleted.json()["state"]) == (202, "deleting")
     assert (await sandbox.api.get(f"/metal-gateways/{made['id']}")).json()["state"] == "deleting"
     sandbox.world.clock.speed = 10_000_000
-    await sandbox.until(lambda: not len(sandbox.world.store.metal_gateways))
+    await sandbox.until(lambda: not len(sandbox.world.store["metal_gateways"]))
     assert await sandbox.errors("GET", f"/metal-gateways/{made['id']}", 404) == ["Not found"]
     assert await sandbox.errors("GET", f"/ips/{block['id']}", 404) == ["Not found"]
     assert (await sandbox.api.delete(f"/virtual-networks/{vlan_id}")).status_code == 204
@@ -58,12 +58,12 @@ async def test_several_private_gateways_share_a_vlan(sandbox: Sandbox) -> None:
     assert [each["id"] for each in listed] == ids
     assert [each["id"] for each in (await sandbox.api.get(f"/virtual-networks/{vlan_id}")).json()["metal_gateways"]] == ids
     await sandbox.api.delete(f"/metal-gateways/{ids[0]}")
-    await sandbox.until(lambda: len(sandbox.world.store.metal_gateways) == 1)
+    await sandbox.until(lambda: len(sandbox.world.store["metal_gateways"]) == 1)
     assert await sandbox.errors("DELETE", f"/virtual-networks/{vlan_id}") == [
         "Cannot delete Virtual Network when metal gateway is assigned"
     ]
     await sandbox.api.delete(f"/metal-gateways/{ids[1]}")
-    await sandbox.until(lambda: not len(sandbox.world.store.metal_gateways))
+    await sandbox.until(lambda: not len(sandbox.world.store["metal_gateways"]))
     assert (await sandbox.api.delete(f"/virtual-networks/{vlan_id}")).status_code == 204
 
 
@@ -94,7 +94,7 @@ async def test_gateways_that_cannot_share_a_vlan(sandbox: Sandbox) -> None:
         await sandbox.api.delete(f"/metal-gateways/{made['id']}")
         last = await post(sandbox, "metal-gateways", {"virtual_network_id": vlan_id, **others[-1]})
         await sandbox.api.delete(f"/metal-gateways/{last['id']}")
-        await sandbox.until(lambda: not len(sandbox.world.store.metal_gateways))
+        await sandbox.until(lambda: not len(sandbox.world.store["metal_gateways"]))
     both = {"virtual_network_id": await vlan(sandbox)}
     await post(sandbox, "metal-gateways", {**both, **routed[0]})
     await post(sandbox, "metal-gateways", {**both, **await block(type="vrf", vrf_id=vrfs[0]["id"], network="10.1.5.0", cidr=24)})
@@ -103,11 +103,11 @@ async def test_gateways_that_cannot_share_a_vlan(sandbox: Sandbox) -> None:
 async def test_devices_never_get_addresses_of_a_gateway(sandbox: Sandbox) -> None:
     made = await post(sandbox, "metal-gateways", {"virtual_network_id": await vlan(sandbox), "private_ipv4_subnet_size": 128})
     (id_,) = await sandbox.seed(1)
-    block = sandbox.world.store.reservations[sandbox.world.store.metal_gateways[made["id"]].reservation_id]
-    assert not sandbox.world.store.assignments.count("reservation", block.id)
+    block = sandbox.world.store["reservations"][sandbox.world.store["metal_gateways"][made["id"]].reservation_id]
+    assert not sandbox.world.store["assignments"].count("reservation", block.id)
     device = await sandbox.device(id_)
     bond = device["network_ports"][0]["id"]
-    await sandbox.until(lambda: sandbox.world.store.metal_gateways[made["id"]].state == "active")
+    await sandbox.until(lambda: sandbox.world.store["metal_gateways"][made["id"]].state == "active")
     await sandbox.api.post(f"/ports/{bond}/assign", json={"vnid": "1000"})
     async with machine_client(sandbox.metadata_url, device["ip_addresses"][0]["address"]) as machine:
         shown = (await machine.get("/metadata")).json()["network"]["metal_gateways"]
@@ -140,7 +140,7 @@ async def test_a_public_gateway_and_what_is_refused(sandbox: Sandbox) -> None:
     again = {"virtual_network_id": await vlan(sandbox), "ip_reservation_id": block["id"]}
     assert await sandbox.errors("POST", f"{sandbox.project}/metal-gateways", json=again) == ["IP reservation is already in use"]
     await sandbox.api.delete(f"/metal-gateways/{made['id']}")
-    await sandbox.until(lambda: not len(sandbox.world.store.metal_gateways))
+    await sandbox.until(lambda: not len(sandbox.world.store["metal_gateways"]))
     # A block that was reserved for itself stays.
     assert (await sandbox.api.get(f"/ips/{block['id']}")).json()["metal_gateway"] is None
 
@@ -172,7 +172,7 @@ async def test_blocks_of_a_vrf(sandbox: Sandbox) -> None:
     ]
     assert await sandbox.errors("DELETE", path) == ["Cannot delete a VRF that has metal gateways"]
     await sandbox.api.delete(f"/metal-gateways/{gateway['id']}")
-    await sandbox.until(lambda: not len(sandbox.world.store.metal_gateways))
+    await sandbox.until(lambda: not len(sandbox.world.store["metal_gateways"]))
     assert await sandbox.errors("DELETE", path) == ["Cannot delete a VRF that has IP reservations"]
     for each in (block, six):
         assert (await sandbox.api.delete(f"/ips/{each['id']}")).status_code == 204

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sandbox.metal.capacity import Capacity
 from tests.sandbox.metal.conftest import Sandbox
 
 
@@ -44,7 +45,7 @@ async def test_reserved_machines_are_none_of_the_stock(sandbox: Sandbox) -> None
     await reserve(sandbox)
     made = await sandbox.create(hardware_reservation_id="next-available")
     assert made["state"] == "queued"
-    assert sandbox.world.available_servers("da", "c3.small.x86") == 0
+    assert sandbox.world.service(Capacity).available_servers("da", "c3.small.x86") == 0
 
 
 async def test_next_available_and_its_refusal(sandbox: Sandbox) -> None:
@@ -88,7 +89,7 @@ async def test_freed_only_when_it_is_wiped(sandbox: Sandbox) -> None:
     body = {"operating_system": "ubuntu_24_04", "hardware_reservation_id": id_}
     assert await sandbox.errors("POST", f"{sandbox.project}/devices", json=body) == ["Server is not provisionable"]
     sandbox.world.clock.speed = 10_000_000
-    await sandbox.until(lambda: sandbox.world.store.hardware_reservations[id_].provisionable)
+    await sandbox.until(lambda: sandbox.world.store["hardware_reservations"][id_].provisionable)
     assert (await sandbox.create(hardware_reservation_id=id_))["state"] == "queued"
 
 
@@ -97,10 +98,10 @@ async def test_a_failed_reserved_device_stays_until_it_is_deleted(sandbox: Sandb
     await sandbox.control.post("/faults", json={"hostname": "^broken$", "body": "Disk is broken"})
     device = await sandbox.create(hostname="broken", hardware_reservation_id=id_)
     await sandbox.until(lambda: sandbox.state(device["id"]) == "failed")
-    assert sandbox.world.store.devices[device["id"]].pending is None
+    assert sandbox.world.store["devices"][device["id"]].pending is None
     assert (await sandbox.device(device["id"]))["state"] == "failed"
     assert (await sandbox.api.delete(f"/devices/{device['id']}")).status_code == 204
-    await sandbox.until(lambda: sandbox.world.store.hardware_reservations[id_].provisionable)
+    await sandbox.until(lambda: sandbox.world.store["hardware_reservations"][id_].provisionable)
 
 
 async def test_move_and_activate(sandbox: Sandbox) -> None:

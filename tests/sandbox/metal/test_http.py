@@ -109,7 +109,7 @@ async def test_sorting(sandbox: Sandbox) -> None:
     assert await names(sort_by="hostname", sort_direction="desc", per_page="2") == ["c", "b"]
     (last,) = await sandbox.seed(1, hostname="d", description="x")
     assert await names(sort_by="description", sort_direction="desc") == ["d", "b", "c", "a"]
-    sandbox.world.store.drop(sandbox.world.store.devices[last])
+    sandbox.world.store.drop(sandbox.world.store["devices"][last])
     for unknown in ("nothing", "customdata", "project.name", "__class__"):
         assert await names(sort_by=unknown) == ["b", "c", "a"]
 
@@ -129,7 +129,7 @@ async def test_search_and_filters(sandbox: Sandbox) -> None:
     assert await names(metro="sv") == ["b"]
     assert await names(plan="m3.small.x86") == ["b"]
     assert await names(type="reserved") == []
-    address = sandbox.world.store.devices.by("project", sandbox.world.project_id)[1].machine_address
+    address = sandbox.world.store["devices"].by("project", sandbox.world.project_id)[1].machine_address
     assert await names(search=str(address)) == ["a-2"]
 
 

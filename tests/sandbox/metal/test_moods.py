@@ -44,7 +44,7 @@ async def test_time_decides(sandbox: Sandbox, granted: bool, state: str) -> None
     await set_to(sandbox, approval={"seconds": 100, "granted": granted, "addresses_at_once": 2})
     waiting = await ask(sandbox, 4)
     assert waiting["state"] == "pending"
-    await sandbox.until(lambda: sandbox.world.store.reservations[waiting["id"]].state == state)
+    await sandbox.until(lambda: sandbox.world.store["reservations"][waiting["id"]].state == state)
     body = {"type": "public_ipv4", "quantity": 4, "metro": "da", "fail_on_approval_required": True}
     (text,) = await sandbox.errors("POST", f"{sandbox.project}/ips", json=body)
     assert "quota" in text

@@ -176,19 +176,19 @@ async def test_batches_are_worked_off_afterwards(sandbox: Sandbox, net: Net) -> 
     batch = await net.post("bond0", path, vlan_assignments=wanted)
     assert (batch["state"], batch["quantity"]) == ("queued", 2)
     store = sandbox.world.store
-    await sandbox.until(lambda: store.vlan_batches[batch["id"]].state == "completed")
+    await sandbox.until(lambda: store["vlan_batches"][batch["id"]].state == "completed")
     assignments = (await sandbox.api.get(f"/ports/{net.ids['bond0']}/vlan-assignments")).json()["vlan_assignments"]
     assert [(each["vlan"], each["native"]) for each in assignments] == [(1000, True), (1001, False)]
     # The first part of it could be done, the second cannot: nothing is.
     wanted = [{"vlan": second["id"], "state": "unassigned"}, {"vlan": first["id"], "state": "assigned", "native": True}]
     bad = await net.post("bond0", path, vlan_assignments=wanted)
-    await sandbox.until(lambda: store.vlan_batches[bad["id"]].state == "failed")
+    await sandbox.until(lambda: store["vlan_batches"][bad["id"]].state == "failed")
     assert (await sandbox.api.get(f"/ports/{net.ids['bond0']}/{path}/{bad['id']}")).json()["error_messages"]
-    assert len(store.ports[net.ids["bond0"]].vlan_ids) == 2
+    assert len(store["ports"][net.ids["bond0"]].vlan_ids) == 2
     # What is not on the port is taken off it without a word.
     third = await vlan(sandbox)
     quiet = await net.post("bond0", path, vlan_assignments=[{"vlan": third["id"], "state": "unassigned"}])
-    await sandbox.until(lambda: store.vlan_batches[quiet["id"]].state == "completed")
+    await sandbox.until(lambda: store["vlan_batches"][quiet["id"]].state == "completed")
 
 
 async def test_four_ports_make_two_bonds(sandbox: Sandbox) -> None:

@@ -67,7 +67,7 @@ async def test_a_termination_time_ends_a_machine(sandbox: Sandbox) -> None:
     await sandbox.until(lambda: sandbox.state(id_) == sandbox.state(early["id"]) == "deprovisioning")
     sandbox.world.clock.speed = 20_000
     await sandbox.until(lambda: sandbox.state(id_) == sandbox.state(early["id"]) == "gone")
-    assert sandbox.world.store.devices[kept["id"]].termination_time
+    assert sandbox.world.store["devices"][kept["id"]].termination_time
     past = {"termination_time": "2020-01-01T00:00:00Z"}
     assert await sandbox.errors("PUT", f"/devices/{kept['id']}", json=past) == ["Termination time must be in the future"]
     cleared = await sandbox.api.put(f"/devices/{kept['id']}", json={"termination_time": None})
@@ -88,7 +88,7 @@ async def test_a_request_waits_for_price_and_stock(sandbox: Sandbox) -> None:
     made = await request(sandbox)
     assert (made["devices"], made["metro"]["code"], made["plan"]["slug"]) == ([], "da", "c3.small.x86")
     await price(sandbox, 0.4)
-    assert len(sandbox.world.store.devices) == 0
+    assert len(sandbox.world.store["devices"]) == 0
     await sandbox.control.put("/settings", json={"capacity": {"metros": {"da": {"c3.small.x86": 2}}}})
     path = f"/spot-market-requests/{made['id']}"
     shown = (await sandbox.api.get(path, params={"include": "devices"})).json()
@@ -100,14 +100,14 @@ async def test_a_request_waits_for_price_and_stock(sandbox: Sandbox) -> None:
     assert len((await sandbox.api.get(path)).json()["devices"]) == 3
     assert (await sandbox.api.delete(path)).status_code == 204
     assert await sandbox.errors("GET", path, 404) == ["Not found"]
-    assert len(sandbox.world.store.devices) == 3
+    assert len(sandbox.world.store["devices"]) == 3
 
 
 async def test_a_request_can_take_its_devices_with_it(sandbox: Sandbox) -> None:
     made = await request(sandbox)
     assert len(made["devices"]) == 3
     assert (await sandbox.api.delete(f"/spot-market-requests/{made['id']}?force_termination=true")).status_code == 204
-    await sandbox.until(lambda: not len(sandbox.world.store.devices))
+    await sandbox.until(lambda: not len(sandbox.world.store["devices"]))
 
 
 async def test_refused_requests(sandbox: Sandbox) -> None:
@@ -131,7 +131,7 @@ async def batch(sandbox: Sandbox, **fields: Any) -> dict[str, Any]:
 
 
 async def worked_off(sandbox: Sandbox, id_: str) -> dict[str, Any]:
-    await sandbox.until(lambda: sandbox.world.store.device_batches[id_].state not in {"queued", "in_progress"})
+    await sandbox.until(lambda: sandbox.world.store["device_batches"][id_].state not in {"queued", "in_progress"})
     found: dict[str, Any] = (await sandbox.api.get(f"/batches/{id_}", params={"include": "devices"})).json()
     return found
 
@@ -147,9 +147,9 @@ async def test_a_batch_is_worked_off_afterwards(sandbox: Sandbox) -> None:
     late = await sandbox.create()
     assert late["state"] == "queued"
     sandbox.world.clock.speed = 20_000
-    await sandbox.until(lambda: {each.state for each in sandbox.world.store.devices} == {"active"})
+    await sandbox.until(lambda: {each.state for each in sandbox.world.store["devices"]} == {"active"})
     assert (await sandbox.api.delete(path)).status_code == 204
-    await sandbox.until(lambda: [each.id for each in sandbox.world.store.devices] == [late["id"]])
+    await sandbox.until(lambda: [each.id for each in sandbox.world.store["devices"]] == [late["id"]])
 
 
 async def test_a_batch_that_cannot_be_met_fails_and_says_why(sandbox: Sandbox) -> None:
@@ -174,6 +174,6 @@ async def test_a_batch_goes_back_while_its_devices_are_made(sandbox: Sandbox) ->
     await worked_off(sandbox, made["id"])
     path = f"/batches/{made['id']}?remove_associated_instances=true"
     assert await sandbox.errors("DELETE", path) == ["Cannot delete a device while it is provisioning"]
-    assert len(sandbox.world.store.device_batches) == 1
+    assert len(sandbox.world.store["device_batches"]) == 1
     assert (await sandbox.api.delete(f"/batches/{made['id']}")).status_code == 204
-    assert len(sandbox.world.store.devices) == 2
+    assert len(sandbox.world.store["devices"]) == 2

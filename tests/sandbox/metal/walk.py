@@ -41,10 +41,10 @@ class Walk:
         store = self.sandbox.world.store
         await self.sandbox.until(
             lambda: (
-                all(each.state == "active" and not each.pending for each in store.devices)
-                and all(each.state == "active" for each in store.metal_gateways)
-                and all(each.status == "active" for each in store.vrf_routes)
-                and not any(each.state in {"queued", "in_progress"} for each in (*store.vlan_batches, *store.device_batches))
+                all(each.state == "active" and not each.pending for each in store["devices"])
+                and all(each.state == "active" for each in store["metal_gateways"])
+                and all(each.status == "active" for each in store["vrf_routes"])
+                and not any(each.state in {"queued", "in_progress"} for each in (*store["vlan_batches"], *store["device_batches"]))
             )
         )
 
@@ -165,7 +165,7 @@ async def network(walk: Walk, device_id: str) -> None:
     for each in (gateway, private):
         await walk.idle()
         await walk.call("DELETE", f"/metal-gateways/{each['id']}")
-    await walk.sandbox.until(lambda: not len(walk.sandbox.world.store.metal_gateways))
+    await walk.sandbox.until(lambda: not len(walk.sandbox.world.store["metal_gateways"]))
     await vrfs(walk, vlan["id"])
     await walk.call("DELETE", path)
     await walk.call("DELETE", f"/ips/{block['id']}")
@@ -217,9 +217,9 @@ async def vrfs(walk: Walk, vlan_id: str) -> None:
     await walk.idle()
     await walk.call("DELETE", f"/routes/{route['id']}")
     store = walk.sandbox.world.store
-    await walk.sandbox.until(lambda: not len(store.vrf_routes))
+    await walk.sandbox.until(lambda: not len(store["vrf_routes"]))
     await walk.call("DELETE", f"/metal-gateways/{gateway['id']}")
-    await walk.sandbox.until(lambda: not len(store.metal_gateways))
+    await walk.sandbox.until(lambda: not len(store["metal_gateways"]))
     await walk.call("DELETE", f"/ips/{block['id']}")
     await walk.call("DELETE", path)
 

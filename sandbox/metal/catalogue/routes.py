@@ -1,0 +1,72 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Calls that list plans, metros, facilities and operating systems."""
+
+from __future__ import annotations
+
+from sandbox.metal.accounts.members import organization_of, project_of
+from sandbox.metal.catalogue.data import catalogue
+from sandbox.metal.catalogue.rendering import show_facility, show_metro, show_operating_system, show_plan
+from sandbox.metal.core.call import Call, Reply, Route, paths
+from sandbox.metal.core.errors import not_found
+
+
+def _of_owner(call: Call) -> None:
+    """All projects and organizations may order everything; but they have to be the caller's."""
+    if call.path.startswith("/projects/"):
+        project_of(call)
+    elif call.path.startswith("/organizations/"):
+        organization_of(call)
+
+
+def list_plans(call: Call) -> Reply:
+    _of_owner(call)
+    plans = [
+        plan
+        for plan in catalogue().plans.values()
+        if _among(call, "slug", (plan.slug,)) and _among(call, "type", (plan.type,)) and _among(call, "categories", plan.categories)
+    ]
+    return Reply({"plans": [show_plan(call.base, plan, call.wanted) for plan in plans]})
+
+
+def list_metros(call: Call) -> Reply:
+    return Reply({"metros": [show_metro(call.base, each) for each in catalogue().metros.values()]})
+
+
+def read_metro(call: Call) -> Reply:
+    metro = catalogue().metro(call.id)
+    if metro is None:
+        raise not_found()
+    return Reply(show_metro(call.base, metro))
+
+
+def list_facilities(call: Call) -> Reply:
+    """Gone from the vendor's text in 2026; older clients still ask, and were told so by these headers."""
+    _of_owner(call)
+    facilities = [show_facility(call.base, each) for each in catalogue().metros.values()]
+    return Reply({"facilities": facilities}, headers={"Deprecation": "true", "Sunset": "Thu, 30 Nov 2023 00:00:00 GMT"})
+
+
+def list_operating_systems(call: Call) -> Reply:
+    _of_owner(call)
+    systems = [
+        each
+        for each in catalogue().operating_systems.values()
+        if _among(call, "slug", (each.slug,)) and _among(call, "distro", (each.distro,)) and _among(call, "version", (each.version,))
+    ]
+    return Reply({"operating_systems": [show_operating_system(call.base, each) for each in systems]})
+
+
+def _among(call: Call, name: str, values: tuple[str, ...]) -> bool:
+    wanted = call.values(name)
+    return not wanted or not wanted.isdisjoint(values)
+
+
+ROUTES: list[Route] = [
+    *paths("GET", list_plans, "/plans", "/projects/{id}/plans", "/organizations/{id}/plans"),
+    *paths("GET", list_metros, "/locations/metros", "/metros"),
+    *paths("GET", read_metro, "/locations/metros/{id}"),
+    *paths("GET", list_facilities, "/facilities", "/projects/{id}/facilities", "/organizations/{id}/facilities"),
+    *paths("GET", list_operating_systems, "/operating-systems", "/operating-system-versions", "/organizations/{id}/operating-systems"),
+]

@@ -1,0 +1,356 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Metal API over HTTP: authentication, faults, journal and routes around the handlers; and what services for machines share."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import gc
+import logging
+import re
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import orjson
+from starlette.datastructures import QueryParams
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route, Router, compile_path
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from sandbox import bodies
+from sandbox.bodies import Bounded
+from sandbox.control import PATH as CONTROL
+from sandbox.control import Call as ControlCall
+from sandbox.control import ControlApp, Endpoint
+from sandbox.metal.core.call import Call, Caller, Handler, Reply
+from sandbox.metal.core.call import Route as ApiRoute
+from sandbox.metal.core.errors import ApiError, not_found, not_imitated, unknown, unprocessable
+from sandbox.metal.core.faults import Fault
+from sandbox.metal.core.journal import without_secrets
+from sandbox.metal.core.rate_limit import RateLimit
+from sandbox.metal.core.world import World
+
+log = logging.getLogger(__name__)
+
+PREFIX = "/metal/v1"
+
+# What is shorter and given as a token is no secret, but could be a part of anything.
+_SHORTEST_SECRET = 8
+
+# Around a part of a path, of which something is left without them.
+_BLANKS = re.compile(r"(?<=/)[ \t\r\n\f\v]+(?=[^/\s])|(?<=[^/\s])[ \t\r\n\f\v]+(?=/|$)")
+
+# The real service's words for any fault of its own (public issue threads).
+_OH_SNAP = (
+    "Oh snap, something went wrong! We've logged the error and will take a look - please reach out to us if you continue having trouble."
+)
+
+
+class Authentication(Protocol):
+    """Whose tokens there are."""
+
+    def authenticate(self, token: str, method: str) -> Caller: ...
+    def who(self, token: str) -> str: ...
+    def tokens(self) -> list[str]: ...
+
+
+class JSONAnswer(Response):
+    media_type = "application/json; charset=utf-8"
+
+    def render(self, content: Any) -> bytes:
+        return b"" if content is None else orjson.dumps(content)
+
+
+class MetalApp:
+    """The API under ``/metal/v1/...`` and ``/...``, the control API under ``/_sandbox/``, and what ``mounts`` adds (prefix -> app).
+
+    It is the outermost application of its server: to cut a connection it has to reach the server's own end of it.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        routes: Sequence[ApiRoute],
+        authentication: Authentication,
+        control: Sequence[tuple[ControlCall, Endpoint]] = (),
+        mounts: Mapping[str, ASGIApp] | None = None,
+    ) -> None:
+        self.world = world
+        self._authentication = authentication
+        self._patterns = [compile_path(path)[0] for path in dict.fromkeys(each.path for each in routes)]
+        self._mounts = dict(mounts or {})
+        self._control = ControlApp(control)
+        self._limit = RateLimit(world)
+        self._routes = Router(
+            [
+                *[Route(each.path, self._endpoint(each.handler), methods=[each.method]) for each in routes],
+                Route("/{rest:path}", self._endpoint(self._unknown)),
+            ],
+            redirect_slashes=False,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            # No lifespan, no websockets: world.start() and world.close() are called by whoever made the world.
+            return
+        other = next((app for prefix, app in self._mounts.items() if scope["path"].startswith(prefix)), None)
+        if other is None and (scope["path"] == CONTROL or scope["path"].startswith(f"{CONTROL}/")):
+            other = Bounded(self._control)
+        if other is not None:
+            await other(scope, receive, send)
+            return
+        base, path = normal_path(scope["path"])
+        # The router looks at these; what came before them (a proxy's prefix) does not matter here.
+        scope = {**scope, "path": path, "raw_path": path.encode(), "root_path": "", "metal.base": base}
+        started = time.time()
+        try:
+            body = await bodies.take(scope, receive)
+        except bodies.TooLargeError as problem:
+            await self._refuse(scope, receive, send, problem, started)
+        except ClientDisconnect:
+            return
+        else:
+            await self._metal(scope, bodies.given(body, receive), send, started)
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send, problem: bodies.TooLargeError, started: float) -> None:
+        """Answer 413 before anything else is looked at: whose token it is, for one (ours, but for the status, which gateways use)."""
+        request, request_id = Request(scope, receive), str(uuid.uuid4())
+        query = scope["query_string"].decode("latin-1")
+        path = scope["metal.base"] + scope["path"]
+        self.world.journal.write(
+            service="metal",
+            method=scope["method"],
+            path=f"{path}?{query}" if query else path,
+            status=413,
+            who="nobody",
+            started=started,
+            request_id=request_id,
+            secrets=self._secrets(request),
+        )
+        await bodies.refuse(JSONAnswer({"errors": [str(problem)]}, 413, headers={"X-Request-Id": request_id}), scope, receive, send)
+
+    async def _metal(self, scope: Scope, receive: Receive, send: Send, started: float) -> None:
+        world, method = self.world, scope["method"]
+        query = scope["query_string"].decode("latin-1")
+        path = scope["metal.base"] + scope["path"]
+        request = Request(scope, receive)
+        token = request.headers.get("x-auth-token") or request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+        request_id = scope["metal.request_id"] = str(uuid.uuid4())
+        scope["metal.token"] = token
+        name = self._authentication.who(token)
+        fault = world.faults.for_request(method, path, f"{path}?{query}" if query else path)
+        if fault is not None and fault.delay:
+            await asyncio.sleep(fault.delay)
+        if fault is not None and fault.cut == "before":
+            answer, status = None, 0
+        elif fault is not None and fault.status is not None:
+            answer = _fault_answer(fault)
+            status = answer.status_code
+        else:
+            latency = world.settings["latency"]["read" if method in {"GET", "HEAD"} else "write"]
+            if latency:
+                await asyncio.sleep(latency)
+            answer = await self._answer(scope, request)
+            status = answer.status_code
+            if fault is None and status < 300:
+                fault = self._spoil(answer, method, path, query)
+        world.journal.write(
+            service="metal",
+            method=method,
+            path=f"{path}?{query}" if query else path,
+            status=status,
+            who=name,
+            started=started,
+            request_id=request_id,
+            fault=fault.id if fault is not None else None,
+            secrets=self._secrets(request),
+        )
+        if answer is not None:
+            answer.headers["X-Request-Id"] = request_id
+            answer.headers["Date"] = email.utils.formatdate(time.time() + world.settings["clock"]["ahead"], usegmt=True)
+        if answer is None or (fault is not None and fault.cut == "after"):
+            await _cut(receive, send)
+        elif fault is not None and fault.cut == "body":
+            await _send_half(answer, send)
+            await _cut(receive, send)
+        elif fault is not None and fault.drip:
+            await _send_slowly(answer, fault.drip, send)
+        else:
+            await answer(scope, receive, send)
+
+    def _spoil(self, answer: Response, method: str, path: str, query: str) -> Fault | None:
+        """Change the answer as a fault wants it, and tell which."""
+        if not any(each.rewrites for each in self.world.faults.all()) or not answer.body:
+            return None
+        fault, changed = self.world.faults.for_answer(method, path, f"{path}?{query}" if query else path, orjson.loads(answer.body))
+        if fault is not None:
+            answer.body = orjson.dumps(changed)
+            answer.headers["content-length"] = str(len(answer.body))
+        return fault
+
+    async def _answer(self, scope: Scope, request: Request) -> Response:
+        """The answer of the route, held back: only its caller knows whether it is to be sent."""
+        headers: dict[str, str] = {}
+        try:
+            scope["metal.caller"] = self._authentication.authenticate(scope["metal.token"], request.method)
+            headers = self._limit.count(scope["metal.token"])
+            scope["metal.body"], scope["metal.bare"] = await _json_body(request)
+            await self._routes(scope, request.receive, _no_send)
+            answer: Response = scope["metal.answer"]
+        except ApiError as problem:
+            answer = JSONAnswer({"errors": list(problem.texts)}, problem.status, headers=problem.headers)
+        except Exception:
+            log.exception("%s failed", without_secrets(f"{request.method} {scope['path']}", self._secrets(request)))
+            answer = JSONAnswer({"errors": [_OH_SNAP]}, 500)
+        answer.headers.update(headers)
+        return answer
+
+    def _endpoint(self, handler: Handler) -> ASGIApp:
+        world = self.world
+
+        async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+            call = Call(
+                world=world,
+                caller=scope["metal.caller"],
+                method=scope["method"],
+                base=scope["metal.base"],
+                path=scope["path"],
+                params=scope["path_params"],
+                query=QueryParams(scope["query_string"]),
+                body=scope["metal.body"],
+                bare=scope["metal.bare"],
+            )
+            with _uncollected():
+                scope["metal.answer"] = _answered(handler, call)
+
+        return _AsgiEndpoint(endpoint)
+
+    def _secrets(self, request: Request) -> list[str]:
+        return secrets_of(request, self._authentication)
+
+    def _unknown(self, call: Call) -> Reply:
+        """A call that no route answers. A path that is known has no other calls than those imitated and those known to be missing."""
+        raise not_imitated(call.method, call.path) or (
+            not_found() if any(each.match(call.path) for each in self._patterns) else unknown(call.method, call.path)
+        )
+
+
+def _answered(handler: Handler, call: Call) -> Response:
+    store, lag = call.world.store, call.world.read_lag
+    with store.as_of(lag) if lag and call.method in {"GET", "HEAD"} else store.transaction():
+        reply = handler(call)
+    return JSONAnswer(reply.body, reply.status, headers=reply.headers)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's search for reference cycles: it would go through all that exists, several times for each page of a thousand devices,
+    and an answer that is being put together is never one. When its text is there the answer itself is gone.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+class _AsgiEndpoint:
+    """Starlette takes an instance with ``__call__`` as an ASGI application; a plain function would be given a Request."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+def normal_path(path: str) -> tuple[str, str]:
+    """Base and path of a request: double slashes and a repeated prefix are taken out, as older clients write both, and blanks around ids.
+
+    >>> normal_path("/metal/v1//metal/v1/projects/")
+    ('/metal/v1', '/projects')
+    """
+    path = _BLANKS.sub("", re.sub(r"/{2,}", "/", path))
+    base = ""
+    while path == PREFIX or path.startswith(PREFIX + "/"):
+        base, path = PREFIX, path[len(PREFIX) :]
+    return base, path.rstrip("/") or "/"
+
+
+def secrets_of(request: Request, authentication: Authentication) -> list[str]:
+    """Return the tokens that may not be in the journal: those of the sandbox, and what the request gives as its own."""
+    headers = [request.headers.get(name, "") for name in ("x-auth-token", "x-consumer-token", "authorization")]
+    own = [word for value in headers for word in value.split()]
+    return [*authentication.tokens(), *(each for each in own if len(each) >= _SHORTEST_SECRET)]
+
+
+async def _json_body(request: Request) -> tuple[dict[str, Any], bool | None]:
+    """The object sent; or the bare boolean that a BGP session takes for its default route (vendor's OpenAPI text)."""
+    text = await request.body()
+    if not text.strip():
+        return {}, None
+    try:
+        body = orjson.loads(text)
+    except ValueError:
+        # Ours: the API uses 422 where others say 400.
+        raise unprocessable("The body is not JSON") from None
+    if isinstance(body, bool) and "/bgp/sessions/" in request.url.path:
+        return {}, body
+    if not isinstance(body, dict):
+        raise unprocessable("The body is not a JSON object")
+    return body, None
+
+
+def _fault_answer(fault: Fault) -> Response:
+    """A body that is text is sent as it is (an HTML page, a broken one), everything else as JSON."""
+    status = fault.status or 500
+    headers = {name.lower(): value for name, value in fault.headers.items()}
+    if status in {204, 304}:
+        return Response(None, status, headers=headers)
+    if isinstance(fault.body, str):
+        return Response(fault.body, status, headers={"content-type": JSONAnswer.media_type, **headers})
+    return JSONAnswer(fault.body, status, headers=headers)
+
+
+async def _no_send(message: Mapping[str, Any]) -> None:
+    raise AssertionError("handlers leave their answer in the scope")
+
+
+async def _send_half(answer: Response, send: Send) -> None:
+    body = bytes(answer.body)
+    await send({"type": "http.response.start", "status": answer.status_code, "headers": answer.raw_headers})
+    await send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
+
+
+async def _send_slowly(answer: Response, pause: float, send: Send) -> None:
+    """Byte by byte, never silent for longer than ``pause``, until the caller has enough of it."""
+    transport = _transport(send)
+    await send({"type": "http.response.start", "status": answer.status_code, "headers": answer.raw_headers})
+    for byte in bytes(answer.body):
+        if transport is not None and transport.is_closing():
+            return
+        await send({"type": "http.response.body", "body": bytes([byte]), "more_body": True})
+        await asyncio.sleep(pause)
+    await send({"type": "http.response.body"})
+
+
+def _transport(send: Send) -> asyncio.Transport | None:
+    """The connection itself. ASGI has no word for it: it is taken from uvicorn's own request cycle, whose method ``send`` is."""
+    return getattr(getattr(send, "__self__", None), "transport", None)
+
+
+async def _cut(receive: Receive, send: Send) -> None:
+    """Drop the connection."""
+    transport = _transport(send)
+    if transport is None:
+        raise ConnectionResetError("cut by a fault")
+    # What was sent before leaves, then the connection ends without the rest.
+    transport.close()
+    while (await receive())["type"] != "http.disconnect":
+        continue

@@ -1,0 +1,42 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a resource offers to the rest of the Metal API. ``sandbox/metal/resources.py`` lists all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sandbox.metal.core.call import Route
+from sandbox.metal.core.store import Kind, Record
+from sandbox.metal.core.world import World
+
+
+@dataclass(frozen=True)
+class Resource:
+    """``service``: makes the object that the resource keeps beside its records (``world.service``).
+
+    ``resume``: goes on with what was under way when the sandbox ended. ``settings_changed``: gets the names of the groups.
+    ``on_erase``: drops what goes with a record of another resource. ``blockers``: what blocks the deletion of a record of another resource,
+    as a text, empty for nothing. Both by the class of that record.
+    """
+
+    routes: Sequence[Route] = ()
+    kinds: Sequence[Kind[Any]] = ()
+    service: Callable[[World], object] | None = None
+    resume: Callable[[World], Awaitable[None]] | None = None
+    settings_changed: Callable[[World, set[str]], None] | None = None
+    on_erase: Mapping[type[Record], Callable[[World, Any], None]] = field(default_factory=dict)
+    blockers: Mapping[type[Record], Callable[[World, Any], str]] = field(default_factory=dict)
+
+
+def drop_with(kind: type[Record], key: str) -> Callable[[World, Record], None]:
+    """Return what drops the records of ``kind`` that belong to an erased record by ``key``."""
+
+    def drop(world: World, owner: Record) -> None:
+        for each in world.store[kind].by(key, owner.id):
+            world.store.drop(each)
+
+    return drop

@@ -1,0 +1,260 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The state of the Metal API: all records in memory, each change in SQLite before it is answered.
+
+Reads never touch the database. Writes go through ``transaction()``, which is short, has no await in it and runs on the event loop:
+two requests can never be inside one another, so no lock is needed and no write is lost. ``synchronous=NORMAL`` with a write-ahead log:
+a commit has reached the operating system when it returns, so ``kill -9`` loses nothing; only a power cut could take the last
+transactions, and machines that are pretended do not outlive that either. A commit then costs microseconds instead of a disk flush.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sqlite3
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar, overload
+
+import orjson
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What the store keeps: a frozen dataclass of JSON values for each kind of object.
+
+    A record never changes; ``dataclasses.replace`` makes the next version of it, which the store puts in its place. So a transaction that
+    fails is undone by putting the old versions back.
+    """
+
+    id: str
+
+
+R = TypeVar("R", bound=Record)
+Key = Callable[[Any], Hashable | None]
+JSON = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Kind(Generic[R]):
+    """One kind of record: its table, the keys it is found by, and how it is shown.
+
+    ``collection``: its part of an href, such as ``virtual-networks``. ``show``: called with the rendering, the record, and what is whole.
+    ``brief``: the short form that other objects have of it, called with the rendering and the record.
+    """
+
+    type: type[R]
+    table: str
+    collection: str = ""
+    show: Callable[[Any, Any, Any], JSON] | None = None
+    brief: Callable[[Any, Any], JSON] | None = None
+    keys: Mapping[str, Key] = field(default_factory=dict)
+
+
+def to_json(record: Record) -> JSON:
+    """Field name -> value, ready for ``json.dumps``."""
+    return {each.name: getattr(record, each.name) for each in dataclasses.fields(record)}
+
+
+class Table(Generic[R]):
+    """All records of one kind, by id and by further keys, each in order of creation."""
+
+    def __init__(self, kind: Kind[R]) -> None:
+        self.name = kind.table
+        self._make: Callable[..., R] = kind.type
+        self._tuples = {each.name for each in dataclasses.fields(kind.type) if str(each.type).startswith("tuple")}
+        self._rows: dict[str, R] = {}
+        self._keys = kind.keys
+        self._found: dict[str, dict[Hashable, dict[str, None]]] = {key: {} for key in kind.keys}
+
+    def read(self, values: JSON) -> None:
+        """Add the record that ``to_json`` was given. Fields that are not there take their defaults, so an older state folder opens."""
+        record = self._make(**{name: tuple(value) if name in self._tuples else value for name, value in values.items()})
+        self.set(record.id, record)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[R]:
+        return iter(self._rows.values())
+
+    def get(self, id_: object) -> R | None:
+        """None also for what is no id at all: bodies may say anything."""
+        return self._rows.get(id_) if isinstance(id_, str) else None
+
+    def __getitem__(self, id_: str) -> R:
+        return self._rows[id_]
+
+    def by(self, key: str, value: Hashable) -> list[R]:
+        """Records whose ``key`` is ``value``."""
+        return [self._rows[id_] for id_ in self._found[key].get(value, ())]
+
+    def first(self, key: str, value: Hashable) -> R | None:
+        for id_ in self._found[key].get(value, ()):
+            return self._rows[id_]
+        return None
+
+    def count(self, key: str, value: Hashable) -> int:
+        return len(self._found[key].get(value, ()))
+
+    def set(self, id_: str, record: R | None) -> R | None:
+        """Put ``record`` (None: remove) in place and return what was there. For the store alone: it does not reach the database."""
+        old = self._rows.get(id_)
+        for name, key in self._keys.items():
+            before = key(old) if old is not None else None
+            after = key(record) if record is not None else None
+            if before == after:
+                continue
+            index = self._found[name]
+            if before is not None:
+                ids = index[before]
+                del ids[id_]
+                if not ids:
+                    del index[before]
+            if after is not None:
+                index.setdefault(after, {})[id_] = None
+        if record is None:
+            self._rows.pop(id_, None)
+        else:
+            self._rows[id_] = record
+        return old
+
+
+class Store:
+    """Tables of records, and named values that belong to none."""
+
+    def __init__(self, path: Path, kinds: Iterable[Kind[Any]]) -> None:
+        self._kinds: dict[type[Record], Kind[Any]] = {each.type: each for each in kinds}
+        self._tables: dict[type[Record] | str, Table[Any]] = {each.type: Table(each) for each in self._kinds.values()}
+        self._tables |= {each.name: each for each in list(self._tables.values())}
+        self._undo: list[tuple[Table[Any], str, Record | None]] | None = None
+        self._changed: dict[tuple[str, str], Record | None] = {}
+        self._past: deque[tuple[float, Table[Any], str, Record | None]] = deque()
+        self._past_kept = 0.0
+        self.database = sqlite3.connect(path, isolation_level=None)
+        self.database.execute("PRAGMA journal_mode=WAL")
+        self.database.execute("PRAGMA synchronous=NORMAL")
+        self.database.execute("BEGIN")
+        for table in self:
+            # The row number keeps the order of creation over a restart.
+            columns = "n INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, body TEXT NOT NULL"
+            self.database.execute(f"CREATE TABLE IF NOT EXISTS {table.name} ({columns})")
+            for (body,) in self.database.execute(f"SELECT body FROM {table.name} ORDER BY n"):  # noqa: S608 - names are those of the kinds
+                table.read(orjson.loads(body))
+        self.database.execute("CREATE TABLE IF NOT EXISTS named_values (name TEXT PRIMARY KEY, body TEXT NOT NULL)")
+        self.database.execute("COMMIT")
+
+    @overload
+    def __getitem__(self, of: type[R]) -> Table[R]: ...
+
+    @overload
+    def __getitem__(self, of: str) -> Table[Any]: ...
+
+    def __getitem__(self, of: type[Record] | str) -> Table[Any]:
+        """The table of a kind of record; by its name where the kind belongs to a resource that may not be imported."""
+        return self._tables[of]
+
+    def __iter__(self) -> Iterator[Table[Any]]:
+        return (self._tables[each] for each in self._kinds)
+
+    def kind(self, record: Record) -> Kind[Any]:
+        return self._kinds[type(record)]
+
+    def close(self) -> None:
+        self.database.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All changes inside are kept, or none. Nested ones belong to the outermost."""
+        if self._undo is not None:
+            yield
+            return
+        self._undo, self._changed = [], {}
+        try:
+            yield
+            self._commit()
+            if self._past_kept:
+                self._remember(self._undo)
+        except BaseException:
+            for table, id_, old in reversed(self._undo):
+                table.set(id_, old)
+            raise
+        finally:
+            self._undo = None
+
+    def _commit(self) -> None:
+        if not self._changed:
+            return
+        self.database.execute("BEGIN")
+        try:
+            for (table, id_), record in self._changed.items():
+                # Table names are those of the kinds, never input.
+                if record is None:
+                    self.database.execute(f"DELETE FROM {table} WHERE id = ?", (id_,))  # noqa: S608 - see above
+                else:
+                    self.database.execute(
+                        f"INSERT INTO {table} (id, body) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body",  # noqa: S608 - see above
+                        (id_, orjson.dumps(to_json(record)).decode()),
+                    )
+            self.database.execute("COMMIT")
+        except BaseException:
+            self.database.execute("ROLLBACK")
+            raise
+
+    # What was there before each change of late, for reads that are behind. Kept only while somebody wants it (keep_past).
+
+    def keep_past(self, seconds: float) -> None:
+        """Remember changes for so many (real) seconds; 0: not at all."""
+        self._past_kept = seconds
+        if not seconds:
+            self._past.clear()
+
+    @contextmanager
+    def as_of(self, seconds: float) -> Iterator[None]:
+        """Inside, all tables are as they were ``seconds`` (real ones) ago. For reads: nothing may be written inside, or wait."""
+        since = time.monotonic() - seconds
+        recent = [each for each in self._past if each[0] > since]
+        undone = [(table, id_, table.set(id_, old)) for _when, table, id_, old in reversed(recent)]
+        try:
+            yield
+        finally:
+            for table, id_, new in reversed(undone):
+                table.set(id_, new)
+
+    def _remember(self, undo: list[tuple[Table[Any], str, Record | None]]) -> None:
+        now = time.monotonic()
+        while self._past and self._past[0][0] < now - self._past_kept:
+            self._past.popleft()
+        self._past.extend((now, *each) for each in undo)
+
+    def put(self, record: R) -> R:
+        """Add ``record``, or put it in the place of its earlier version."""
+        self._change(self._tables[type(record)], record.id, record)
+        return record
+
+    def drop(self, record: Record) -> None:
+        self._change(self._tables[type(record)], record.id, None)
+
+    def _change(self, table: Table[Any], id_: str, record: Record | None) -> None:
+        if self._undo is None:
+            with self.transaction():
+                self._change(table, id_, record)
+            return
+        self._undo.append((table, id_, table.set(id_, record)))
+        self._changed[table.name, id_] = record
+
+    def read_value(self, name: str) -> Any:
+        """The JSON value kept under ``name``, None if there is none."""
+        row = self.database.execute("SELECT body FROM named_values WHERE name = ?", (name,)).fetchone()
+        return orjson.loads(row[0]) if row else None
+
+    def write_value(self, name: str, value: Any) -> None:
+        self.database.execute(
+            "INSERT INTO named_values VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body",
+            (name, orjson.dumps(value).decode()),
+        )

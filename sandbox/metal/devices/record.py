@@ -1,0 +1,87 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Records of devices and their ports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sandbox.metal.core.store import Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device(Record):
+    """``plan``, ``operating_system`` and ``metro`` are slugs of the catalogue.
+
+    ``machine_address``: the IPv4 address its machine has on the loopback, for the whole life of the device: the public address, or, where
+    none was asked for or layer 2 took it away, one that is not shown. ``machine_network``: the block it is from, None if that is of a
+    reservation.
+
+    ``progress``: type of each provisioning event that has happened -> its id. ``machine``: ``none`` (never switched on, or seeded
+    without one), ``on``, ``off``. ``pending``: the lifecycle under way (``provision``, ``power_off``, ..., ``deprovision``, ``vanish``),
+    taken up again when the sandbox starts; its options in ``pending_options``.
+    """
+
+    project_id: str
+    hostname: str
+    state: str
+    plan: str
+    operating_system: str
+    metro: str
+    created_at: str
+    updated_at: str
+    created_by: str
+    description: str | None = None
+    billing_cycle: str = "hourly"
+    tags: tuple[str, ...] = ()
+    locked: bool = False
+    customdata: dict[str, Any] = field(default_factory=dict)
+    userdata: str = ""
+    ipxe_script_url: str | None = None
+    always_pxe: bool = False
+    allow_pxe: bool = True
+    network_frozen: bool = False
+    storage: dict[str, Any] | None = None
+    spot_instance: bool = False
+    spot_price_max: float | None = None
+    termination_time: str | None = None
+    ssh_key_ids: tuple[str, ...] = ()
+    wanted_addresses: tuple[dict[str, Any], ...] = ()
+    root_password: str | None = None
+    switch_uuid: str = ""
+    hardware_reservation_id: str | None = None
+    spot_market_request_id: str | None = None
+    progress: dict[str, str] = field(default_factory=dict)
+    machine: str = "none"
+    machine_address: str | None = None
+    machine_network: str | None = None
+    pending: str | None = None
+    pending_options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Port(Record):
+    """``bond_id`` and ``bond_name`` are the bond an eth port belongs to, also while it is out of it; None for a bond itself."""
+
+    device_id: str
+    name: str
+    mac: str | None = None
+    bond_id: str | None = None
+    bond_name: str | None = None
+    bonded: bool = True
+    layer: int = 3
+    vlan_ids: tuple[str, ...] = ()
+    native_vlan_id: str | None = None
+
+    @property
+    def is_bond(self) -> bool:
+        return self.bond_id is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Departed(Record):
+    """An on-demand device whose provisioning failed and that is gone from its project: 403 first, later 404 (public issue threads)."""
+
+    project_id: str

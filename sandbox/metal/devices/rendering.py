@@ -1,0 +1,115 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Devices as the API shows them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sandbox.metal.accounts.record import Project
+from sandbox.metal.accounts.rendering import author
+from sandbox.metal.catalogue.data import catalogue
+from sandbox.metal.catalogue.rendering import facility_part, metro_part, operating_system_part, plan_part
+from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.rendering import Rendering
+from sandbox.metal.core.store import JSON
+from sandbox.metal.devices import provisioning
+from sandbox.metal.devices.record import Device, Port
+from sandbox.metal.events import Event
+from sandbox.metal.hardware_reservations import HardwareReservation
+from sandbox.metal.ip_reservations.record import Assignment
+from sandbox.metal.ssh_keys import SshKey
+
+ACTIONS = {"power_on": "Power On", "power_off": "Power Off", "reboot": "Reboot", "rescue": "Rescue", "reinstall": "Reinstall"}
+PASSWORD_SHOWN = timedelta(hours=24)
+
+
+def render_device(view: Rendering, device: Device, wanted: Wanted) -> JSON:
+    known, store = catalogue(), view.store
+    plan, metro = known.plans[device.plan], known.metros[device.metro]
+    system = known.operating_systems[device.operating_system]
+    project_href = view.path("projects", device.project_id)
+    keys = [key for key in map(store[SshKey].get, device.ssh_key_ids) if key is not None]
+    reservation = store[HardwareReservation].get(device.hardware_reservation_id)
+    short = device.id[:8]
+
+    return {
+        "id": device.id,
+        "short_id": short,
+        "hostname": device.hostname,
+        "description": device.description,
+        "state": device.state,
+        "tags": list(device.tags),
+        "image_url": None,
+        "billing_cycle": device.billing_cycle,
+        "user": "root",
+        "iqn": f"iqn.{device.created_at[:7]}.net.packet:device.{short}",
+        "locked": device.locked,
+        "bonding_mode": 4,
+        "created_at": device.created_at,
+        "updated_at": device.updated_at,
+        "created_by": author(view, device.created_by),
+        "ipxe_script_url": device.ipxe_script_url,
+        "always_pxe": device.always_pxe,
+        "storage": device.storage,
+        "customdata": device.customdata,
+        "operating_system": operating_system_part(view, wanted, system),
+        "facility": facility_part(view, wanted, metro, whole=True),
+        "metro": metro_part(view, wanted, metro, whole=True),
+        "project": view.part(wanted, "project", store[Project][device.project_id]),
+        "project_lite": {"href": project_href},
+        "ssh_keys": view.parts(wanted, "ssh_keys", keys),
+        "volumes": [],
+        "ip_addresses": view.parts(wanted, "ip_addresses", store[Assignment].by("device", device.id), whole=True),
+        "plan": plan_part(view, wanted, plan, whole=True),
+        "userdata": device.userdata,
+        "switch_uuid": device.switch_uuid,
+        "network_ports": view.parts(wanted, "network_ports", store[Port].by("device", device.id), whole=True),
+        "network_frozen": device.network_frozen,
+        "hardware_reservation": view.part(wanted, "hardware_reservation", reservation) if reservation is not None else None,
+        "firmware_set_id": None,
+        "root_password": shown_password(device),
+        "sos": f"sos.{metro.facility}.platformequinix.com",
+        "spot_instance": device.spot_instance,
+        "spot_price_max": device.spot_price_max,
+        "termination_time": device.termination_time,
+        "provisioning_events": [_provisioning_event(view, device, type_, wanted) for type_ in provisioning.types(device)],
+        # Shown while there is something to wait for (vendor's OpenAPI text).
+        "provisioning_percentage": provisioning.percentage(device) if device.state in provisioning.STATES else None,
+        "actions": [{"type": each, "name": ACTIONS[each]} for each in allowed_actions(device)],
+        "href": view.path("devices", device.id),
+    }
+
+
+def _provisioning_event(view: Rendering, device: Device, type_: str, wanted: Wanted) -> Any:
+    event = view.store[Event].get(device.progress.get(type_))
+    if event is not None:
+        return view.part(wanted, "provisioning_events", event, whole=True)
+    # Still to come.
+    body = provisioning.EVENTS[type_]
+    waiting: JSON = {
+        "id": None,
+        "type": type_,
+        "body": body,
+        "state": None,
+        "created_at": None,
+        "relationships": [],
+        "ip": None,
+        "modified_by": None,
+        "interpolated": body,
+        "href": "#",
+    }
+    return wanted.part("provisioning_events", "#", lambda _: waiting, whole=True)
+
+
+def allowed_actions(device: Device) -> list[str]:
+    """What can be asked of a device now (ours in detail: the real table of states is not documented)."""
+    return {"active": ["power_off", "reboot", "rescue", "reinstall"], "inactive": ["power_on", "rescue", "reinstall"]}.get(device.state, [])
+
+
+def shown_password(device: Device) -> str | None:
+    """Gone 24 hours after provisioning (vendor's OpenAPI text)."""
+    created = datetime.fromisoformat(device.created_at)
+    return device.root_password if datetime.now(UTC) - created < PASSWORD_SHOWN else None

@@ -1,0 +1,51 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Blocks of addresses as a resource."""
+
+from __future__ import annotations
+
+from sandbox.metal.accounts.record import Project
+from sandbox.metal.core.resource import Resource
+from sandbox.metal.core.store import Kind
+from sandbox.metal.core.world import World
+from sandbox.metal.ip_reservations import routes, vrf_blocks
+from sandbox.metal.ip_reservations.address_space import AddressSpace
+from sandbox.metal.ip_reservations.record import Assignment, Reservation
+from sandbox.metal.ip_reservations.rendering import render_assignment, render_reservation
+
+
+async def _resume(world: World) -> None:
+    for each in world.store[Reservation]:
+        if each.state == "pending":
+            world.tasks.spawn(each.id, routes.wait_for_decision(world, each.id))
+
+
+def _release(world: World, project: Project) -> None:
+    for each in world.store[Reservation].by("project", project.id):
+        world.service(AddressSpace).close(each)
+        world.store.drop(each)
+
+
+RESOURCE = Resource(
+    routes=[*routes.ROUTES, *vrf_blocks.ROUTES],
+    kinds=[
+        Kind(
+            Reservation,
+            "reservations",
+            "ips",
+            render_reservation,
+            keys={"project": lambda r: r.project_id, "vrf": lambda r: r.vrf_id},
+        ),
+        Kind(
+            Assignment,
+            "assignments",
+            "ips",
+            render_assignment,
+            keys={"device": lambda r: r.device_id, "reservation": lambda r: r.reservation_id, "address": lambda r: r.address},
+        ),
+    ],
+    service=AddressSpace,
+    resume=_resume,
+    on_erase={Project: _release},
+)

@@ -1,0 +1,42 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ports of devices as a resource."""
+
+from __future__ import annotations
+
+from sandbox.metal.core.resource import Resource, drop_with
+from sandbox.metal.core.store import Kind
+from sandbox.metal.core.world import World
+from sandbox.metal.devices.record import Port
+from sandbox.metal.ports import batches, routes
+from sandbox.metal.ports.batches import VlanBatch
+from sandbox.metal.ports.rendering import render_port
+
+
+async def _resume(world: World) -> None:
+    for each in list(world.store[VlanBatch]):
+        if each.state in batches.UNDER_WAY:
+            world.tasks.spawn(each.id, batches.run(world, each.id))
+
+
+RESOURCE = Resource(
+    # Batches first: "batches" would be taken for an assignment's id.
+    routes=[*batches.ROUTES, *routes.ROUTES],
+    kinds=[
+        Kind(
+            Port,
+            "ports",
+            "ports",
+            render_port,
+            keys={
+                "device": lambda r: r.device_id,
+                "bond": lambda r: r.bond_id,
+                "in_use": lambda r: True if r.vlan_ids else None,
+            },
+        ),
+        Kind(VlanBatch, "vlan_batches", show=batches.render_vlan_batch, keys={"port": lambda r: r.port_id}),
+    ],
+    resume=_resume,
+    on_erase={Port: drop_with(VlanBatch, "port")},
+)

@@ -10,12 +10,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from sandbox.metal.resources import NAMES
 from tests.ansible_doc import documentation_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,6 +99,31 @@ def test_plugins_know_nothing_of_the_sandbox_and_reach_the_apis_through_one_file
 def test_the_sandbox_knows_nothing_of_the_collection(path: Path) -> None:
     # Two readings of the same documents: if they shared code, the tests between them would prove nothing.
     assert not others(path, for_types=True) & {"ansible", "ansible_collections", "packet", "plugins", "tests"}
+
+
+def sandbox_imports() -> dict[str, set[str]]:
+    """Return each module of the sandbox with those of the sandbox that it imports, for types too."""
+    paths = {dotted(path).removesuffix(".__init__"): path for path in SANDBOX}
+    # Of `from package import name` the name may be a module, or something in it.
+    found = {
+        name: {each if each in paths else each.rpartition(".")[0] for each in imports(path, for_types=True)} for name, path in paths.items()
+    }
+    return {name: imported & set(paths) - {name} for name, imported in found.items()}
+
+
+def test_no_module_of_the_sandbox_imports_itself_through_others() -> None:
+    # Raises CycleError, which names the circle.
+    TopologicalSorter(sandbox_imports()).prepare()
+
+
+def test_resources_of_the_sandbox_import_core_and_those_registered_before_them() -> None:
+    layers = ["core", *(folder(name) for name in NAMES)]
+    assert len(set(layers)) == len(layers)
+    for name, imported in sandbox_imports().items():
+        here = folder(name.removeprefix("sandbox.metal."))
+        if name.startswith("sandbox.metal.") and here in layers:
+            used = {folder(each.removeprefix("sandbox.metal.")) for each in imported if each.startswith("sandbox.metal")}
+            assert used <= set(layers[: layers.index(here) + 1]), name
 
 
 def test_every_file_of_module_utils_is_in_a_layer() -> None:

@@ -77,12 +77,13 @@ class World:
 
     def add(
         self,
-        service: object,
+        service: object | None,
         on_erase: Mapping[type[Record], Callable[[Any, Any], None]],
         blockers: Mapping[type[Record], Callable[[Any, Any], str]],
     ) -> None:
         """Add what a resource brings besides its records."""
-        self._services[type(service)] = service
+        if service is not None:
+            self._services[type(service)] = service
         for kind, erase in on_erase.items():
             self._on_erase.setdefault(kind, []).append(erase)
         for kind, blocker in blockers.items():

@@ -12,13 +12,12 @@ from dataclasses import replace
 from sandbox.metal.accounts.members import project_of
 from sandbox.metal.catalogue.data import catalogue
 from sandbox.metal.catalogue.places import one_place
-from sandbox.metal.core.addressing import ExhaustedError, gateway_and_address
+from sandbox.metal.core.addressing import ExhaustedError, contains, gateway_and_address
 from sandbox.metal.core.addressing import network as parsed
 from sandbox.metal.core.body import Body
 from sandbox.metal.core.call import Call, Reply, Route, paths, updates, whole_number
 from sandbox.metal.core.errors import not_found, not_valid, unprocessable
 from sandbox.metal.core.world import World
-from sandbox.metal.devices.record import Device
 from sandbox.metal.ip_reservations.address_space import AddressSpace
 from sandbox.metal.ip_reservations.record import Assignment, Reservation
 from sandbox.metal.ip_reservations.vrf_blocks import request_block
@@ -212,7 +211,7 @@ def assign(call: Call) -> Reply:
     except ValueError:
         raise unprocessable("Address can't be blank" if not text else "Address is invalid") from None
     network = interface.network
-    reservation = _containing(call, device, network)
+    reservation = _containing(call, device.project_id, device.metro, network)
     if reservation is None:
         raise unprocessable(f"Address {text} is not in an IP reservation of this project in this metro")
     if not world.service(AddressSpace).is_free(reservation.id, network):
@@ -244,12 +243,10 @@ def assign(call: Call) -> Reply:
     return Reply(call.shown(assignment), 201)
 
 
-def _containing(call: Call, device: Device, network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> Reservation | None:
-    for each in call.world.store[Reservation].by("project", device.project_id):
+def _containing(call: Call, project_id: str, metro: str, network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> Reservation | None:
+    for each in call.world.store[Reservation].by("project", project_id):
         block = parsed(each.network) if each.network and each.type != "vrf" and not each.for_gateway else None
-        if block is None or block.version != network.version or each.metro not in {None, device.metro}:
-            continue
-        if int(block.network_address) <= int(network.network_address) and int(network.broadcast_address) <= int(block.broadcast_address):
+        if block is not None and each.metro in {None, metro} and contains(block, network):
             return each
     return None
 

@@ -16,7 +16,7 @@ from sandbox.metal.core.call import Call, Reply, Route, paths, updates
 from sandbox.metal.core.errors import is_blank, not_valid, unprocessable
 from sandbox.metal.core.include import Wanted
 from sandbox.metal.core.rendering import Rendering
-from sandbox.metal.core.resource import Resource, drop_with
+from sandbox.metal.core.resource import Resource, drop_with, resume_each
 from sandbox.metal.core.store import JSON, Kind, Record
 from sandbox.metal.core.world import World
 from sandbox.metal.devices.record import Device
@@ -147,7 +147,7 @@ def list_global_ranges(call: Call) -> Reply:
 
 
 def create_session(call: Call) -> Reply:
-    device, world = call.find(call.world.store[Device]), call.world
+    device, world = call.find(Device), call.world
     config = world.store[BgpConfig].first("project", device.project_id)
     if config is None or config.status != "enabled":
         raise unprocessable("BGP is not enabled for this project")
@@ -182,30 +182,25 @@ async def run(world: World, id_: str) -> None:
         world.store.put(replace(session, status=status, updated_at=world.now()))
 
 
-def _session(call: Call) -> BgpSession:
-    found: BgpSession = call.find(call.world.store[BgpSession])
-    return found
-
-
 def show_session(call: Call) -> Reply:
-    return Reply(call.shown(_session(call)))
+    return Reply(call.shown(call.find(BgpSession)))
 
 
 def update_session(call: Call) -> Reply:
     """The default route: a bare boolean (vendor's OpenAPI text) or ``{"default_route": bool}``."""
-    session = _session(call)
+    session = call.find(BgpSession)
     wanted = call.flag("default_route") if call.bare is None else call.bare
     session = call.world.store.put(replace(session, default_route=wanted, updated_at=call.world.now()))
     return Reply(call.shown(session))
 
 
 def delete_session(call: Call) -> Reply:
-    call.world.store.drop(_session(call))
+    call.world.store.drop(call.find(BgpSession))
     return Reply(status=204)
 
 
 def list_device_sessions(call: Call) -> Reply:
-    return _sessions(call, call.world.store[BgpSession].by("device", call.find(call.world.store[Device]).id))
+    return _sessions(call, call.world.store[BgpSession].by("device", call.find(Device).id))
 
 
 def list_project_sessions(call: Call) -> Reply:
@@ -217,7 +212,7 @@ def _sessions(call: Call, sessions: list[BgpSession]) -> Reply:
 
 
 def list_neighbors(call: Call) -> Reply:
-    return Reply({"bgp_neighbors": neighbors(call.world, call.find(call.world.store[Device]))})
+    return Reply({"bgp_neighbors": neighbors(call.world, call.find(Device))})
 
 
 def neighbors(world: World, device: Device) -> list[dict[str, Any]]:
@@ -260,12 +255,6 @@ ROUTES: list[Route] = [
 ]
 
 
-async def _resume(world: World) -> None:
-    for each in world.store[BgpSession]:
-        if each.status == "unknown":
-            world.tasks.spawn(each.id, run(world, each.id))
-
-
 RESOURCE = Resource(
     routes=ROUTES,
     kinds=[
@@ -278,6 +267,6 @@ RESOURCE = Resource(
             keys={"project": lambda r: r.project_id, "device": lambda r: r.device_id},
         ),
     ],
-    resume=_resume,
+    resume=resume_each(BgpSession, lambda r: r.status == "unknown", run),
     on_erase={Project: drop_with(BgpConfig, "project"), Device: drop_with(BgpSession, "device")},
 )

@@ -19,7 +19,7 @@ from sandbox.metal.core.call import Call, Reply, Route, paths, whole_number
 from sandbox.metal.core.errors import ApiError, unprocessable
 from sandbox.metal.core.include import Wanted
 from sandbox.metal.core.rendering import Rendering
-from sandbox.metal.core.resource import Resource, drop_with
+from sandbox.metal.core.resource import Resource, drop_with, resume_each
 from sandbox.metal.core.store import JSON, Kind, Record
 from sandbox.metal.core.world import World
 from sandbox.metal.devices.body import DeviceBody
@@ -133,18 +133,13 @@ def list_batches(call: Call) -> Reply:
     return Reply({"batches": [call.shown(each) for each in found]})
 
 
-def _batch(call: Call) -> DeviceBatch:
-    found: DeviceBatch = call.find(call.world.store[DeviceBatch])
-    return found
-
-
 def show_batch(call: Call) -> Reply:
-    return Reply(call.shown(_batch(call)))
+    return Reply(call.shown(call.find(DeviceBatch)))
 
 
 def delete_batch(call: Call) -> Reply:
     """What is not ordered yet is not ordered any more. Its devices stay, unless ``remove_associated_instances`` is said."""
-    batch = _batch(call)
+    batch = call.find(DeviceBatch)
     if call.flag("remove_associated_instances"):
         for device in filter(None, map(call.world.store[Device].get, batch.device_ids)):
             give_up(call.world, device)
@@ -160,15 +155,9 @@ ROUTES: list[Route] = [
 ]
 
 
-async def _resume(world: World) -> None:
-    for each in world.store[DeviceBatch]:
-        if each.state in UNDER_WAY:
-            world.tasks.spawn(each.id, run(world, each.id))
-
-
 RESOURCE = Resource(
     routes=ROUTES,
     kinds=[Kind(DeviceBatch, "device_batches", "batches", render_device_batch, keys={"project": lambda r: r.project_id})],
-    resume=_resume,
+    resume=resume_each(DeviceBatch, lambda r: r.state in UNDER_WAY, run),
     on_erase={Project: drop_with(DeviceBatch, "project")},
 )

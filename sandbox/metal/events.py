@@ -51,7 +51,7 @@ def render_event(view: Rendering, event: Event, _wanted: Wanted) -> JSON:
 
 
 def list_device_events(call: Call) -> Reply:
-    return _page(call, call.world.store[Event].by("device", call.find(call.world.store["devices"]).id))
+    return _page(call, call.world.store[Event].by("device", call.find("devices").id))
 
 
 def list_project_events(call: Call) -> Reply:
@@ -80,7 +80,7 @@ def _page(call: Call, events: list[Event]) -> Reply:
 
 
 def show_event(call: Call) -> Reply:
-    return Reply(call.rendering(call.find(call.world.store[Event])))
+    return Reply(call.rendering(call.find(Event)))
 
 
 class Subject(Protocol):

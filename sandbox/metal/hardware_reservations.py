@@ -20,7 +20,7 @@ from sandbox.metal.core.call import Call, Reply, Route, paths
 from sandbox.metal.core.errors import is_blank, not_found, not_valid, unprocessable
 from sandbox.metal.core.include import Wanted
 from sandbox.metal.core.rendering import Rendering
-from sandbox.metal.core.resource import Resource
+from sandbox.metal.core.resource import Resource, blocked_by, resume_each
 from sandbox.metal.core.store import JSON, Kind, Record
 from sandbox.metal.core.world import World
 
@@ -152,18 +152,13 @@ def state(reservation: HardwareReservation) -> str:
     return "spare" if reservation.spare else "need_of_service" if reservation.need_of_service else "active"
 
 
-def _reservation(call: Call) -> HardwareReservation:
-    found: HardwareReservation = call.find(call.world.store[HardwareReservation])
-    return found
-
-
 def show_reservation(call: Call) -> Reply:
-    return Reply(call.shown(_reservation(call)))
+    return Reply(call.shown(call.find(HardwareReservation)))
 
 
 def move(call: Call) -> Reply:
     """To another project of the caller's."""
-    reservation = _reservation(call)
+    reservation = call.find(HardwareReservation)
     if not call.field("project_id"):
         raise unprocessable("Project can't be blank")
     target = call.world.store[Project].get(str(call.field("project_id")))
@@ -177,7 +172,7 @@ def move(call: Call) -> Reply:
 
 def activate(call: Call) -> Reply:
     """A spare one becomes like the others."""
-    reservation = _reservation(call)
+    reservation = call.find(HardwareReservation)
     if not reservation.spare:
         raise unprocessable("Hardware reservation is not a spare")
     description = call.field("description")
@@ -193,17 +188,6 @@ ROUTES: list[Route] = [
 ]
 
 
-async def _resume(world: World) -> None:
-    for each in world.store[HardwareReservation]:
-        if each.freeing:
-            world.tasks.spawn(each.id, wipe(world, each.id))
-
-
-def _blocks_project(world: World, project: Project) -> str:
-    count = world.store[HardwareReservation].count("project", project.id)
-    return f"{count} hardware reservations" if count else ""
-
-
 RESOURCE = Resource(
     routes=ROUTES,
     kinds=[
@@ -215,6 +199,6 @@ RESOURCE = Resource(
             keys={"project": lambda r: r.project_id, "device": lambda r: r.device_id},
         )
     ],
-    resume=_resume,
-    blockers={Project: _blocks_project},
+    resume=resume_each(HardwareReservation, lambda r: r.freeing, wipe),
+    blockers={Project: blocked_by(HardwareReservation, "project", "hardware reservations")},
 )

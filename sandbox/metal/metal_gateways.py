@@ -19,7 +19,7 @@ from sandbox.metal.core.call import Call, Reply, Route, paths, whole_number
 from sandbox.metal.core.errors import unprocessable
 from sandbox.metal.core.include import Wanted
 from sandbox.metal.core.rendering import Rendering
-from sandbox.metal.core.resource import Resource
+from sandbox.metal.core.resource import Resource, resume_each
 from sandbox.metal.core.store import JSON, Kind, Record
 from sandbox.metal.core.world import World
 from sandbox.metal.ip_reservations.address_space import AddressSpace
@@ -203,16 +203,11 @@ def erase(world: World, gateway: MetalGateway) -> None:
 
 
 def show_gateway(call: Call) -> Reply:
-    return Reply(call.shown(_gateway(call)))
-
-
-def _gateway(call: Call) -> MetalGateway:
-    found: MetalGateway = call.find(call.world.store[MetalGateway])
-    return found
+    return Reply(call.shown(call.find(MetalGateway)))
 
 
 def delete_gateway(call: Call) -> Reply:
-    gateway, world = _gateway(call), call.world
+    gateway, world = call.find(MetalGateway), call.world
     if gateway.state != "deleting":
         gateway = world.store.put(replace(gateway, state="deleting", updated_at=world.now()))
         world.tasks.spawn(gateway.id, run(world, gateway.id))
@@ -225,12 +220,6 @@ ROUTES: list[Route] = [
     *paths("GET", show_gateway, "/metal-gateways/{id}"),
     *paths("DELETE", delete_gateway, "/metal-gateways/{id}"),
 ]
-
-
-async def _resume(world: World) -> None:
-    for each in world.store[MetalGateway]:
-        if each.state != "active":
-            world.tasks.spawn(each.id, run(world, each.id))
 
 
 RESOURCE = Resource(
@@ -250,5 +239,5 @@ RESOURCE = Resource(
             },
         )
     ],
-    resume=_resume,
+    resume=resume_each(MetalGateway, lambda r: r.state != "active", run),
 )

@@ -1,7 +1,11 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All resources of the Metal API, each in a file or package of its name. A resource imports ``core`` and those named before it."""
+"""All resources of the Metal API, each in a file or package of its name.
+
+A resource imports ``core`` and those named before it. Where it reads records of one named after it, it names their table
+(``store["devices"]``), and ``Rendering`` shows them.
+"""
 
 from __future__ import annotations
 

@@ -161,18 +161,13 @@ def list_requests(call: Call) -> Reply:
     return Reply({"spot_market_requests": [call.shown(each) for each in found]})
 
 
-def _request(call: Call) -> SpotMarketRequest:
-    found: SpotMarketRequest = call.find(call.world.store[SpotMarketRequest])
-    return found
-
-
 def show_request(call: Call) -> Reply:
-    return Reply(call.shown(_request(call)))
+    return Reply(call.shown(call.find(SpotMarketRequest)))
 
 
 def delete_request(call: Call) -> Reply:
     """Its devices stay, unless ``force_termination`` is said."""
-    request = _request(call)
+    request = call.find(SpotMarketRequest)
     if call.flag("force_termination"):
         for device in call.world.store[Device].by("spot_market_request", request.id):
             call.world.service(Lifecycle).end(device, "The spot market request was deleted")

@@ -22,7 +22,7 @@ _DIGITS = 12
 
 
 def device_usages(call: Call) -> Reply:
-    device = call.find(call.world.store[Device])
+    device = call.find(Device)
     return Reply({"usages": [{"quantity": _hours(device), "total": _total(call, device), "unit": "hour"}]})
 
 
@@ -60,7 +60,7 @@ def _total(call: Call, device: Device) -> str:
 
 def bandwidth(call: Call) -> Reply:
     """``from`` and ``until``, Unix seconds, are both required. Nothing is measured: every rate is null, as where there was no sample."""
-    call.find(call.world.store[Device])
+    call.find(Device)
     start, end = _moment(call, "from"), _moment(call, "until")
     points = [[None, each] for each in range(start, end, _STEP)[:_MOST]]
     shown = [{"target": each, "datapoints": points, "tags": {"aggregatedBy": "average", "name": each}} for each in ("inbound", "outbound")]

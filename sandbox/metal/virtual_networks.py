@@ -19,9 +19,8 @@ from sandbox.metal.core.call import Call, Reply, Route, paths, updates, whole_nu
 from sandbox.metal.core.errors import is_blank, unprocessable
 from sandbox.metal.core.include import Wanted
 from sandbox.metal.core.rendering import Rendering
-from sandbox.metal.core.resource import Resource
+from sandbox.metal.core.resource import Resource, blocked_by
 from sandbox.metal.core.store import JSON, Kind, Record, Store
-from sandbox.metal.core.world import World
 
 # Numbers that may be asked for, and those handed out otherwise (vendor's OpenAPI text).
 CHOSEN = range(2, 4000)
@@ -118,18 +117,13 @@ def create_virtual_network(call: Call) -> Reply:
     return Reply(call.shown(vlan), 201)
 
 
-def _vlan(call: Call) -> VirtualNetwork:
-    vlan: VirtualNetwork = call.find(call.world.store[VirtualNetwork])
-    return vlan
-
-
 def show_virtual_network(call: Call) -> Reply:
-    return Reply(call.shown(_vlan(call)))
+    return Reply(call.shown(call.find(VirtualNetwork)))
 
 
 def update_virtual_network(call: Call) -> Reply:
     """Description and tags; number and metro stay."""
-    vlan = _vlan(call)
+    vlan = call.find(VirtualNetwork)
     read = Body(call.body)
     changes = read.attributes("tags", "description")
     read.fail()
@@ -138,7 +132,7 @@ def update_virtual_network(call: Call) -> Reply:
 
 def delete_virtual_network(call: Call) -> Reply:
     """Refused while a port or a gateway is in it; who that is, its ``instances`` and ``metal_gateways`` say."""
-    vlan = _vlan(call)
+    vlan = call.find(VirtualNetwork)
     if devices_in(call.world.store, vlan):
         raise unprocessable("Cannot delete Virtual Network when port is assigned")  # real
     if call.world.store["metal_gateways"].count("vlan", vlan.id):
@@ -156,11 +150,6 @@ ROUTES: list[Route] = [
 ]
 
 
-def _blocks_project(world: World, project: Project) -> str:
-    count = world.store[VirtualNetwork].count("project", project.id)
-    return f"{count} virtual networks" if count else ""
-
-
 RESOURCE = Resource(
     routes=ROUTES,
     kinds=[
@@ -172,5 +161,5 @@ RESOURCE = Resource(
             keys={"project": lambda r: r.project_id, "vxlan": lambda r: (r.project_id, r.metro, r.vxlan)},
         )
     ],
-    blockers={Project: _blocks_project},
+    blockers={Project: blocked_by(VirtualNetwork, "project", "virtual networks")},
 )

@@ -15,7 +15,7 @@ from sandbox.metal.core.body import Body
 from sandbox.metal.core.call import Call, Reply, Route, paths, updates
 from sandbox.metal.core.include import Wanted
 from sandbox.metal.core.rendering import Rendering
-from sandbox.metal.core.resource import Resource, drop_with
+from sandbox.metal.core.resource import Resource, drop_with, resume_each
 from sandbox.metal.core.store import JSON, Kind, Record
 from sandbox.metal.core.world import World
 from sandbox.metal.ip_reservations.record import Reservation
@@ -62,13 +62,13 @@ def render_vrf_route(view: Rendering, route: VrfRoute, wanted: Wanted) -> JSON:
 
 
 def list_routes(call: Call) -> Reply:
-    found = call.world.store[VrfRoute].by("vrf", call.find(call.world.store[Vrf]).id)
+    found = call.world.store[VrfRoute].by("vrf", call.find(Vrf).id)
     return Reply({"routes": [call.shown(each) for each in found]})
 
 
 def create_route(call: Call) -> Reply:
     """Answered with 200 and pending, active a little later. The next hop lies in the block of one of the VRF's gateways."""
-    vrf, world = call.find(call.world.store[Vrf]), call.world
+    vrf, world = call.find(Vrf), call.world
     read = Body(call.body)
     attributes = read.attributes("tags")
     prefix = str(call.field("prefix") or "")
@@ -124,18 +124,13 @@ async def run_route(world: World, id_: str) -> None:
         world.store.put(replace(route, status="active", updated_at=world.now()))
 
 
-def _route(call: Call) -> VrfRoute:
-    found: VrfRoute = call.find(call.world.store[VrfRoute])
-    return found
-
-
 def show_route(call: Call) -> Reply:
-    return Reply(call.shown(_route(call)))
+    return Reply(call.shown(call.find(VrfRoute)))
 
 
 def update_route(call: Call) -> Reply:
     """Next hop and tags; answered with 202."""
-    route, world = _route(call), call.world
+    route, world = call.find(VrfRoute), call.world
     read = Body(call.body)
     changes = read.attributes("tags")
     if call.field("next_hop") is not None:
@@ -152,7 +147,7 @@ def update_route(call: Call) -> Reply:
 
 def delete_route(call: Call) -> Reply:
     world = call.world
-    route = world.store.put(replace(_route(call), status="deleting", updated_at=world.now()))
+    route = world.store.put(replace(call.find(VrfRoute), status="deleting", updated_at=world.now()))
     world.tasks.spawn(route.id, run_route(world, route.id))
     return Reply(call.shown(route), 202)
 
@@ -166,15 +161,9 @@ ROUTES: list[Route] = [
 ]
 
 
-async def _resume(world: World) -> None:
-    for each in world.store[VrfRoute]:
-        if each.status != "active":
-            world.tasks.spawn(each.id, run_route(world, each.id))
-
-
 RESOURCE = Resource(
     routes=ROUTES,
     kinds=[Kind(VrfRoute, "vrf_routes", "routes", render_vrf_route, keys={"vrf": lambda r: r.vrf_id, "gateway": lambda r: r.gateway_id})],
-    resume=_resume,
+    resume=resume_each(VrfRoute, lambda r: r.status != "active", run_route),
     on_erase={MetalGateway: drop_with(VrfRoute, "gateway")},
 )

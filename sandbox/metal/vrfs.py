@@ -21,9 +21,8 @@ from sandbox.metal.core.call import Call, Reply, Route, paths, updates
 from sandbox.metal.core.errors import not_valid, unprocessable
 from sandbox.metal.core.include import Wanted
 from sandbox.metal.core.rendering import Rendering
-from sandbox.metal.core.resource import Resource
+from sandbox.metal.core.resource import Resource, blocked_by
 from sandbox.metal.core.store import JSON, Kind, Record
-from sandbox.metal.core.world import World
 
 # Prefix lengths of an IP range by family (clients' code; vendor's OpenAPI text).
 RANGES = {4: range(8, 30), 6: range(56, 65)}
@@ -143,18 +142,13 @@ def _ranges(asked: object, read: Body) -> tuple[str, ...]:
     return tuple(map(str, found))
 
 
-def find(call: Call) -> Vrf:
-    found: Vrf = call.find(call.world.store[Vrf])
-    return found
-
-
 def show_vrf(call: Call) -> Reply:
-    return Reply(call.shown(find(call)))
+    return Reply(call.shown(call.find(Vrf)))
 
 
 def update_vrf(call: Call) -> Reply:
     """A range that has reservations cannot be taken out; the number cannot change while a gateway's VLAN is on a device."""
-    vrf, store = find(call), call.world.store
+    vrf, store = call.find(Vrf), call.world.store
     read = Body(call.body)
     changes = _attributes(call, read)
     if changes.get("name") == "":
@@ -173,7 +167,7 @@ def update_vrf(call: Call) -> Reply:
 
 
 def delete_vrf(call: Call) -> Reply:
-    vrf, store = find(call), call.world.store
+    vrf, store = call.find(Vrf), call.world.store
     if store["metal_gateways"].count("vrf", vrf.id):
         raise unprocessable("Cannot delete a VRF that has metal gateways")
     if store["reservations"].count("vrf", vrf.id):
@@ -184,12 +178,12 @@ def delete_vrf(call: Call) -> Reply:
 
 def list_learned_routes(call: Call) -> Reply:
     """Nobody speaks BGP with a pretended router: none."""
-    find(call)
+    call.find(Vrf)
     return Reply({"learned_routes": []})
 
 
 def list_bgp_neighbors(call: Call) -> Reply:
-    find(call)
+    call.find(Vrf)
     return Reply({"bgp_neighbors": []})
 
 
@@ -204,13 +198,8 @@ ROUTES: list[Route] = [
 ]
 
 
-def _blocks_project(world: World, project: Project) -> str:
-    count = world.store[Vrf].count("project", project.id)
-    return f"{count} VRFs" if count else ""
-
-
 RESOURCE = Resource(
     routes=ROUTES,
     kinds=[Kind(Vrf, "vrfs", "vrfs", render_vrf, keys={"project": lambda r: r.project_id})],
-    blockers={Project: _blocks_project},
+    blockers={Project: blocked_by(Vrf, "project", "VRFs")},
 )

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, overload
 
 from starlette.datastructures import QueryParams
 
 from sandbox.metal.core.errors import not_found
 from sandbox.metal.core.include import Wanted
 from sandbox.metal.core.rendering import Rendering
-from sandbox.metal.core.store import Record, Table
+from sandbox.metal.core.store import Record
 from sandbox.metal.core.world import World
 
 T = TypeVar("T")
@@ -104,10 +104,16 @@ class Call:
         value = self.field(name)
         return value is True or str(value).lower() in {"true", "1"}
 
-    def find(self, table: Table[R], id_: str | None = None) -> R:
-        """A record that has a ``project_id``, 404 if it is not there or not the caller's."""
-        record = table.get(id_ or self.id)
-        if record is None or not self.caller.sees(getattr(record, "project_id")):  # noqa: B009 - not every record has one
+    @overload
+    def find(self, of: type[R], id_: str | None = None) -> R: ...
+
+    @overload
+    def find(self, of: str, id_: str | None = None) -> Any: ...
+
+    def find(self, of: type[R] | str, id_: str | None = None) -> Any:
+        """The record of the path (or ``id_``), of a kind that has a ``project_id``; 404 if it is not there or not the caller's."""
+        record: Any = self.world.store[of].get(id_ or self.id)
+        if record is None or not self.caller.sees(record.project_id):
             raise not_found()
         return record
 

@@ -29,7 +29,7 @@ class Wanted:
 
     def part(self, name: str, href: str, render: Callable[[Wanted], Any], *, whole: bool = False) -> Any:
         """A sub-object: rendered if it is asked for, or whole by itself and not excluded; else its stub."""
-        if name in self._include or (whole and self._exclude.get(name) != {}):
+        if self.whole(name, unasked=whole):
             return render(self.below(name))
         return {"href": href}
 

@@ -29,26 +29,20 @@ class Rendering:
         self.base = base
 
     def __call__(self, record: Record, wanted: Wanted = PLAIN) -> JSON:
-        show = self.store.kind(record).show
-        if show is None:
-            raise TypeError(f"{type(record).__name__} is not shown")
-        return show(self, record, wanted)
+        return self.store.kind(record).show(self, record, wanted)
 
     def brief(self, record: Record) -> JSON:
-        show = self.store.kind(record).brief
-        if show is None:
-            raise TypeError(f"{type(record).__name__} has no short form")
-        return show(self, record)
-
-    def href(self, record: Record) -> str:
-        return self.path(self.store.kind(record).collection, record.id)
+        return self.store.kind(record).brief(self, record)
 
     def path(self, collection: str, id_: str) -> str:
         return f"{self.base}/{collection}/{id_}"
 
     def part(self, wanted: Wanted, name: str, record: Record, *, whole: bool = False) -> Any:
         """A record as a part of another: its stub, or all of it."""
-        return wanted.part(name, self.href(record), lambda inner: self(record, inner), whole=whole)
+        kind = self.store.kind(record)
+        if wanted.whole(name, unasked=whole):
+            return kind.show(self, record, wanted.below(name))
+        return {"href": f"{self.base}/{kind.collection}/{record.id}"}
 
     def parts(self, wanted: Wanted, name: str, records: Iterable[Record], *, whole: bool = False) -> list[Any]:
         return [self.part(wanted, name, each, whole=whole) for each in records]

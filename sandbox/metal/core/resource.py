@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,3 +40,26 @@ def drop_with(kind: type[Record], key: str) -> Callable[[World, Record], None]:
             world.store.drop(each)
 
     return drop
+
+
+def blocked_by(kind: type[Record], key: str, names: str) -> Callable[[World, Record], str]:
+    """Return what counts the records of ``kind`` that block the deletion of a record they belong to by ``key``."""
+
+    def count(world: World, owner: Record) -> str:
+        number = world.store[kind].count(key, owner.id)
+        return f"{number} {names}" if number else ""
+
+    return count
+
+
+def resume_each(
+    kind: type[Record], unfinished: Callable[[Any], bool], work: Callable[[World, str], Coroutine[Any, Any, None]]
+) -> Callable[[World], Awaitable[None]]:
+    """Return what goes on with ``work`` on the records of ``kind`` that are ``unfinished``."""
+
+    async def resume(world: World) -> None:
+        for each in world.store[kind]:
+            if unfinished(each):
+                world.tasks.spawn(each.id, work(world, each.id))
+
+    return resume

@@ -40,6 +40,10 @@ Key = Callable[[Any], Hashable | None]
 JSON = dict[str, Any]
 
 
+def _not_shown(_rendering: Any, record: Any, *_wanted: Any) -> JSON:
+    raise TypeError(f"{type(record).__name__} is not shown")
+
+
 @dataclass(frozen=True)
 class Kind(Generic[R]):
     """One kind of record: its table, the keys it is found by, and how it is shown.
@@ -51,14 +55,9 @@ class Kind(Generic[R]):
     type: type[R]
     table: str
     collection: str = ""
-    show: Callable[[Any, Any, Any], JSON] | None = None
-    brief: Callable[[Any, Any], JSON] | None = None
+    show: Callable[[Any, Any, Any], JSON] = _not_shown
+    brief: Callable[[Any, Any], JSON] = _not_shown
     keys: Mapping[str, Key] = field(default_factory=dict)
-
-
-def to_json(record: Record) -> JSON:
-    """Field name -> value, ready for ``json.dumps``."""
-    return {each.name: getattr(record, each.name) for each in dataclasses.fields(record)}
 
 
 class Table(Generic[R]):
@@ -67,13 +66,19 @@ class Table(Generic[R]):
     def __init__(self, kind: Kind[R]) -> None:
         self.name = kind.table
         self._make: Callable[..., R] = kind.type
-        self._tuples = {each.name for each in dataclasses.fields(kind.type) if str(each.type).startswith("tuple")}
+        fields = dataclasses.fields(kind.type)
+        self._fields = tuple(each.name for each in fields)
+        self._tuples = {each.name for each in fields if str(each.type).startswith("tuple")}
         self._rows: dict[str, R] = {}
         self._keys = kind.keys
         self._found: dict[str, dict[Hashable, dict[str, None]]] = {key: {} for key in kind.keys}
 
+    def values(self, record: R) -> JSON:
+        """Return field name -> value, ready for ``json.dumps``."""
+        return {name: getattr(record, name) for name in self._fields}
+
     def read(self, values: JSON) -> None:
-        """Add the record that ``to_json`` was given. Fields that are not there take their defaults, so an older state folder opens."""
+        """Add the record that has these ``values``. Fields that are not there take their defaults, so an older state folder opens."""
         record = self._make(**{name: tuple(value) if name in self._tuples else value for name, value in values.items()})
         self.set(record.id, record)
 
@@ -133,7 +138,7 @@ class Store:
         self._tables: dict[type[Record] | str, Table[Any]] = {each.type: Table(each) for each in self._kinds.values()}
         self._tables |= {each.name: each for each in list(self._tables.values())}
         self._undo: list[tuple[Table[Any], str, Record | None]] | None = None
-        self._changed: dict[tuple[str, str], Record | None] = {}
+        self._changed: dict[tuple[Table[Any], str], Record | None] = {}
         self._past: deque[tuple[float, Table[Any], str, Record | None]] = deque()
         self._past_kept = 0.0
         self.database = sqlite3.connect(path, isolation_level=None)
@@ -195,11 +200,11 @@ class Store:
             for (table, id_), record in self._changed.items():
                 # Table names are those of the kinds, never input.
                 if record is None:
-                    self.database.execute(f"DELETE FROM {table} WHERE id = ?", (id_,))  # noqa: S608 - see above
+                    self.database.execute(f"DELETE FROM {table.name} WHERE id = ?", (id_,))  # noqa: S608 - see above
                 else:
                     self.database.execute(
-                        f"INSERT INTO {table} (id, body) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body",  # noqa: S608 - see above
-                        (id_, orjson.dumps(to_json(record)).decode()),
+                        f"INSERT INTO {table.name} (id, body) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body",  # noqa: S608 - see above
+                        (id_, orjson.dumps(table.values(record)).decode()),
                     )
             self.database.execute("COMMIT")
         except BaseException:
@@ -246,7 +251,7 @@ class Store:
                 self._change(table, id_, record)
             return
         self._undo.append((table, id_, table.set(id_, record)))
-        self._changed[table.name, id_] = record
+        self._changed[table, id_] = record
 
     def read_value(self, name: str) -> Any:
         """The JSON value kept under ``name``, None if there is none."""

@@ -118,7 +118,7 @@ def present(call: Call) -> Device:
     departed = call.world.store[Departed].get(call.id)
     if departed is not None and call.caller.sees(departed.project_id):
         raise forbidden()
-    return call.find(call.world.store[Device])
+    return call.find(Device)
 
 
 def update_device(call: Call) -> Reply:

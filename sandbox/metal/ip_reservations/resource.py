@@ -6,19 +6,13 @@
 from __future__ import annotations
 
 from sandbox.metal.accounts.record import Project
-from sandbox.metal.core.resource import Resource
+from sandbox.metal.core.resource import Resource, resume_each
 from sandbox.metal.core.store import Kind
 from sandbox.metal.core.world import World
 from sandbox.metal.ip_reservations import routes, vrf_blocks
 from sandbox.metal.ip_reservations.address_space import AddressSpace
 from sandbox.metal.ip_reservations.record import Assignment, Reservation
 from sandbox.metal.ip_reservations.rendering import render_assignment, render_reservation
-
-
-async def _resume(world: World) -> None:
-    for each in world.store[Reservation]:
-        if each.state == "pending":
-            world.tasks.spawn(each.id, routes.wait_for_decision(world, each.id))
 
 
 def _release(world: World, project: Project) -> None:
@@ -46,6 +40,6 @@ RESOURCE = Resource(
         ),
     ],
     service=AddressSpace,
-    resume=_resume,
+    resume=resume_each(Reservation, lambda r: r.state == "pending", routes.wait_for_decision),
     on_erase={Project: _release},
 )

@@ -197,14 +197,14 @@ def show_customdata(call: Call) -> Reply:
 
 
 def list_device_addresses(call: Call) -> Reply:
-    device = call.find(call.world.store["devices"])
+    device = call.find("devices")
     found = call.world.store[Assignment].by("device", device.id)
     return Reply({"ip_addresses": [call.shown(each) for each in found]})
 
 
 def assign(call: Call) -> Reply:
     """Any subnet of a reservation of the same project and metro (vendor's docs). Nothing is configured on the machine."""
-    device, world = call.find(call.world.store["devices"]), call.world
+    device, world = call.find("devices"), call.world
     text = str(call.field("address") or "")
     try:
         interface = ipaddress.ip_interface(text)

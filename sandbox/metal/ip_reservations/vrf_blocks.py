@@ -56,12 +56,12 @@ def request_block(call: Call, project_id: str, attributes: dict[str, Any]) -> Re
 
 
 def list_blocks(call: Call) -> Reply:
-    found = call.world.store[Reservation].by("vrf", call.find(call.world.store[Vrf]).id)
+    found = call.world.store[Reservation].by("vrf", call.find(Vrf).id)
     return Reply({"ip_addresses": [call.shown(each) for each in found]})
 
 
 def show_block(call: Call) -> Reply:
-    vrf = call.find(call.world.store[Vrf], call.params["vrf_id"])
+    vrf = call.find(Vrf, call.params["vrf_id"])
     block = call.world.store[Reservation].get(call.id)
     if block is None or block.vrf_id != vrf.id:
         raise not_found()

@@ -5,20 +5,12 @@
 
 from __future__ import annotations
 
-from sandbox.metal.core.resource import Resource, drop_with
+from sandbox.metal.core.resource import Resource, drop_with, resume_each
 from sandbox.metal.core.store import Kind
-from sandbox.metal.core.world import World
 from sandbox.metal.devices.record import Port
 from sandbox.metal.ports import batches, routes
 from sandbox.metal.ports.batches import VlanBatch
 from sandbox.metal.ports.rendering import render_port
-
-
-async def _resume(world: World) -> None:
-    for each in list(world.store[VlanBatch]):
-        if each.state in batches.UNDER_WAY:
-            world.tasks.spawn(each.id, batches.run(world, each.id))
-
 
 RESOURCE = Resource(
     # Batches first: "batches" would be taken for an assignment's id.
@@ -37,6 +29,6 @@ RESOURCE = Resource(
         ),
         Kind(VlanBatch, "vlan_batches", show=batches.render_vlan_batch, keys={"port": lambda r: r.port_id}),
     ],
-    resume=_resume,
+    resume=resume_each(VlanBatch, lambda r: r.state in batches.UNDER_WAY, batches.run),
     on_erase={Port: drop_with(VlanBatch, "port")},
 )

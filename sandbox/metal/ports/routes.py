@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ports: VLANs, bonds and layers; what is legal is in port_rules.py."""
+"""Ports: VLANs, bonds and layers; what is legal is in rules.py."""
 
 from __future__ import annotations
 

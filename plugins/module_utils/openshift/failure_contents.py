@@ -50,12 +50,12 @@ def failure_contents(collected: Data) -> dict[str, Any]:
     """Return ``contents``, the files of the bundle by name, and ``missing``, the collectors without an answer.
 
     ``collected`` has what the tasks of the role ``gather`` registered: ``failure``, ``versions``, ``belongings``, ``wanted`` (host names),
-    ``devices``, ``events``, ``event_count``, ``cluster``, ``verdicts``, ``not_judged``, ``logs``, ``console_host`` and ``failed``, the
-    collectors that could not be run. Any of these may be absent or malformed: a file is empty then, never an error.
+    ``devices``, ``events``, ``event_count``, ``cluster``, ``verdicts``, ``logs``, ``console_host`` and ``failed``, the collectors that
+    could not be run. Any of these may be absent or malformed: a file is empty then, never an error.
     """
     results = {name: mapping(collected.get(name)) for name in ("devices", "events", "cluster", "verdicts", "logs")}
     devices = mappings(results["devices"].get("devices"))
-    unjudged = text(collected.get("not_judged"))
+    unjudged = _unjudged(collected.get("wanted"), results)
     contents: dict[str, Any] = {
         "failure.json": _failure(mapping(collected.get("failure"))),
         "versions.json": collected.get("versions"),
@@ -156,6 +156,17 @@ def _events(result: Data, devices: list[Data], count: Any) -> Any:
         for position, event in enumerate(events)
         if position >= first_of_newest or event.get("device_id") in hostnames
     ]
+
+
+def _unjudged(wanted: Any, results: Mapping[str, Data]) -> str:
+    """Return why the certificate requests were not judged; empty when they were, or an attempt failed."""
+    if not wanted:
+        return "this play lets no machine join, so it has no verdicts: run playbooks/approve.yml --check to get them"
+    if "devices" not in results["devices"]:
+        return f"the devices of the cluster are not known: {text(results['devices'].get('msg'))}"
+    if results["verdicts"].get("skipped"):
+        return "there is no cluster to ask yet: its kubeconfig or the address of a control plane device is missing"
+    return ""
 
 
 def _verdicts(result: Data) -> dict[str, Any]:

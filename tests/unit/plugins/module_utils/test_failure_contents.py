@@ -127,10 +127,18 @@ def test_collectors_without_an_answer_are_named(changes: dict[str, Any], missing
 
 
 def test_why_there_is_no_answer_is_kept() -> None:
-    found = contents(devices={"failed": True, "msg": "503"}, not_judged="there is no cluster yet", logs={"rc": 1, "stderr": "no route"})
+    found = contents(devices={"failed": True, "msg": "503"}, logs={"rc": 1, "stderr": "no route"})
     assert found["devices.json"] == {"msg": "503"}
-    assert found["certificate-requests.json"] == {"not_judged": "there is no cluster yet"}
+    assert found["certificate-requests.json"] == {"not_judged": "the devices of the cluster are not known: 503"}
     assert found["gather-bootstrap.json"] == {"rc": 1, "stderr": "no route"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [({"wanted": []}, "this play lets no machine join"), ({"verdicts": {"skipped": True}}, "there is no cluster to ask yet")],
+)
+def test_why_no_request_was_judged_is_said(changes: dict[str, Any], reason: str) -> None:
+    assert contents(**changes)["certificate-requests.json"]["not_judged"].startswith(reason)
 
 
 @pytest.mark.parametrize("name", COLLECTED)

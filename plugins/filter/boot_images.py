@@ -60,37 +60,21 @@ _value:
       sample: [rhel-9]
 """
 
-import json
-import re
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-OLD_BUILD = re.compile(r"4\d\d\.(?P<major>\d+)\d\.\d{8,}")
-"""Up to OpenShift 4.18: OpenShift's version, RHEL's, and the time, such as 418.94.202501221327-0."""
-BUILD = re.compile(r"(?P<major>\d+)\.\d+\.\d{8,}")
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import read_stream
 
 
 def boot_images(output: Any) -> dict[str, Any]:
     """Return what the stream metadata has for booting over the network; raises AnsibleFilterError when it is no stream metadata."""
     try:
-        stream = json.loads(output)
-        metal = {name: entry["artifacts"].get("metal") or {} for name, entry in stream["architectures"].items()}
-        bootable = {name: str(entry["release"]) for name, entry in metal.items() if "pxe" in entry.get("formats", {})}
-        builds = sorted(set(bootable.values()))
-        return {
-            "stream": str(stream["stream"]),
-            "architectures": sorted(bootable),
-            "builds": builds,
-            "os_image_streams": sorted({f"rhel-{found['major']}" for found in map(_build, builds) if found}),
-        }
+        return asdict(read_stream(output))
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         raise AnsibleFilterError(f"boot_images: this is no stream metadata: {type(problem).__name__}: {problem}") from problem
-
-
-def _build(name: str) -> re.Match[str] | None:
-    return OLD_BUILD.match(name) or BUILD.match(name)
 
 
 class FilterModule:

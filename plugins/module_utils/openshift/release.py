@@ -1,75 +1,142 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""OpenShift releases: their names, the channels of a mirror, and what an installer says of itself.
+"""OpenShift releases: names of versions, channels and architectures, the folders of a mirror, and what its files and installers report.
+
+The one place of these rules, for the module ``openshift_installer``, the role ``ignition`` and preflight.
 
 Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
 from html import unescape
+from typing import Any
 from urllib.parse import unquote
 
-RELEASE = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?")
-CHANNEL = re.compile(r"(?P<stream>stable|latest|fast|candidate)(?:-(?P<minor>[0-9]+\.[0-9]+))?")
-NOT_LISTED = "it does not list what it has"
+_RELEASE = r"[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?"
+_CHANNEL = re.compile(r"(?P<stream>stable|latest|fast|candidate)(?:-(?P<minor>[0-9]+\.[0-9]+))?")
+"""Folders of the mirror that show one release after the other. The channels ``eus-*`` of updates have no such folder."""
 FINAL = ("stable", "fast")
 """Channels that show no release before it is finished."""
+NOT_LISTED = "it does not list what it has"
+
+GO = {"x86_64": "amd64", "aarch64": "arm64"}
+"""Go's name of an architecture, which install-config.yaml and the installer use, by the name that kernels, mirrors and plans use."""
+MULTI = "multi"
+"""The architecture of a release for all of them."""
+UNKNOWN = "unknown"
+"""The architecture that an installer reports of a release that it does not know."""
+
+_ARCHIVE = re.compile(rf"\bopenshift-install-linux-(?:(?P<go>{'|'.join(GO.values())})-)?(?P<version>{_RELEASE})\.tar\.gz\b")
+
+
+def is_release(version: str) -> bool:
+    return re.fullmatch(_RELEASE, version) is not None
+
+
+def is_channel(version: str, distribution: str) -> bool:
+    """Return whether the mirror of the distribution may have a channel of this name. OKD has releases only."""
+    return distribution != "okd" and _CHANNEL.fullmatch(version) is not None
+
+
+def go_name(architecture: str) -> str:
+    """Return Go's name of an architecture; one that is Go's already, or of no such pair, is returned as it is."""
+    return GO.get(architecture, architecture)
+
+
+def kernel_name(architecture: str) -> str:
+    """Return the name that kernels, mirrors and plans use for an architecture that has Go's name."""
+    return next((name for name, go in GO.items() if go == architecture), architecture)
+
+
+def machine_architectures(release: str) -> list[str]:
+    """Return the architectures of machines that a release is for. Of one that the installer does not know these are all."""
+    return sorted(GO) if release in (MULTI, UNKNOWN) else [kernel_name(release)]
+
+
+# --- the folders of a mirror -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Installer:
-    """What ``openshift-install version`` says; what it does not say is empty. ``architecture`` is Go's name, ``multi`` or ``unknown``."""
+class Mirror:
+    """Addresses of the files of releases for one architecture.
 
+    OKD's releases are in folders by their names alone. A release for several architectures has a folder for each that a computer may have,
+    and its signed checksums are those of the checksums in these folders. ``computer``: the architecture of the computer that the installer
+    is for.
+    """
+
+    url: str
+    distribution: str
+    architecture: str
+    computer: str
+
+    @property
+    def releases(self) -> str:
+        """The folder that has a folder for each release and channel."""
+        return self.url.rstrip("/") + ("" if self._okd else f"/{self.architecture}/clients/ocp")
+
+    def release(self, version: str) -> str:
+        return f"{self.releases}/{version}"
+
+    def clients(self, version: str) -> str:
+        return f"{self.release(version)}/{go_name(self.computer)}" if self.is_nested else self.release(version)
+
+    def channel(self, name: str) -> str:
+        return f"{self.clients(name)}/release.txt"
+
+    def checksums(self, version: str) -> str:
+        """The checksums that are signed."""
+        return f"{self.release(version)}/{CHECKSUMS}"
+
+    def signature(self, version: str) -> str:
+        return f"{self.checksums(version)}.{'asc' if self._okd else 'gpg'}"
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether the signed checksums are of the file :attr:`nested_checksums`."""
+        return self.architecture == MULTI and not self._okd
+
+    @property
+    def nested_checksums(self) -> str:
+        return f"{go_name(self.computer)}/{CHECKSUMS}"
+
+    def archives(self, version: str) -> list[str]:
+        """Return the names of the archives that may have an installer for this computer, the best first."""
+        # For a computer of another architecture than the release's there may be an archive of its own.
+        return [f"openshift-install-linux-{prefix}{version}.tar.gz" for prefix in (f"{go_name(self.computer)}-", "")]
+
+    @property
+    def _okd(self) -> bool:
+        return self.distribution == "okd"
+
+
+CHECKSUMS = "sha256sum.txt"
+
+
+def read_checksums(text: str) -> dict[str, str]:
+    """Return the SHA-256 of each file that ``sha256sum.txt`` lists, by its name."""
+    return {name: digest for digest, name in re.findall(r"^([0-9a-f]{64}) +[*]?(\S+)$", text, re.MULTILINE)}
+
+
+@dataclass(frozen=True)
+class Archive:
+    """An archive with an installer for Linux. ``architecture``: Go's name of that of the computer; empty: that of the release."""
+
+    name: str
     version: str
-    digest: str
     architecture: str
 
 
-def read_version(output: str) -> Installer:
-    """Return what an installer says of itself.
-
-    The version is the last word before the line of the commit: the first line begins with the path that the installer was called by, which
-    may have blanks in it.
-    """
-    version = re.search(r"(?:^|\s)v?(\d\S*)\nbuilt from commit ", output)
-    digest = re.search(r"^release image \S+@(sha256:[0-9a-f]{64})$", output, re.MULTILINE)
-    architecture = re.search(r"^release architecture (\S+)$", output, re.MULTILINE)
-    return Installer(*(found[1] if found else "" for found in (version, digest, architecture)))
-
-
-@dataclass(frozen=True)
-class Shown:
-    """The release that a channel shows. ``problem`` says why it cannot be one of that channel."""
-
-    version: str
-    digest: str
-    problem: str
-
-
-def read_channel(text: str, channel: str) -> Shown:
-    """Return the release that ``release.txt`` of a channel names."""
-    version = re.search(r"^Name:\s+(\S+)$", text, re.MULTILINE)
-    digest = re.search(r"^Digest:\s+(sha256:[0-9a-f]{64})$", text, re.MULTILINE)
-    found = version[1] if version else ""
-    problem = channel_problem(channel, found) or ("" if digest else f"{channel} shows {found} without the digest of its payload")
-    return Shown(found, digest[1] if digest else "", problem)
-
-
-def channel_problem(channel: str, version: str) -> str:
-    """Return why a release cannot be the one that a channel shows, or nothing. What a channel shows is not signed."""
-    parts = CHANNEL.fullmatch(channel)
-    if parts is None or not RELEASE.fullmatch(version):
-        return f"{channel} shows {version or 'nothing'}, which is no release"
-    if parts["minor"] and not version.startswith(f"{parts['minor']}."):
-        return f"{channel} shows {version}, which is no release of {parts['minor']}"
-    if parts["stream"] in FINAL and "-" in version:
-        return f"{channel} shows {version}, which is not finished"
-    return ""
+def archives_in(text: str, version: str = "") -> list[Archive]:
+    """Return the archives with an installer that a text names; with ``version`` those of this release."""
+    found = (Archive(match[0], match["version"], match["go"] or "") for match in _ARCHIVE.finditer(text))
+    return [archive for archive in found if version in ("", archive.version)]
 
 
 def listed(page: str) -> list[str]:
@@ -81,13 +148,13 @@ def listed(page: str) -> list[str]:
 def alternatives(wanted: str, page: str) -> str:
     """Return which releases or channels a mirror has instead of one that it does not have, by its listing; or nothing.
 
-    Releases that are not finished are named only to who wants such a one.
+    Releases that are not finished are named only if such a one is wanted.
     """
     folders = listed(page)
-    if CHANNEL.fullmatch(wanted):
-        channels = sorted((name for name in folders if CHANNEL.fullmatch(name)), key=_by_number)
+    if _CHANNEL.fullmatch(wanted):
+        channels = sorted((name for name in folders if _CHANNEL.fullmatch(name)), key=_by_number)
         return f"its channels are {', '.join(channels[-12:])}" if channels else ""
-    releases = [name for name in folders if RELEASE.fullmatch(name) and ("-" in wanted or "-" not in name)]
+    releases = [name for name in folders if is_release(name) and ("-" in wanted or "-" not in name)]
     parts = re.match(r"[0-9]+\.[0-9]+(?=\.)", wanted)
     if not parts or not releases:
         return ""
@@ -106,3 +173,119 @@ def _by_number(name: str) -> tuple[list[int], bool, list[int], str]:
     numbers, dash, rest = name.partition("-") if name[:1].isdigit() else ("", "", name)
     finished = not dash
     return [int(part) for part in re.findall(r"\d+", numbers)], finished, [int(part) for part in re.findall(r"\d+", rest)], rest
+
+
+# --- what files and installers report --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Installer:
+    """What ``openshift-install version`` reports; a value that it does not report is empty.
+
+    ``architecture``: that of the release: Go's name, ``multi`` or ``unknown``.
+    """
+
+    version: str
+    digest: str
+    architecture: str
+
+
+def read_version(output: str) -> Installer:
+    """Return what an installer reports.
+
+    The version is the last word before the line of the commit: the first line begins with the path that the installer was called by, which
+    may have blanks in it.
+    """
+    version = re.search(r"(?:^|\s)v?(\d\S*)\nbuilt from commit ", output)
+    digest = re.search(r"^release image \S+@(sha256:[0-9a-f]{64})$", output, re.MULTILINE)
+    architecture = re.search(r"^release architecture (\S+)$", output, re.MULTILINE)
+    return Installer(*(found[1] if found else "" for found in (version, digest, architecture)))
+
+
+@dataclass(frozen=True)
+class ChannelRelease:
+    """The release that a channel shows. ``problem``: why it cannot be one of that channel."""
+
+    version: str
+    digest: str
+    problem: str
+
+
+def read_channel(text: str, channel: str) -> ChannelRelease:
+    """Return the release that ``release.txt`` of a channel names."""
+    version = re.search(r"^Name:\s+(\S+)$", text, re.MULTILINE)
+    digest = re.search(r"^Digest:\s+(sha256:[0-9a-f]{64})$", text, re.MULTILINE)
+    found = version[1] if version else ""
+    problem = channel_problem(channel, found) or ("" if digest else f"{channel} shows {found} without the digest of its payload")
+    return ChannelRelease(found, digest[1] if digest else "", problem)
+
+
+def channel_problem(channel: str, version: str) -> str:
+    """Return why a release cannot be the one that a channel shows, or nothing. What a channel shows is not signed."""
+    parts = _CHANNEL.fullmatch(channel)
+    if parts is None or not is_release(version):
+        return f"{channel} shows {version or 'nothing'}, which is no release"
+    if parts["minor"] and not version.startswith(f"{parts['minor']}."):
+        return f"{channel} shows {version}, which is no release of {parts['minor']}"
+    if parts["stream"] in FINAL and "-" in version:
+        return f"{channel} shows {version}, which is not finished"
+    return ""
+
+
+@dataclass(frozen=True)
+class Pin:
+    """The release that a channel showed when it was read, which is kept in ``release.json``. ``architecture``: of the release."""
+
+    channel: str
+    architecture: str
+    version: str
+    digest: str
+
+    def text(self) -> str:
+        return json.dumps(asdict(self), indent=4, sort_keys=True) + "\n"
+
+
+def read_pin(text: str) -> Pin | None:
+    """Return the content of ``release.json``; None when it is empty. Raises ValueError when it is something else."""
+    if not text.strip():
+        return None
+    kept = json.loads(text)
+    try:
+        return Pin(str(kept["channel"]), str(kept["architecture"]), str(kept["version"]), str(kept.get("digest") or ""))
+    except (KeyError, TypeError) as problem:
+        raise ValueError(f"it is no JSON object with channel, architecture and version: {problem}") from problem
+
+
+_OLD_BUILD = re.compile(r"4\d\d\.(?P<major>\d+)\d\.\d{8,}")
+"""Up to OpenShift 4.18: OpenShift's version, RHEL's, and the time, such as 418.94.202501221327-0."""
+_BUILD = re.compile(r"(?P<major>\d+)\.\d+\.\d{8,}")
+
+
+@dataclass(frozen=True)
+class BootImages:
+    """What the stream metadata of an installer has for booting over the network.
+
+    ``architectures``: those that can be booted. ``builds``: the builds of these images. ``os_image_streams``: what ``osImageStream`` of
+    install-config.yaml calls these builds.
+    """
+
+    stream: str
+    architectures: list[str]
+    builds: list[str]
+    os_image_streams: list[str]
+
+
+def read_stream(text: Any) -> BootImages:
+    """Return what the stream metadata has. Raises ValueError, TypeError, KeyError or AttributeError for anything else."""
+    stream = json.loads(text)
+    metal = {name: entry["artifacts"].get("metal") or {} for name, entry in stream["architectures"].items()}
+    bootable = {name: str(entry["release"]) for name, entry in metal.items() if "pxe" in entry.get("formats", {})}
+    builds = sorted(set(bootable.values()))
+    return BootImages(str(stream["stream"]), sorted(bootable), builds, sorted(set(_os_image_streams(builds))))
+
+
+def _os_image_streams(builds: Iterable[str]) -> Iterator[str]:
+    # The name of the stream does not show the operating system (rhcos-4.19, before that 4.18-9.4); the builds of its images do.
+    for build in builds:
+        if found := _OLD_BUILD.match(build) or _BUILD.match(build):
+            yield f"rhel-{found['major']}"

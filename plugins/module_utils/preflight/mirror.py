@@ -8,11 +8,18 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-import re
-
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import GO
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import NOT_LISTED, RELEASE, channel_problem
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import (
+    MULTI,
+    NOT_LISTED,
+    UNKNOWN,
+    Archive,
+    archives_in,
+    channel_problem,
+    go_name,
+    is_release,
+    kernel_name,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
     either,
@@ -22,9 +29,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
     passed,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
-
-SHOWN = {go: name for name, go in GO.items()}
-"""Go's names, which installers tell, as the mirror spells them."""
 
 WRONG_CHANNEL_ADVICE = "do not use this mirror before you know why; or set openshift_version to a release"
 UNSIGNED_ADVICE = "find out why; for a mirror without signatures that you trust all the same, leave openshift_release_keyring out"
@@ -37,7 +41,7 @@ def mirror(situation: Situation) -> Finding:
     archives = _archives(situation)
     if archives:
         return _shown(situation, archives)
-    where = answer.get("url") or situation.release_url
+    where = answer.get("url") or situation.mirror.checksums(version)
     if answer.get("content"):
         return failed(f"{where} lists no openshift-install of {version} for Linux")
     if answer.get("status") != 404:
@@ -47,20 +51,16 @@ def mirror(situation: Situation) -> Finding:
     return failed(f"the mirror has no {version}: {where} does not exist; {instead}", "set openshift_version to one that the mirror has")
 
 
-def _shown(situation: Situation, archives: list[str]) -> Finding:
+def _shown(situation: Situation, archives: list[Archive]) -> Finding:
     version = situation.text("version")
-    if RELEASE.fullmatch(version):
-        return passed(archives[0])
-    release = RELEASE.search(archives[0].removesuffix(".tar.gz"))
-    problem = channel_problem(version, release[0] if release else "")
-    return failed(f"{situation.release_url}: {problem}", WRONG_CHANNEL_ADVICE) if problem else passed(archives[0])
+    problem = "" if is_release(version) else channel_problem(version, archives[0].version)
+    return failed(f"{situation.mirror.release(version)}: {problem}", WRONG_CHANNEL_ADVICE) if problem else passed(archives[0].name)
 
 
-def _archives(situation: Situation) -> list[str]:
+def _archives(situation: Situation) -> list[Archive]:
     content = str((situation.world.get("mirror") or {}).get("content") or "")
     version = situation.text("version")
-    which = re.escape(version) if RELEASE.fullmatch(version) else RELEASE.pattern
-    return [match[0] for match in re.finditer(rf"\bopenshift-install-linux-((amd|arm)64-)?{which}\.tar\.gz\b", content)]
+    return archives_in(content, version if is_release(version) else "")
 
 
 def signature(situation: Situation) -> Finding:
@@ -90,7 +90,7 @@ def own_installer(situation: Situation) -> Finding:
     wanted = situation.text("version")
     found = f"{told['version']}, of a release for {told.get('architecture') or 'nobody knows what'}"
     # Which release a channel shows is not asked of a mirror that is not used.
-    return either(wanted in {"", told["version"]} or not RELEASE.fullmatch(wanted), found)
+    return either(wanted in {"", told["version"]} or not is_release(wanted), found)
 
 
 def installer_architecture(situation: Situation) -> Finding:
@@ -101,11 +101,10 @@ def installer_architecture(situation: Situation) -> Finding:
     wanted = situation.release_architecture
     if not here:
         return not_checkable("this computer did not tell its architecture")
-    go = GO.get(here, here)
-    here = SHOWN.get(here, here)
-    own = any(f"openshift-install-linux-{go}-" in archive for archive in _archives(situation))
+    here = kernel_name(here)
+    own = any(archive.architecture == go_name(here) for archive in _archives(situation))
     # A release for several architectures has an installer for each; others may have one for other computers.
-    if own or wanted in {here, "multi"} or (situation.okd and here == "x86_64"):
+    if own or wanted in {here, MULTI} or (situation.okd and here == "x86_64"):
         return passed(here)
     return not_checkable(
         f"the mirror's folder is for {wanted}, this computer is {here}; whether its installer runs here is seen when it does",
@@ -119,13 +118,13 @@ def release_architecture(situation: Situation) -> Finding:
     if len(first) > 1:
         return failed("the bootstrap machine and the control plane are of different ones", "have them of one architecture")
     told = situation.world.get("installer") or {}
-    if told.get("architecture") == "unknown":
+    if told.get("architecture") == UNKNOWN:
         return not_checkable("OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE is set: the installer does not know what that release is for")
     if told.get("architecture"):
-        release, whose = SHOWN.get(str(told["architecture"]), str(told["architecture"])), "the installer's"
+        release, whose = kernel_name(str(told["architecture"])), "the installer's"
     elif situation.text("installer") or situation.okd:
         return not_checkable("it is seen when there is an installer that tells it")
     else:
         release, whose = situation.release_architecture, "the mirror's"
-    lacking = sorted(machines - {release}) if release != "multi" else []
+    lacking = sorted(machines - {release}) if release != MULTI else []
     return either(not lacking, f"{whose} release is for {release}" + (f", machines are of {listed(lacking)}" if lacking else ""))

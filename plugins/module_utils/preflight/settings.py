@@ -9,7 +9,7 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import ARCHITECTURES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import CHANNEL, RELEASE
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import is_channel, is_release
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import Finding, either, listed, passed
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.install_config import judged
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
@@ -37,7 +37,7 @@ def version(situation: Situation) -> Finding:
     version = situation.text("version")
     if not version and situation.text("installer"):
         return passed("that of openshift_installer")
-    return either(bool(RELEASE.fullmatch(version) or (CHANNEL.fullmatch(version) and not situation.okd)), f"'{version}'")
+    return either(is_release(version) or is_channel(version, situation.text("distribution")), f"'{version}'")
 
 
 def architecture(situation: Situation) -> Finding:

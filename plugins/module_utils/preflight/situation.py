@@ -31,6 +31,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     render,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rules import Judgement, judge
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import Mirror, archives_in
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import UnreadableError
 
 Machine = Mapping[str, Any]
@@ -93,10 +94,10 @@ class Situation:
         return self.text("release_architecture") or ("multi" if len(kinds) > 1 else kinds[0] if kinds else "x86_64")
 
     @property
-    def release_url(self) -> str:
-        """The mirror's folder of the release, with its signed checksums."""
-        mirror, version = self.text("mirror_url").rstrip("/"), self.text("version")
-        return f"{mirror}/{version}" if self.okd else f"{mirror}/{self.release_architecture}/clients/ocp/{version}"
+    def mirror(self) -> Mirror:
+        """Where the mirror has what the controller needs of releases."""
+        computer = str((self.world.get("controller") or {}).get("architecture") or "")
+        return Mirror(self.text("mirror_url"), self.text("distribution"), self.release_architecture, computer)
 
     @property
     def okd(self) -> bool:
@@ -118,10 +119,8 @@ class Situation:
     def release(self) -> Release | None:
         """Major and minor number of the release to install; None as long as a channel does not tell them."""
         told = str((self.world.get("installer") or {}).get("version") or "") if self.text("installer") else ""
-        archives = re.search(
-            r"\bopenshift-install-linux-\S*?([0-9]+\.[0-9]+)\.", str((self.world.get("mirror") or {}).get("content") or "")
-        )
-        for text in (told, self.text("version"), archives[1] if archives else ""):
+        archives = archives_in(str((self.world.get("mirror") or {}).get("content") or ""))
+        for text in (told, self.text("version"), archives[0].version if archives else ""):
             numbers = re.search(r"(?:^|-)([0-9]+)\.([0-9]+)(?:\.|$)", text)
             if numbers:
                 return int(numbers[1]), int(numbers[2])

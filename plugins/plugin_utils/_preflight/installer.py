@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import GO, InstallConfigError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import InstallConfigError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.installer_log import read
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import RELEASE
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import MULTI, go_name, is_release, read_pin
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.mirror import installer_version, path
 
@@ -46,7 +46,7 @@ def _at_hand(situation: Situation) -> tuple[Path, str] | None:
     if situation.text("installer"):
         version = (situation.world.get("installer") or {}).get("version")
         return (path(wanted["installer"]), str(version)) if version else None
-    release, architectures = _release(situation), ("multi", GO.get(situation.release_architecture, ""))
+    release, architectures = _release(situation), (MULTI, go_name(situation.release_architecture))
     for installer in sorted(path(wanted["directory"]).glob("bin/*/openshift-install")) if release else []:
         answer = installer_version(installer, wanted)
         if answer.get("version") == release and answer.get("architecture") in architectures:
@@ -57,13 +57,13 @@ def _at_hand(situation: Situation) -> tuple[Path, str] | None:
 def _release(situation: Situation) -> str:
     """Return the release that will be installed, or nothing: of a channel it is known once the cluster's folder has it."""
     version = situation.text("version")
-    if RELEASE.fullmatch(version):
+    if is_release(version):
         return version
     try:
-        kept = json.loads((path(situation.wanted["directory"]) / "release.json").read_bytes())
-        return str(kept["version"]) if (kept["channel"], kept["architecture"]) == (version, situation.release_architecture) else ""
-    except (OSError, ValueError, KeyError, TypeError):
+        pin = read_pin((path(situation.wanted["directory"]) / "release.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return ""
+    return pin.version if pin and (pin.channel, pin.architecture) == (version, situation.release_architecture) else ""
 
 
 def _answer(installer: Path, config: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:

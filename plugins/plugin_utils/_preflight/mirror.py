@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read what the mirror has of the wanted version, whether a trusted key signed its checksums, and what an installer that is here says.
+"""Read what the mirror has of the version, check the signature of its checksums, and get the version of an installer that is here.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -9,20 +9,15 @@ Note that this plugin util is private to the collection: it may change without n
 from __future__ import annotations
 
 import hashlib
-import http.client
 import platform
-import subprocess
-import tempfile
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError, URLError
 
-from ansible.module_utils.urls import open_url
-
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import GO
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import alternatives, read_version
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release_signature import command, judge
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame import mirror as reading
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.mirror import InstallerError, MirrorError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import Mirror, alternatives, read_checksums
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
 
 
@@ -49,86 +44,48 @@ def path(text: Any) -> Path:
 
 
 def installer_version(installer: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return version and architecture of an installer, or why it does not tell them."""
-    limit = float(wanted["installer_timeout"])
+    """Return version and architecture of an installer, or why it does not report them."""
     try:
-        done = subprocess.run([str(installer.resolve()), "version"], capture_output=True, text=True, check=False, timeout=limit)
-    except (OSError, ValueError, subprocess.TimeoutExpired) as problem:
-        return {"msg": str(getattr(problem, "strerror", None) or problem)}
-    if done.returncode:
-        return {"msg": f"it ended with {done.returncode}: {(done.stderr or done.stdout).strip()[-200:]}"}
-    found = read_version(done.stdout)
+        found = reading.installer_version(str(installer), float(wanted["installer_timeout"]))
+    except InstallerError as problem:
+        return {"msg": problem.message}
     return {"version": found.version, "architecture": found.architecture}
 
 
 def _offered(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    situation = Situation(wanted, {})
-    url = f"{situation.release_url}/sha256sum.txt"
+    mirror, version = replace(Situation(wanted, {}).mirror, computer=platform.machine()), str(wanted["version"])
+    timeout = float(wanted["timeout"])
+    url = mirror.checksums(version)
     try:
-        signed = _get(url, wanted)
-        checksums = _below(situation.release_url, signed, wanted) if situation.release_architecture == "multi" else signed
-    except _UnavailableError as problem:
-        return {"mirror": {"url": url, "content": "", "msg": str(problem), "status": problem.status, "instead": _instead(problem, wanted)}}
+        signed = reading.get(url, timeout)
+        checksums = _nested(mirror, version, signed, timeout) if mirror.is_nested else signed
+    except MirrorError as problem:
+        instead = _instead(mirror, version, timeout) if problem.status == 404 else ""
+        return {"mirror": {"url": url, "content": "", "msg": problem.message, "status": problem.status, "instead": instead}}
     world: dict[str, Any] = {"mirror": {"url": url, "content": checksums.decode("utf-8", "replace")}}
     if wanted["release_keyring"] and not wanted["bootstrap_over"]:
         try:
-            signature = _get(f"{url}.{'asc' if situation.okd else 'gpg'}", wanted)
-            world["signature"] = {"status": 200, **_gpgv(signed, signature, wanted)}
-        except _UnavailableError as problem:
-            world["signature"] = {"status": problem.status, "msg": str(problem)}
+            signature = reading.get(mirror.signature(version), timeout)
+            keyring = str(path(wanted["release_keyring"]))
+            verdict = reading.check_signature(signed, signature, keyring, float(wanted["signature_timeout"]))
+            world["signature"] = {"status": 200, **asdict(verdict)}
+        except MirrorError as problem:
+            world["signature"] = {"status": problem.status, "msg": problem.message}
     return world
 
 
-def _instead(problem: _UnavailableError, wanted: Mapping[str, Any]) -> str:
+def _instead(mirror: Mirror, version: str, timeout: float) -> str:
     """Return what there is when the folder of the release is not: by the listing of the folder above it, if the mirror has one."""
-    if problem.status != 404:
-        return ""
     try:
-        page = _get(f"{Situation(wanted, {}).release_url.rpartition('/')[0]}/", wanted)
-    except _UnavailableError:
+        return alternatives(version, reading.get(f"{mirror.releases}/", timeout).decode("utf-8", "replace"))
+    except MirrorError:
         return ""
-    return alternatives(str(wanted["version"]), page.decode("utf-8", "replace"))
 
 
-def _below(url: str, signed: bytes, wanted: Mapping[str, Any]) -> bytes:
-    """The checksums for this computer, whose checksum is among those of a release for several architectures."""
-    name = f"{GO.get(platform.machine(), platform.machine())}/sha256sum.txt"
-    checksums = _get(f"{url}/{name}", wanted)
-    if f"{hashlib.sha256(checksums).hexdigest()}  {name}" not in signed.decode("utf-8", "replace").splitlines():
-        raise _UnavailableError(Exception(f"{name} is not the one that sha256sum.txt above it means"))
+def _nested(mirror: Mirror, version: str, signed: bytes, timeout: float) -> bytes:
+    """Return the checksums for this computer, whose checksum is among those of a release for several architectures."""
+    name = mirror.nested_checksums
+    checksums = reading.get(f"{mirror.release(version)}/{name}", timeout)
+    if read_checksums(signed.decode("utf-8", "replace")).get(name) != hashlib.sha256(checksums).hexdigest():
+        raise MirrorError(name, f"{name} is not the one that sha256sum.txt above it means")
     return checksums
-
-
-class _UnavailableError(Exception):
-    """``status``: of HTTP, 0 when there was no answer."""
-
-    def __init__(self, problem: Exception, status: int = 0) -> None:
-        super().__init__(str(getattr(problem, "reason", None) or problem))
-        self.status = status
-
-
-def _get(url: str, wanted: Mapping[str, Any]) -> bytes:
-    try:
-        with open_url(url, timeout=float(wanted["timeout"])) as answer:
-            return bytes(answer.read())
-    except HTTPError as problem:
-        raise _UnavailableError(Exception(f"the mirror answered {problem.code} {problem.reason}"), problem.code) from problem
-    except (URLError, http.client.HTTPException, OSError, ValueError) as problem:
-        raise _UnavailableError(problem) from problem
-
-
-def _gpgv(signed: bytes, signature: bytes, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    limit = float(wanted["signature_timeout"])
-    with tempfile.TemporaryDirectory(prefix="validate-") as folder:
-        file = Path(folder) / "sha256sum.txt.gpg"
-        file.write_bytes(signature)
-        asked = command(str(path(wanted["release_keyring"]).resolve()), str(file), "-", folder)
-        try:
-            done = subprocess.run(asked, input=signed, capture_output=True, check=False, timeout=limit)
-        except FileNotFoundError:
-            return {"good": False, "found": "there is no gpgv on this computer (package gpgv or gnupg2)"}
-        except subprocess.TimeoutExpired:
-            return {"good": False, "found": f"gpgv did not answer within {limit:g} s"}
-    verdict = judge(done.stdout.decode("utf-8", "replace"))
-    said = "" if verdict.good or done.stdout else f": {done.stderr.decode('utf-8', 'replace').strip()[-200:]}"
-    return {"good": verdict.good, "found": f"{verdict.found}{said}"}

@@ -13,9 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
-
-GO = {"x86_64": "amd64", "aarch64": "arm64"}
-"""Go's name of an architecture, which install-config.yaml and the installer use, by the mirror's."""
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import go_name
 
 SECRET = ("pullSecret", "proxy")
 """Fields whose values are never shown: the address of a proxy may hold a password."""
@@ -81,7 +79,7 @@ def render(settings: Mapping[str, Any], further: Any = None) -> dict[str, Any]:
 
 
 def _fields(settings: Mapping[str, Any]) -> dict[str, Any]:
-    architecture = GO.get(str(settings["architecture"]), settings["architecture"])
+    architecture = go_name(str(settings["architecture"]))
     return {
         "apiVersion": "v1",
         "metadata": {"name": settings["cluster_name"]},

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import (
     Installer,
+    Mirror,
+    Pin,
     alternatives,
+    archives_in,
     channel_problem,
+    go_name,
+    is_channel,
+    is_release,
+    kernel_name,
+    machine_architectures,
     newest,
+    read_checksums,
+    read_pin,
     read_version,
 )
 
@@ -130,3 +143,92 @@ def test_the_newest_by_number_not_by_letter() -> None:
         "4.10.0-rc.9",
         "4.9.1",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "channel"),
+    [
+        ("4.20.33", True, False),
+        ("4.20.0-rc.2", True, False),
+        ("4.20.0-okd-scos.9", True, False),
+        ("4.20", False, False),
+        ("4.20.33\n", False, False),
+        ("../4.20.33", False, False),
+        ("stable", False, True),
+        ("stable-4.20", False, True),
+        ("candidate-4.20", False, True),
+        # A channel of updates: the mirror has no such folder.
+        ("eus-4.20", False, False),
+        ("stable-4.20.33", False, False),
+        ("", False, False),
+    ],
+)
+def test_names_of_releases_and_channels(name: str, release: bool, channel: bool) -> None:
+    assert is_release(name) is release
+    assert is_channel(name, "ocp") is channel
+    assert not is_channel(name, "okd")
+
+
+def test_names_of_architectures() -> None:
+    assert [go_name(name) for name in ("x86_64", "aarch64", "arm64", "multi", "s390x")] == ["amd64", "arm64", "arm64", "multi", "s390x"]
+    assert [kernel_name(name) for name in ("amd64", "arm64", "aarch64", "multi")] == ["x86_64", "aarch64", "aarch64", "multi"]
+    assert machine_architectures("amd64") == ["x86_64"]
+    assert machine_architectures("multi") == machine_architectures("unknown") == ["aarch64", "x86_64"]
+
+
+def test_folders_of_a_mirror() -> None:
+    one = Mirror("https://mirror.example/ocp/", "ocp", "aarch64", "x86_64")
+    assert one.releases == "https://mirror.example/ocp/aarch64/clients/ocp"
+    assert one.channel("stable-4.20") == f"{one.releases}/stable-4.20/release.txt"
+    assert one.signature("4.20.33") == f"{one.releases}/4.20.33/sha256sum.txt.gpg"
+    assert one.archives("4.20.33") == ["openshift-install-linux-amd64-4.20.33.tar.gz", "openshift-install-linux-4.20.33.tar.gz"]
+    assert not one.is_nested
+
+    several = replace(one, architecture="multi")
+    assert several.is_nested
+    assert several.checksums("4.20.33") == "https://mirror.example/ocp/multi/clients/ocp/4.20.33/sha256sum.txt"
+    assert several.clients("4.20.33") == "https://mirror.example/ocp/multi/clients/ocp/4.20.33/amd64"
+    assert several.channel("stable") == "https://mirror.example/ocp/multi/clients/ocp/stable/amd64/release.txt"
+    assert several.nested_checksums == "amd64/sha256sum.txt"
+
+    okd = replace(several, distribution="okd")
+    assert not okd.is_nested
+    assert okd.clients("4.20.0-okd-scos.9") == "https://mirror.example/ocp/4.20.0-okd-scos.9"
+    assert okd.signature("4.20.0-okd-scos.9") == "https://mirror.example/ocp/4.20.0-okd-scos.9/sha256sum.txt.asc"
+
+
+def test_checksums() -> None:
+    first, second = "0123456789abcdef" * 4, "f" * 64
+    assert read_checksums(f"{first}  a.tar.gz\n{second} *amd64/sha256sum.txt\nno checksum\n") == {
+        "a.tar.gz": first,
+        "amd64/sha256sum.txt": second,
+    }
+
+
+def test_archives_of_a_release() -> None:
+    names = ["-4.20.0-rc.2", "-arm64-4.20.33", "", "-4.20.33"]
+    text = (
+        "".join(f"{'0' * 64}  openshift-install-linux{name}.tar.gz\n" for name in names)
+        + f"{'0' * 64}  openshift-client-linux-4.20.33.tar.gz\n"
+    )
+    assert [(archive.version, archive.architecture) for archive in archives_in(text)] == [
+        ("4.20.0-rc.2", ""),
+        ("4.20.33", "arm64"),
+        ("4.20.33", ""),
+    ]
+    assert [archive.name for archive in archives_in(text, "4.20.0-rc.2")] == ["openshift-install-linux-4.20.0-rc.2.tar.gz"]
+
+
+def test_a_pin_is_read_as_it_was_written() -> None:
+    pin = Pin("stable-4.20", "x86_64", "4.20.33", DIGEST)
+    assert read_pin(pin.text()) == pin
+    assert read_pin(json.dumps({"channel": "stable", "architecture": "multi", "version": "4.20.33"})) == Pin(
+        "stable", "multi", "4.20.33", ""
+    )
+    assert read_pin("") is read_pin("\n") is None
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", "1", '"text"', "{", '{"channel": "stable"}', "null"])
+def test_a_file_that_is_no_pin(text: str) -> None:
+    with pytest.raises(ValueError):
+        read_pin(text)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import GO
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import go_name
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import mirror
 from sandbox.openshift import mirror as served
 
@@ -76,7 +76,7 @@ def test_a_release_for_both_architectures_and_its_checksums_of_checksums(state: 
     assert f"openshift-install-linux-{VERSION}.tar.gz" in found["mirror"]["content"]
     assert found["signature"]["good"], found
 
-    below = state / "mirror" / "multi" / "clients" / "ocp" / VERSION / GO[platform.machine()] / "sha256sum.txt"
+    below = state / "mirror" / "multi" / "clients" / "ocp" / VERSION / go_name(platform.machine()) / "sha256sum.txt"
     good = below.read_bytes()
     below.write_bytes(good.replace(b"a", b"b", 1))
     try:

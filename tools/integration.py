@@ -4,8 +4,8 @@ Without options it starts a sandbox, and a control plane for the modules that ca
 service that METAL_API_URL, METAL_AUTH_TOKEN and METAL_PROJECT_ID name, and order machines there that cost money until they are deleted at
 the end. It is an option since a shell that has these variables for another reason must not order anything. METAL_TEST_METRO,
 METAL_TEST_OTHER_METRO, METAL_TEST_PLAN and METAL_TEST_OPERATING_SYSTEM say what is ordered. METAL_TEST_HARDWARE_RESERVATION_ID names free
-hardware to move, METAL_TEST_KUBECONFIG a cluster, and METAL_TEST_DNS_SERVER, _PORT, _ZONE, _KEY_NAME and _KEY_SECRET a server that takes
-updates; without these their targets do nothing.
+hardware to move, METAL_TEST_KUBECONFIG a cluster, METAL_TEST_MIRROR_URL a mirror of OpenShift, and METAL_TEST_DNS_SERVER, _PORT, _ZONE,
+_KEY_NAME and _KEY_SECRET a server that takes updates; without these their targets do nothing.
 
 Without the names of targets all are run, in as many processes as there are processors. Anything else is handed to ansible-test.
 """
@@ -55,6 +55,7 @@ def own_service(folder: Path, chosen: set[str]) -> Iterator[dict[str, str]]:
             "metal_api_token": running.environment["METAL_AUTH_TOKEN"],
             "metal_project_id": running.environment["METAL_PROJECT_ID"],
             "metal_wait_interval": "0.1",
+            "openshift_mirror_url": running.environment["OPENSHIFT_MIRROR_URL"],
             "dns_server": running.environment["OPENSHIFT_DNS_SERVER"],
             "dns_port": running.environment["OPENSHIFT_DNS_PORT"],
             "dns_zone": running.environment["OPENSHIFT_BASE_DOMAIN"],
@@ -83,6 +84,7 @@ def given_service(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
         "METAL_TEST_OPERATING_SYSTEM": "metal_operating_system",
         "METAL_TEST_HARDWARE_RESERVATION_ID": "metal_hardware_reservation_id",
         "METAL_TEST_KUBECONFIG": "cluster_kubeconfig",
+        "METAL_TEST_MIRROR_URL": "openshift_mirror_url",
         **{f"METAL_TEST_DNS_{word.upper()}": f"dns_{word}" for word in ("server", "port", "zone", "key_name", "key_secret")},
     }
     yield {variable: environment[name] for name, variable in {**names, **choices}.items() if environment.get(name)}

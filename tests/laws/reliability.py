@@ -56,7 +56,8 @@ before it is made again. The pauses grow and are spread, so that many callers do
 cluster wait (`wait`) for an API that does not answer as for anything else that is still missing; with `wait: false` it is an error at once.
 
 `dns_records` speaks to neither: what it says of a DNS server that refuses, is silent or answers with half a message is in
-`tests/laws/test_zone.py`.
+`tests/laws/test_zone.py`. `openshift_installer` reads a mirror: what it says of one that refuses, is cut off or has other files than it
+signs is in `tests/laws/test_installer.py`.
 
 ## Which run may write to a cluster
 

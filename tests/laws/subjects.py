@@ -20,6 +20,7 @@ from tests.laws.cluster import CLUSTER_SCENARIOS, ClusterScenario
 from tests.laws.faults import PATIENCE, RETRIES, TIMEOUT, Fault, Kind, Service
 from tests.laws.front import ClusterFront, Front, MetalFront
 from tests.laws.ground import call, filled, inventory, laid, made, run
+from tests.laws.installer import InstallerScenario
 from tests.laws.readings import GROUND, READINGS
 from tests.laws.scenario import Scenario
 from tests.laws.scenarios import SCENARIOS
@@ -358,8 +359,8 @@ def _others(sandbox: RunningSandbox) -> Iterator[None]:
 
 
 INVENTORY = "inventory"
-ELSEWHERE = {"dns_records": "test_zone.py"}
-"""Who speaks neither to the Metal API nor to a cluster, and where its own troubles are: those of a DNS server."""
+ELSEWHERE = {"dns_records": "test_zone.py", "openshift_installer": "test_installer.py"}
+"""Who speaks neither to the Metal API nor to a cluster, and where its own troubles are: those of a DNS server, and of a mirror."""
 ASKING = ("metal_capacity_info", "metal_device_set")
 """Those who ask whether something can be had: a read that is a POST."""
 SUBJECTS = [
@@ -370,6 +371,6 @@ SUBJECTS = [
 ]
 
 
-def one_place(subject: Subject | Scenario | ClusterScenario | ZoneScenario, *more: Any) -> Any:
+def one_place(subject: Subject | Scenario | ClusterScenario | ZoneScenario | InstallerScenario, *more: Any) -> Any:
     """A parameter of a test: with several processes (``pytest -n``) a subject stands on its ground in one of them."""
     return pytest.param(subject, *more, marks=pytest.mark.xdist_group(subject.title))

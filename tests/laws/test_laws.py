@@ -20,10 +20,11 @@ from typing import Any
 import pytest
 
 from tests.ansible_doc import programs
-from tests.laws import zone
+from tests.laws import installer, zone
 from tests.laws.cluster import CLUSTER_SCENARIOS, ClusterScenario
 from tests.laws.conftest import Lives
 from tests.laws.ground import laid
+from tests.laws.installer import INSTALLER_SCENARIOS, InstallerScenario
 from tests.laws.playbook import Outcome, Task, is_read, run
 from tests.laws.scenario import SECRET, Scenario
 from tests.laws.scenarios import SCENARIOS
@@ -34,10 +35,11 @@ ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "equinix_metal.openshift"
 ASK = Path(__file__).with_name("ask.py")
 
-CHANGING: list[Scenario | ClusterScenario | ZoneScenario] = [
+CHANGING: list[Scenario | ClusterScenario | ZoneScenario | InstallerScenario] = [
     *SCENARIOS,
     *(scenario for scenario in CLUSTER_SCENARIOS if scenario.change is not None),
     *ZONE_SCENARIOS,
+    *INSTALLER_SCENARIOS,
 ]
 READING = [subject for subject in SUBJECTS if subject.module not in {scenario.module for scenario in CHANGING} | {INVENTORY}]
 
@@ -96,13 +98,15 @@ def test_who_only_reads_reads_in_check_mode_as_well(subject: Subject, lives: Liv
 
 
 @pytest.mark.parametrize("scenario", [one_place(scenario) for scenario in CHANGING], ids=lambda scenario: scenario.title)
-def test_laws(scenario: Scenario | ClusterScenario | ZoneScenario, place: Place, tmp_path: Path) -> None:
+def test_laws(scenario: Scenario | ClusterScenario | ZoneScenario | InstallerScenario, place: Place, tmp_path: Path) -> None:
     if isinstance(scenario, Scenario):
         ready = on_metal(scenario, place)
     elif isinstance(scenario, ClusterScenario):
         ready = in_cluster(scenario, place)
-    else:
+    elif isinstance(scenario, ZoneScenario):
         ready = in_zone(scenario, place)
+    else:
+        ready = in_folder(scenario, place, tmp_path / "cluster")
     with ready as stage:
         _hold(stage, place, tmp_path)
 
@@ -147,6 +151,28 @@ def in_zone(scenario: ZoneScenario, place: Place) -> Iterator[Stage]:
         view=lambda answer: answer,
         journal=lambda: zone.updates(place.sandbox.log),
         secrets=(server["key_secret"],),
+    )
+
+
+@contextmanager
+def in_folder(scenario: InstallerScenario, place: Place, folder: Path) -> Iterator[Stage]:
+    given = {"directory": str(folder), "mirror_url": place.sandbox.environment["OPENSHIFT_MIRROR_URL"]}
+
+    def look(file: Path) -> Task:
+        argv = [sys.executable, installer.__file__, str(folder), str(file)]
+        return Task(f"world: {file.name}", "ansible.builtin.command", {"argv": argv})
+
+    yield Stage(
+        scenario.module,
+        {**scenario.create, **given},
+        {**scenario.change, **given},
+        # The cluster needs its installer for as long as it exists; its folder is deleted as a whole.
+        absent=None,
+        never=None,
+        look=look,
+        view=lambda answer: answer,
+        journal=lambda: installer.writes(folder),
+        secrets=(),
     )
 
 

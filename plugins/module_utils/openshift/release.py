@@ -23,6 +23,11 @@ _CHANNEL = re.compile(r"(?P<stream>stable|latest|fast|candidate)(?:-(?P<minor>[0
 """Folders of the mirror that show one release after the other. The channels ``eus-*`` of updates have no such folder."""
 FINAL = ("stable", "fast")
 """Channels that show no release before it is finished."""
+MIRRORS = {
+    "ocp": "https://mirror.openshift.com/pub/openshift-v4",
+    "okd": "https://github.com/okd-project/okd/releases/download",
+}
+"""The public mirror of each distribution."""
 NOT_LISTED = "it does not list what it has"
 
 GO = {"x86_64": "amd64", "aarch64": "arm64"}

@@ -1,0 +1,375 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The module of ``openshift-install``: it resolves a release, and downloads, verifies and unpacks the installer of that release.
+
+A file gets its final name in one step, when it is complete and verified: an interrupted run leaves nothing but a temporary folder, which
+the next run deletes.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import tarfile
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import BaseModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.mirror import (
+    CHUNK,
+    InstallerError,
+    MirrorError,
+    check_signature,
+    chunks,
+    get,
+    installer_version,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import (
+    CHECKSUMS,
+    MIRRORS,
+    MULTI,
+    NOT_LISTED,
+    UNKNOWN,
+    Installer,
+    Mirror,
+    Pin,
+    alternatives,
+    go_name,
+    is_channel,
+    is_release,
+    machine_architectures,
+    read_channel,
+    read_checksums,
+    read_pin,
+)
+
+INSTALLER_OPTIONS = Options(
+    {
+        "state": {"type": "str", "choices": ["present", "pinned"], "default": "present"},
+        "directory": {"type": "path", "required": True},
+        "version": {"type": "str", "default": ""},
+        "path": {"type": "path", "default": ""},
+        "distribution": {"type": "str", "choices": ["ocp", "okd"], "default": "ocp"},
+        "architecture": {"type": "str", "choices": ["x86_64", "aarch64", "multi"], "default": "x86_64"},
+        "mirror_url": {"type": "str", "default": ""},
+        "keyring": {"type": "path", "default": "", "no_log": False},
+        "retries": {"type": "int", "default": 3},
+        "delay": {"type": "float", "default": 5},
+        "timeout": {"type": "float", "default": 60},
+    }
+)
+
+NAME = "openshift-install"
+PIN = "release.json"
+PROGRAM_TIMEOUT = 60.0
+"""Seconds for an installer to report its version, and for gpgv to read two small files."""
+
+_Read = TypeVar("_Read")
+
+
+class ReleaseError(CollectionError):
+    """The release cannot be resolved, or what is offered as its installer is not."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release; ``digest``: that of its payload, empty when any will do."""
+
+    version: str
+    digest: str
+
+
+class InstallerModule:
+    """Used as a context manager: leaving the block answers with ``result``, or with the CollectionError that came up.
+
+    Anything unexpected keeps its traceback.
+    """
+
+    def __init__(self) -> None:
+        self.module = BaseModule(INSTALLER_OPTIONS)
+        self.params: dict[str, Any] = self.module.params
+        self.result: dict[str, Any] = {"changed": False}
+        self._directory = Path(self.params["directory"])
+        self._version: str = self.params["version"]
+        url = self.params["mirror_url"] or MIRRORS[self.params["distribution"]]
+        self._mirror = Mirror(url, self.params["distribution"], self.params["architecture"], platform.machine())
+        self._before: dict[str, Any] = {}
+        self._after: dict[str, Any] = {}
+
+    def ensure(self) -> None:
+        """Resolve the release and, with ``state=present``, ensure that its installer is there; in check mode only predict that."""
+        try:
+            if self.params["path"]:
+                self._use_own()
+            else:
+                release = self._resolve()
+                path = self._directory / "bin" / f"{release.version}-{self.params['architecture']}" / NAME
+                self.result.update(asdict(release), path=str(path), url=self._mirror.clients(release.version))
+                if self.params["state"] == "present":
+                    self._ensure_installer(release, path)
+        except OSError as problem:
+            raise CollectionError(f"Cannot use {problem.filename or self._directory}: {problem.strerror or problem}") from problem
+        header = str(self._directory)
+        self.result.update(changed=self._before != self._after, diff=shown(self._before, self._after, header))
+
+    def __enter__(self) -> InstallerModule:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(problem, CollectionError):
+            self.module.fail_json(msg=problem.message, failure={"type": type(problem).__name__, **problem.details}, **self.result)
+        if problem is None:
+            self.module.exit_json(**self.result)
+
+    # --- which release ---------------------------------------------------------------------------------------------------------------
+
+    def _use_own(self) -> None:
+        """Use the installer that is given: its version decides, unless a release is given as well."""
+        path = os.path.realpath(self.params["path"])
+        found = self._run(path)
+        is_any = not self._version or is_channel(self._version, self.params["distribution"])
+        if not is_release(found.version) or not (is_any or found.version == self._version):
+            wanted = self._version or "a release"
+            raise ReleaseError(f"{self.params['path']} is of version {found.version or 'unknown'}, not of {wanted}")
+        self.result.update(version=found.version, digest="", path=path, url="")
+        self._report(found)
+        if self.params["state"] == "present":
+            # With OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE, which only an installer of one's own may have, the architecture is not known.
+            self._verify(path, found, Release(found.version, ""), UNKNOWN)
+
+    def _resolve(self) -> Release:
+        if is_release(self._version):
+            return Release(self._version, "")
+        if not is_channel(self._version, self.params["distribution"]):
+            channel = "" if self.params["distribution"] == "okd" else " or to a channel such as stable-4.20"
+            raise ReleaseError(
+                f"{self._version or 'An empty version'} names no release. Set version (openshift_version) to one such as 4.20.33{channel}"
+            )
+        pin = self._pinned() or self._pin()
+        return Release(pin.version, pin.digest)
+
+    def _pinned(self) -> Pin | None:
+        """Return the release that the channel showed when it was read first; None when it has not been read yet."""
+        file = self._directory / PIN
+        try:
+            pin = read_pin(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError as problem:
+            raise ReleaseError(f"Cannot read {file}: {problem}. Delete it to have the channel read again") from problem
+        if pin is None:
+            return None
+        self._before[PIN] = self._after[PIN] = asdict(pin)
+        if (pin.channel, pin.architecture) != (self._version, self.params["architecture"]):
+            return None
+        if not is_release(pin.version):
+            raise ReleaseError(f"{file}: {pin.version} names no release. Delete the file to have the channel read again")
+        return pin
+
+    def _pin(self) -> Pin:
+        """Read which release the channel shows and keep it: tomorrow the channel shows another one."""
+        url = self._mirror.channel(self._version)
+        found = read_channel(self._get(url).decode("utf-8", "replace"), self._version)
+        if found.problem:
+            raise ReleaseError(
+                f"{url} cannot be trusted: {found.problem}. Find out why before you use this mirror, or set version"
+                " (openshift_version) to a release"
+            )
+        pin = Pin(self._version, self.params["architecture"], found.version, found.digest)
+        if not self.module.check_mode:
+            _make_folders(self._directory)
+            _write(self._directory / PIN, [pin.text().encode()], 0o600)
+            self.result["changed"] = True
+        self._after[PIN] = asdict(pin)
+        return pin
+
+    # --- its installer ---------------------------------------------------------------------------------------------------------------
+
+    def _ensure_installer(self, release: Release, path: Path) -> None:
+        if path.exists():
+            found = self._run(str(path))
+            self._verify(str(path), found, release)
+            self._report(found)
+            return
+        archive, sha256 = self._find_archive(release)
+        if not self.module.check_mode:
+            _make_folders(self._directory, path.parent.parent, path.parent)
+            for left in path.parent.glob(".download-*"):
+                shutil.rmtree(left)
+            with tempfile.TemporaryDirectory(prefix=".download-", dir=path.parent) as folder:
+                unpacked = self._download(archive, sha256, Path(folder))
+                found = self._run(str(unpacked))
+                self._verify(archive, found, release)
+                unpacked.replace(path)
+            self._report(found)
+        self._after[str(path.relative_to(self._directory))] = {"version": release.version}
+
+    def _find_archive(self, release: Release) -> tuple[str, str]:
+        """Return URL and SHA-256 of the archive for this computer, from checksums whose signature is checked."""
+        mirror, version = self._mirror, release.version
+        signed = self._get(mirror.checksums(version))
+        self._check_signature(mirror.signature(version), signed)
+        listed = read_checksums(signed.decode("utf-8", "replace"))
+        if mirror.is_nested:
+            # Of a release for several architectures the checksums of the checksums are signed.
+            url = f"{mirror.release(version)}/{mirror.nested_checksums}"
+            nested = self._get(url)
+            _compare(url, hashlib.sha256(nested).hexdigest(), listed.get(mirror.nested_checksums, ""))
+            listed = read_checksums(nested.decode("utf-8", "replace"))
+        names = mirror.archives(version)
+        name = next((name for name in names if name in listed), "")
+        if not name:
+            raise ReleaseError(f"{mirror.clients(version)}/{CHECKSUMS} has neither {' nor '.join(names)}")
+        self.result["verified"].update(archive=name, sha256=listed[name])
+        return f"{mirror.clients(version)}/{name}", listed[name]
+
+    def _check_signature(self, url: str, signed: bytes) -> None:
+        keyring = self.params["keyring"]
+        try:
+            signature = self._read(url, lambda: get(url, self.params["timeout"]))
+        except MirrorError as problem:
+            if problem.status != 404:
+                raise
+            if keyring:
+                # Whoever can replace the checksums can also delete their signature.
+                raise ReleaseError(
+                    f"{url} is not there, so that what this mirror has cannot be checked by {keyring}. Find out why; for a mirror without"
+                    " signatures that is trusted all the same, leave openshift_release_keyring out (keyring)"
+                ) from problem
+            self.result["verified"] = {"signature": False, "details": "the mirror has none"}
+            return
+        if not keyring:
+            details = "openshift_release_keyring (keyring) names no keyring with the key to check it by"
+            self.result["verified"] = {"signature": False, "details": details}
+            return
+        verdict = check_signature(signed, signature, keyring, PROGRAM_TIMEOUT)
+        if not verdict.good:
+            raise ReleaseError(
+                f"The signature {url} is refused by {keyring}: {verdict.found}. Do not use what this mirror has before you know why"
+            )
+        self.result["verified"] = {"signature": True, "details": verdict.found}
+
+    def _download(self, url: str, sha256: str, folder: Path) -> Path:
+        archive, unpacked = folder / "archive", folder / NAME
+
+        def read() -> str:
+            digest = hashlib.sha256()
+            with archive.open("wb") as file:
+                for part in chunks(url, self.params["timeout"]):
+                    digest.update(part)
+                    file.write(part)
+            return digest.hexdigest()
+
+        _compare(url, self._get_with(url, read), sha256)
+        try:
+            _unpack(archive, unpacked)
+        except (KeyError, tarfile.TarError, EOFError, zlib.error) as problem:
+            raise ReleaseError(f"Cannot unpack {NAME} from {url}: {problem}") from problem
+        return unpacked
+
+    def _verify(self, name: str, found: Installer, release: Release, *also: str) -> None:
+        """Raise ReleaseError unless this installer is of the release, and for machines of the architecture."""
+        fitting = list(dict.fromkeys([go_name(self.params["architecture"]), MULTI]))
+        digest_fits = not release.digest or found.digest == release.digest
+        if found.version == release.version and digest_fits and found.architecture in [*fitting, *also]:
+            return
+        wanted = f"{release.version}, {release.digest or 'any'} and {' or '.join(fitting)}"
+        reported = f"{found.version or 'unknown'}, {found.digest or 'unknown'} and {found.architecture or 'unknown'}"
+        raise ReleaseError(
+            f"{name} cannot be used: version, digest of its release and architecture should be {wanted}, they are {reported}"
+        )
+
+    def _report(self, found: Installer) -> None:
+        self.result.update(release_architecture=found.architecture, machine_architectures=machine_architectures(found.architecture))
+
+    def _run(self, path: str) -> Installer:
+        try:
+            return installer_version(path, PROGRAM_TIMEOUT)
+        except InstallerError as problem:
+            raise InstallerError(f"Cannot run {path} version: {problem}") from problem
+
+    # --- reading the mirror ----------------------------------------------------------------------------------------------------------
+
+    def _get(self, url: str) -> bytes:
+        return self._get_with(url, lambda: get(url, self.params["timeout"]))
+
+    def _get_with(self, url: str, read: Callable[[], _Read]) -> _Read:
+        """Return what ``read`` returns. Raises ReleaseError for a file that the mirror does not have."""
+        try:
+            return self._read(url, read)
+        except MirrorError as problem:
+            if problem.status != 404:
+                raise
+            raise ReleaseError(
+                f"The mirror has no {self._version}: {url} does not exist; {self._instead()}."
+                " Set version (openshift_version) to one that the mirror has"
+            ) from problem
+
+    def _read(self, url: str, read: Callable[[], _Read]) -> _Read:
+        """Try it again for all but a file that does not exist: any other failure may be the network's."""
+        retries = max(0, self.params["retries"])
+        for left in range(retries, -1, -1):
+            try:
+                return read()
+            except MirrorError as problem:
+                if problem.status == 404:
+                    raise
+                if not left:
+                    message = f"Cannot download {url}: {problem} (tries: {retries + 1}). Check mirror_url (openshift_mirror_url)"
+                    raise MirrorError(url, message, problem.status) from problem
+            time.sleep(self.params["delay"])
+        raise AssertionError("the last try returns or raises")
+
+    def _instead(self) -> str:
+        try:
+            page = get(f"{self._mirror.releases}/", self.params["timeout"])
+        except MirrorError:
+            return NOT_LISTED
+        return alternatives(self._version, page.decode("utf-8", "replace")) or NOT_LISTED
+
+
+def _compare(url: str, sha256: str, expected: str) -> None:
+    if sha256 != expected:
+        raise ReleaseError(
+            f"The checksum of {url} is {sha256}, {CHECKSUMS} has {expected or 'none of it'}. Do not use this mirror before you know why"
+        )
+
+
+def _unpack(archive: Path, target: Path) -> None:
+    with tarfile.open(archive) as packed:
+        content = packed.extractfile(target.name)
+        if content is None:
+            raise KeyError(f"{target.name} is no file")
+        with content:
+            _write(target, iter(lambda: content.read(CHUNK), b""), 0o755)
+
+
+def _make_folders(*folders: Path) -> None:
+    for folder in folders:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _write(path: Path, parts: Iterable[bytes], mode: int) -> None:
+    """Write a file that gets its name when all of it is on the disk."""
+    partial = path.with_name(f".{path.name}.partial")
+    with partial.open("wb") as file:
+        for part in parts:
+            file.write(part)
+        file.flush()
+        os.fchmod(file.fileno(), mode)
+        os.fsync(file.fileno())
+    partial.replace(path)

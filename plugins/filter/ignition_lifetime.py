@@ -22,6 +22,19 @@ options:
       - The text of C(bootstrap.ign).
     type: str
     required: true
+  max_age:
+    description:
+      - Seconds after which the config is too old to begin an installation with it. Left out, it may be of any age.
+    type: int
+  min_validity:
+    description:
+      - Seconds for which all certificates still have to be valid to begin an installation.
+    type: int
+    default: 0
+  now:
+    description:
+      - The time to judge by, in seconds since 1970. Left out, it is the current time.
+    type: int
 requirements:
   - cryptography
 """
@@ -57,11 +70,16 @@ _value:
       description: Path of the certificate that ends first, as it will be on the bootstrap machine.
       type: str
       sample: /opt/openshift/tls/aggregator-signer.crt
+    problem:
+      description: Why an installation cannot begin with the config, or an empty text.
+      type: str
+      sample: they are 13.0 hours old, and may be used for 12.0 hours (openshift_ignition_max_age)
 """
 
 import base64
 import gzip
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -98,8 +116,29 @@ def _certificates(config: Mapping[str, Any]) -> Iterator[tuple[str, x509.Certifi
             yield from ((path, certificate) for certificate in x509.load_pem_x509_certificates(_content(entry["contents"])))
 
 
-def ignition_lifetime(text: Any) -> dict[str, Any]:
-    """When the certificates in this bootstrap.ign begin and end; raises AnsibleFilterError for what is none or has none."""
+def _problem(lifetime: Mapping[str, Any], max_age: Any, min_validity: Any, now: Any) -> str:
+    """Return why an installation cannot begin with such a config, or nothing."""
+    moment = int(time.time() if now is None else now)
+    age, left = moment - lifetime["born"], lifetime["ends"] - moment
+    ends = f"{lifetime['ends_at']} ({lifetime['first_to_end']})"
+    if age < 0:
+        return f"their certificates are not valid before {lifetime['born_at']}: the clock of this computer went back since they were made"
+    if left <= 0:
+        return f"their first certificate ended at {ends}"
+    if left < int(min_validity):
+        needed = f"an installation needs {int(min_validity) / 3600:.1f} hours (openshift_ignition_min_validity)"
+        return f"their first certificate ends at {ends}, and {needed}"
+    if max_age is not None and age > int(max_age):
+        limit = f"may be used for {int(max_age) / 3600:.1f} hours (openshift_ignition_max_age)"
+        return f"they are {age / 3600:.1f} hours old, and {limit}"
+    return ""
+
+
+def ignition_lifetime(text: Any, max_age: Any = None, min_validity: Any = 0, now: Any = None) -> dict[str, Any]:
+    """Return when the certificates in this bootstrap.ign begin and end, and whether an installation can begin with them.
+
+    Raises AnsibleFilterError for what is no bootstrap.ign or has no certificates.
+    """
     if MISSING is not None:
         raise AnsibleFilterError(f"ignition_lifetime: the Python library cryptography is needed: {MISSING}")
     try:
@@ -112,13 +151,14 @@ def ignition_lifetime(text: Any) -> dict[str, Any]:
     born = min(certificate.not_valid_before_utc for unused, certificate in found)
     first, certificate = min(found, key=lambda each: each[1].not_valid_after_utc)
     ends = certificate.not_valid_after_utc
-    return {
+    lifetime = {
         "born": int(born.timestamp()),
         "born_at": born.isoformat(),
         "ends": int(ends.timestamp()),
         "ends_at": ends.isoformat(),
         "first_to_end": first,
     }
+    return {**lifetime, "problem": _problem(lifetime, max_age, min_validity, now)}
 
 
 class FilterModule:

@@ -44,13 +44,39 @@ def test_the_first_to_begin_and_the_first_to_end(compressed: bool) -> None:
         entry("/opt/openshift/tls/aggregator-signer.crt", pem(NOON + timedelta(seconds=3), DAY), compressed=compressed),
         entry("/opt/openshift/tls/root-ca.key", b"no certificate"),
     )
-    assert ignition_lifetime(text) == {
+    assert ignition_lifetime(text, now=NOON.timestamp()) == {
         "born": int(NOON.timestamp()),
         "born_at": "2026-08-22T12:00:00+00:00",
         "ends": int((NOON + DAY).timestamp()) + 3,
         "ends_at": "2026-08-23T12:00:03+00:00",
         "first_to_end": "/opt/openshift/tls/aggregator-signer.crt",
+        "problem": "",
     }
+
+
+@pytest.mark.parametrize(
+    ("hours", "problem"),
+    [
+        (
+            -1,
+            "their certificates are not valid before 2026-08-22T12:00:00+00:00: the clock of this computer went back since they were made",
+        ),
+        (0, ""),
+        (12, ""),
+        (13, "they are 13.0 hours old, and may be used for 12.0 hours (openshift_ignition_max_age)"),
+        (
+            23,
+            "their first certificate ends at 2026-08-23T12:00:00+00:00 (/opt/openshift/tls/a.crt), and an installation needs 2.0 hours"
+            " (openshift_ignition_min_validity)",
+        ),
+        (24, "their first certificate ended at 2026-08-23T12:00:00+00:00 (/opt/openshift/tls/a.crt)"),
+    ],
+)
+def test_whether_an_installation_can_begin(hours: int, problem: str) -> None:
+    now = (NOON + timedelta(hours=hours)).timestamp()
+    # Variables given on the command line are text.
+    found = ignition_lifetime(config(entry("/opt/openshift/tls/a.crt", pem(NOON, DAY))), max_age="43200", min_validity="7200", now=now)
+    assert found["problem"] == problem
 
 
 def test_every_certificate_of_a_bundle_is_read() -> None:

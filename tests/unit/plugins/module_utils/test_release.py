@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import (
+    ChannelRelease,
     Installer,
     Mirror,
     Pin,
@@ -20,6 +21,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     kernel_name,
     machine_architectures,
     newest,
+    read_channel,
     read_checksums,
     read_pin,
     read_version,
@@ -232,3 +234,21 @@ def test_a_pin_is_read_as_it_was_written() -> None:
 def test_a_file_that_is_no_pin(text: str) -> None:
     with pytest.raises(ValueError):
         read_pin(text)
+
+
+def release_text(**fields: str) -> str:
+    return "Client tools\n---\n\n" + "".join(f"{name.capitalize()}:   {value}\n" for name, value in fields.items())
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "problem"),
+    [
+        (release_text(name="4.20.33", digest=DIGEST), "4.20.33", ""),
+        (release_text(name="4.20.33"), "4.20.33", "stable-4.20 shows 4.20.33 without the digest of its payload"),
+        (release_text(name="4.19.42", digest=DIGEST), "4.19.42", "stable-4.20 shows 4.19.42, which is no release of 4.20"),
+        ("<html>", "", "stable-4.20 shows nothing, which is no release"),
+        ("\x1b[2J", "", "stable-4.20 shows nothing, which is no release"),
+    ],
+)
+def test_the_release_of_a_channel(text: str, version: str, problem: str) -> None:
+    assert read_channel(text, "stable-4.20") == ChannelRelease(version, DIGEST if DIGEST in text else "", problem)

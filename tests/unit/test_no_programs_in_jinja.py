@@ -15,12 +15,6 @@ EXPRESSION = re.compile(r"\{\{ .*? \}\}", re.DOTALL)
 LONGEST = 2
 """Lines of one expression."""
 
-LEFT = {
-    "roles/ignition/tasks/release.yml": 1,
-    "roles/ignition/vars/main.yml": 2,
-}
-"""Files that still have programs, with the number of places. The list only shrinks: whoever removes one lowers its number."""
-
 
 def programs(path: Path) -> list[str]:
     """Return the statements of Jinja in a file, and its expressions of more lines than ``LONGEST``."""
@@ -30,5 +24,4 @@ def programs(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_yaml_has_no_programs(path: Path) -> None:
-    found = programs(path)
-    assert len(found) <= LEFT.get(str(path.relative_to(ROOT)), 0), found
+    assert programs(path) == []

@@ -22,13 +22,12 @@ import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import BaseModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.mirror import (
     CHUNK,
     InstallerError,
@@ -93,16 +92,11 @@ class Release:
     digest: str
 
 
-class InstallerModule:
-    """Used as a context manager: leaving the block answers with ``result``, or with the CollectionError that came up.
-
-    Anything unexpected keeps its traceback.
-    """
+class InstallerModule(ModuleFrame):
+    """The module ``openshift_installer``: used as ``with InstallerModule() as module: module.ensure()``."""
 
     def __init__(self) -> None:
-        self.module = BaseModule(INSTALLER_OPTIONS)
-        self.params: dict[str, Any] = self.module.params
-        self.result: dict[str, Any] = {"changed": False}
+        super().__init__(INSTALLER_OPTIONS)
         self._directory = Path(self.params["directory"])
         self._version: str = self.params["version"]
         url = self.params["mirror_url"] or MIRRORS[self.params["distribution"]]
@@ -125,15 +119,6 @@ class InstallerModule:
             raise CollectionError(f"Cannot use {problem.filename or self._directory}: {problem.strerror or problem}") from problem
         header = str(self._directory)
         self.result.update(changed=self._before != self._after, diff=shown(self._before, self._after, header))
-
-    def __enter__(self) -> InstallerModule:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
-        if isinstance(problem, CollectionError):
-            self.module.fail_json(msg=problem.message, failure={"type": type(problem).__name__, **problem.details}, **self.result)
-        if problem is None:
-            self.module.exit_json(**self.result)
 
     # --- which release ---------------------------------------------------------------------------------------------------------------
 
@@ -190,7 +175,7 @@ class InstallerModule:
                 " (openshift_version) to a release"
             )
         pin = Pin(self._version, self.params["architecture"], found.version, found.digest)
-        if not self.module.check_mode:
+        if not self.check_mode:
             _make_folders(self._directory)
             _write(self._directory / PIN, [pin.text().encode()], 0o600)
             self.result["changed"] = True
@@ -206,7 +191,7 @@ class InstallerModule:
             self._report(found)
             return
         archive, sha256 = self._find_archive(release)
-        if not self.module.check_mode:
+        if not self.check_mode:
             _make_folders(self._directory, path.parent.parent, path.parent)
             for left in path.parent.glob(".download-*"):
                 shutil.rmtree(left)

@@ -80,6 +80,7 @@ def test_two_checkouts_at_the_same_moment_order_each_machine_once(user: User, ot
     assert any(text in flat(loser) for text in told), loser.tail
 
 
+@pytest.mark.long
 def test_a_name_that_is_in_use_is_refused_and_nothing_is_ordered(user: User, other: User) -> None:
     owner, guest = (user, other) if (user.cluster / "project").exists() and _owns(user) else (other, user)
     run = guest.play("install.yml", "-e", "openshift_vlan=true openshift_elastic_addresses=2")
@@ -109,6 +110,7 @@ def _owns(user: User) -> bool:
     return (user.cluster / "ignition" / "metadata.json").exists() and f"openshift-infra-id={_infra(user)}" in tags
 
 
+@pytest.mark.long
 def test_destroying_during_an_install_is_refused_and_so_is_an_install_meanwhile(user: User, other: User) -> None:
     gone = (user if _owns(user) else other).destroy().ended_well()
     assert user.sandbox.inventory_is_empty(), gone.tail
@@ -135,6 +137,7 @@ def test_destroying_during_an_install_is_refused_and_so_is_an_install_meanwhile(
     assert user.sandbox.inventory_is_empty()
 
 
+@pytest.mark.long
 def test_the_lock_of_a_run_that_is_gone_for_good_can_be_broken(user: User) -> None:
     tags = [f"openshift-cluster={NAME}", "openshift-role=lock", f"openshift-lock-of={NAME}", "openshift-lock-run=zz"]
     tags += ["openshift-lock-operation=install.yml", "openshift-lock-holder=alice@bastion", f"openshift-lock-process={ELSEWHERE}"]

@@ -41,6 +41,7 @@ TRIALS = (
 )
 
 
+@pytest.mark.long
 def test_interrupted_runs_that_are_started_again_end_in_the_undisturbed_world(tmp_path: Path, undisturbed: Worlds) -> None:
     with ThreadPoolExecutor() as beside, Chaos(tmp_path / "calm", 600, print) as calm, Chaos(tmp_path / "storm", 600, print) as storm:
         calm.worlds[None] = world(storm.user)

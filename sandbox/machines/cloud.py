@@ -143,7 +143,10 @@ class CloudSystem:
     async def _run_haproxy(self, program: str, config: Path, *, announce: bool) -> str:
         """Run it until it ends by itself; the last of what it said."""
         host = self._host
-        environment = {"PATH": SYSTEM_PATH, **self._defaults(), "LB_ADDRESS": host.hardware.address}
+        # This computer's every address is that of all machines: a machine has its own. Any other value is the user's mistake or wish.
+        own = host.hardware.address
+        defaults = {name: own if value == "0.0.0.0" else value for name, value in self._defaults().items()}  # noqa: S104 - compared
+        environment = {"PATH": SYSTEM_PATH, "LB_ADDRESS": own, **defaults}
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-S", "-c", LAUNCHER, str(os.getpid())),
             program,

@@ -109,6 +109,22 @@ async def test_haproxy_balances_on_the_machines_own_address(centre: DataCentre) 
     await centre.until(lambda: sum("[haproxy] started" in message for _unused, message in centre.events) == 2)
 
 
+@pytest.mark.debian("haproxy")
+@pytest.mark.parametrize(("address", "event"), [("0.0.0.0", "[haproxy] started"), ("0.0.0.0n", "[haproxy] ended")])  # noqa: S104 - in a machine
+async def test_haproxy_has_the_address_of_its_defaults(centre: DataCentre, address: str, event: str) -> None:
+    """Every address is the machine's own; what is no address fails, as on metal."""
+    config = haproxy_config(free_port(), centre.web.port)
+    files = [
+        {"path": "/etc/haproxy/haproxy.cfg", "content": config},
+        {"path": "/etc/default/haproxy", "content": f"LB_ADDRESS={address}\n"},
+    ]
+    centre.userdata(cloud_config(packages=["haproxy"], write_files=files))
+    await centre.machines.install(ubuntu())
+    await centre.until(lambda: any(event in message for _unused, message in centre.events))
+    if event == "[haproxy] started":
+        assert not any("[haproxy] ended" in message for _unused, message in centre.events)
+
+
 def haproxy_by_names(port: int, backend: int, name_server: int) -> str:
     """Membership by DNS, as the load_balancer role's configuration has it, only quicker."""
     return f"""

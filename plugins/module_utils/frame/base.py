@@ -92,7 +92,7 @@ class ModuleFrame:
         if error is None:
             self.module.exit_json(**self.result)
         if isinstance(error, StillWaiting):
-            self.module.exit_json(waiting=error.waiting, **self.result)
+            self.module.exit_json(**{**self.result, "waiting": error.waiting})
         if isinstance(error, (CollectionError, PlayEndedError)):
             details = error.details if isinstance(error, CollectionError) else {}
             self.module.fail_json(msg=str(error), failure={"type": type(error).__name__, **details}, **self._shorten(self.result))

@@ -517,15 +517,15 @@ class Device(Resource):
             wanted.pop("project_id", None)
         return wanted
 
-    def comparable(self, found: Found) -> dict[str, Any]:
-        return device_view(found, self.params)
+    def comparable(self, current: Found) -> dict[str, Any]:
+        return device_view(current, self.params)
 
     @classmethod
     def result(cls, current: Found) -> dict[str, Any]:
         return device_facts(current)
 
-    def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
-        predicted: dict[str, Any] = dict(found or {"state": "queued", "tags": list(self.ownership_tags)})
+    def predict(self, current: Found | None, changes: Mapping[str, Any]) -> Found:
+        predicted: dict[str, Any] = dict(current or {"state": "queued", "tags": list(self.ownership_tags)})
         for name, value in changes.items():
             if name in ("plan", "operating_system"):
                 predicted[name] = {"slug": value}
@@ -534,16 +534,16 @@ class Device(Resource):
             elif name == "hardware_reservation_id":
                 predicted["hardware_reservation"] = {"id": value or None}
             elif name == "power_state":
-                if found is not None:
+                if current is not None:
                     predicted["state"] = "active" if value == "on" else "inactive"
             elif name == "operation":
-                if found is not None:
+                if current is not None:
                     predicted["state"] = "active"
             elif name in ("termination_time", "ipxe_script_url"):
                 predicted[name] = value or None
             elif name not in ("userdata", "customdata"):
                 predicted[name] = value
-        predicted["tags"] = [*without_marks(texts(predicted.get("tags"))), *marks(texts((found or {}).get("tags")))]
+        predicted["tags"] = [*without_marks(texts(predicted.get("tags"))), *marks(texts((current or {}).get("tags")))]
         if self._operation and "operation" in changes:
             predicted["tags"] = self._operation.done(predicted["tags"])
         return predicted
@@ -620,46 +620,46 @@ class Device(Resource):
                 texts.append(f"{self.params.get('hostname')} waits for the hardware {reservation.get('id')}, which is being freed")
         return free, texts[:1]
 
-    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
-        if not {"power_state", "operation"} & set(changes) or state_of(found) in SETTLED:
+    def blockers(self, current: Found, changes: Mapping[str, Any]) -> list[str]:
+        if not {"power_state", "operation"} & set(changes) or state_of(current) in SETTLED:
             return []
-        if self._operation and self._operation.newest_before(texts(found.get("tags"))) and state_of(found) == "reinstalling":
+        if self._operation and self._operation.newest_before(texts(current.get("tags"))) and state_of(current) == "reinstalling":
             return []  # asked for by a run that was killed: only to be noted
-        self._fail_if_failed(found)
-        return [state_text(found)]
+        self._fail_if_failed(current)
+        return [state_text(current)]
 
-    def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
+    def update(self, current: Found, changes: Mapping[str, Any]) -> Found:
         """All attributes in one call, then the switch or the operation: what is installed anew starts with what was given now."""
         operation = self._operation if "operation" in changes else None
         body = {name: self.params[name] for name in changes if name not in ("power_state", "operation", "operating_system")}
         if "termination_time" in body:
             body["termination_time"] = normal_time(body["termination_time"])
         if "tags" in body or operation:
-            tags = self._tags_to_send(found, changes)
+            tags = self._tags_to_send(current, changes)
             asked_before = operation is not None and operation.newest_before(tags) is not None
             if operation and not asked_before:
-                tags = operation.requested(tags, self._events(found))
-            if tags != found["tags"]:
+                tags = operation.requested(tags, self._events(current))
+            if tags != current["tags"]:
                 body["tags"] = tags
-        path = f"devices/{found['id']}"
+        path = f"devices/{current['id']}"
         if body:
-            found = self.client.write_one("PUT", path, body, doing=f"change {', '.join(sorted(body))} of {self.title}")
+            current = self.client.write_one("PUT", path, body, doing=f"change {', '.join(sorted(body))} of {self.title}")
         # The vendor's text has this attribute in a create only; a service that passes it over would end the device when nobody expects it.
-        if "termination_time" in body and normal_time(found.get("termination_time")) != body["termination_time"]:
+        if "termination_time" in body and normal_time(current.get("termination_time")) != body["termination_time"]:
             raise CollectionError(
-                f"The service did not take another termination_time for {self.title}: it has {found.get('termination_time') or 'none'}"
+                f"The service did not take another termination_time for {self.title}: it has {current.get('termination_time') or 'none'}"
             )
         if "power_state" in changes:
             action = "power_on" if changes["power_state"] == "on" else "power_off"
             self.client.write("POST", f"{path}/actions", {"type": action}, doing=f"{action.replace('_', ' ')} {self.title}")
-            found = self.refresh(found)
+            current = self.refresh(current)
         if operation:
             self._newest_before = operation.newest_before(tags)
-            if not (asked_before and self._was_accepted(found, operation)):
-                self._request(found, operation)
+            if not (asked_before and self._was_accepted(current, operation)):
+                self._request(current, operation)
             doing = f"note on {self.title} that its {operation.kind} was accepted"
-            found = self.client.write_one("PUT", path, {"tags": operation.done(tags)}, doing=doing)
-        return self.whole(found)
+            current = self.client.write_one("PUT", path, {"tags": operation.done(tags)}, doing=doing)
+        return self.whole(current)
 
     def _tags_to_send(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
         """The tags that are wanted, and the marks of operations as they are. Raises CollectionError when the service does not tell them."""
@@ -798,31 +798,31 @@ class Device(Resource):
         self._over = True
         return []
 
-    def refresh(self, found: Found) -> Found:
+    def refresh(self, current: Found) -> Found:
         if self._ordered is not None:
-            current = self._first_ordered(found)
-            if current is not found:
+            fresh = self._first_ordered(current)
+            if fresh is not current:
                 self._absences = 0
-                return self.whole(current)
+                return self.whole(fresh)
         try:
-            current = self.client.read(f"devices/{found['id']}", doing=f"look at {self.title}")
+            fresh = self.client.read(f"devices/{current['id']}", doing=f"look at {self.title}")
         except MetalError as error:
             if not is_gone(error):
                 raise
             self._absences += 1
             if isinstance(error, NotFoundError) and self._absences <= ABSENCES_FORGIVEN:
-                return found
-            raise vanished(found, error) from error
+                return current
+            raise vanished(current, error) from error
         self._absences = 0
-        return self.whole(current)
+        return self.whole(fresh)
 
-    def pending(self, found: Found) -> list[str]:
-        self._fail_if_failed(found)
+    def pending(self, current: Found) -> list[str]:
+        self._fail_if_failed(current)
         wanted = self.params.get("power_state")
         ready = SETTLED if wanted is None else {"active"} if wanted == "on" else {"inactive"}
-        self._begun = self._begun or (self._newest_before is not None and state_of(found) == "reinstalling")
+        self._begun = self._begun or (self._newest_before is not None and state_of(current) == "reinstalling")
         going = [] if self._duplicate is None else [f"{self._duplicate['id']}, a second {self.title}, is to be deleted"]
-        return [*going, *(self._operating(found) if state_of(found) in ready else [state_text(found)])]
+        return [*going, *(self._operating(current) if state_of(current) in ready else [state_text(current)])]
 
     def _fail_if_failed(self, found: Found) -> None:
         if found.get("state") == "failed":
@@ -834,26 +834,26 @@ class Device(Resource):
 
     # state=absent
 
-    def is_deleting(self, found: Found) -> bool:
-        return _is_deleting(found)
+    def is_deleting(self, current: Found) -> bool:
+        return _is_deleting(current)
 
-    def check_deletion(self, found: Found) -> None:
-        if found.get("locked"):
+    def check_deletion(self, current: Found) -> None:
+        if current.get("locked"):
             raise CollectionError(
-                f"Cannot delete {self.title} ({found.get('id')}): it is locked. Unlock it first (state=present, locked=false)"
+                f"Cannot delete {self.title} ({current.get('id')}): it is locked. Unlock it first (state=present, locked=false)"
             )
 
-    def delete(self, found: Found) -> list[str]:
-        return delete_device(self.client, found, force=bool(self.params.get("force_delete")))
+    def delete(self, current: Found) -> list[str]:
+        return delete_device(self.client, current, force=bool(self.params.get("force_delete")))
 
-    def remaining(self, found: Found) -> list[str]:
+    def remaining(self, current: Found) -> list[str]:
         try:
-            current = self.client.read(f"devices/{found['id']}", doing=f"see whether {self.title} is gone")
+            fresh = self.client.read(f"devices/{current['id']}", doing=f"see whether {self.title} is gone")
         except MetalError as error:
             if is_gone(error):
                 return []
             raise
-        return [] if current.get("state") == "deleted" else [state_text(current)]
+        return [] if fresh.get("state") == "deleted" else [state_text(fresh)]
 
 
 def state_text(device: Found) -> str:

@@ -131,14 +131,14 @@ class Gateway(Resource):
     def create(self) -> Found:
         return self.refresh(super().create())
 
-    def pending(self, found: Found) -> list[str]:
-        if self.is_deleting(found):
-            raise CollectionError(f"{self.title} ({found.get('id')}) is being deleted. Run this again when it is gone")
-        state = found.get("state")
+    def pending(self, current: Found) -> list[str]:
+        if self.is_deleting(current):
+            raise CollectionError(f"{self.title} ({current.get('id')}) is being deleted. Run this again when it is gone")
+        state = current.get("state")
         return [] if state == "active" else [f"{self.title} is {state}"]
 
-    def is_deleting(self, found: Found) -> bool:
-        return found.get("state") == "deleting"
+    def is_deleting(self, current: Found) -> bool:
+        return current.get("state") == "deleting"
 
 
 def list_gateways(client: MetalClient, params: Mapping[str, Any], doing: str) -> list[dict[str, Any]]:

@@ -329,18 +329,18 @@ class IpAssignment(Resource):
         doing = f"assign {address} to device {self.params['device_id']}"
         return self.client.write_one("POST", path, body, doing=doing, again=False)
 
-    def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
+    def update(self, current: Found, changes: Mapping[str, Any]) -> Found:
         """Change it, or move it. The API has no call for a move: it is taken off one device, then put on the other."""
         if "device_id" not in changes:
             # The one update of addresses the API takes as PATCH only (vendor's OpenAPI text).
             doing = f"change {', '.join(sorted(changes))} of {self.title}"
-            return self.client.write_one("PATCH", f"ips/{found['id']}", {"customdata": self.params["customdata"]}, doing=doing)
+            return self.client.write_one("PATCH", f"ips/{current['id']}", {"customdata": self.params["customdata"]}, doing=doing)
         self.client.read(f"devices/{self.params['device_id']}", doing=f"look at the device that {self._address} is moved to")
-        self.check_deletion(found)
-        self._refuse_to_lose_customdata(found)
+        self.check_deletion(current)
+        self._refuse_to_lose_customdata(current)
         # It has to be off before it can be on.
-        self.delete(found)
-        self._off = reference(found.get("assigned_to"))
+        self.delete(current)
+        self._off = reference(current.get("assigned_to"))
         try:
             return create_once(lambda: self._assign(str(self._address), self.params["customdata"]), self._here).found
         except CollectionError as error:
@@ -360,23 +360,23 @@ class IpAssignment(Resource):
         found = self._by_address() if self._project else None
         return found if found is not None and reference(found.get("assigned_to")) == self.params["device_id"] else None
 
-    def refresh(self, found: Found) -> Found:
-        current = self._by_address() if self._project and self._address else None
-        if current is None and self._any_of_a_block:
-            return self.client.read(f"ips/{found['id']}", doing=f"look at {self.title}")
-        if current is None:
+    def refresh(self, current: Found) -> Found:
+        fresh = self._by_address() if self._project and self._address else None
+        if fresh is None and self._any_of_a_block:
+            return self.client.read(f"ips/{current['id']}", doing=f"look at {self.title}")
+        if fresh is None:
             error = CollectionError(f"Could not look at {self.title}: it is not there any more")
             error.acted = self._off is not None
             raise error
-        return self._whole(current)
+        return self._whole(fresh)
 
-    def check_deletion(self, found: Found) -> None:
-        if found.get("management") is True:
+    def check_deletion(self, current: Found) -> None:
+        if current.get("management") is True:
             text = "it is a management address of its device; those go when the device's bond goes to layer 2 (metal_port)"
             raise CollectionError(f"Cannot delete {self.title}: {text}")
 
-    def delete(self, found: Found) -> list[str]:
-        self.check_deletion(found)
-        device = reference(found.get("assigned_to"))
-        delete_once(self.client, f"ips/{found['id']}", doing=f"take {self._address or found['id']} off device {device}")
+    def delete(self, current: Found) -> list[str]:
+        self.check_deletion(current)
+        device = reference(current.get("assigned_to"))
+        delete_once(self.client, f"ips/{current['id']}", doing=f"take {self._address or current['id']} off device {device}")
         return []

@@ -283,12 +283,12 @@ class Port(Resource):
         }
         return {name: value for name, value in wanted.items() if value is not None}
 
-    def comparable(self, found: Found) -> dict[str, Any]:
-        now = self._state(found)
+    def comparable(self, current: Found) -> dict[str, Any]:
+        now = self._state(current)
         view = {"bonded": now.bonded, "layer2": now.layer2, "vlan_ids": sorted(now.vlans), "native_vlan_id": now.native}
         if not self.params["bonded"]:
             return view
-        members = {str(port.get("name")): sorted(_name(each, self._given) for each in _vlans(port)) for port in self._in_the_way(found)}
+        members = {str(port.get("name")): sorted(_name(each, self._given) for each in _vlans(port)) for port in self._in_the_way(current)}
         return {**view, "member_vlan_ids": members}
 
     @staticmethod
@@ -332,16 +332,16 @@ class Port(Resource):
             "native_virtual_network": reference(current.get("native_virtual_network")),
         }
 
-    def predict(self, found: Found | None, changes: Mapping[str, Any]) -> Found:
-        found = found or {}
-        target = self._target(found, changes)
-        plan(self._state(found), target)  # says also in check mode what is not possible
-        known = {_name(each, self._given): each for each in _vlans(found)}
+    def predict(self, current: Found | None, changes: Mapping[str, Any]) -> Found:
+        current = current or {}
+        target = self._target(current, changes)
+        plan(self._state(current), target)  # says also in check mode what is not possible
+        known = {_name(each, self._given): each for each in _vlans(current)}
         networks = [known.get(name, {"vxlan": int(name)} if name.isdecimal() else {"id": name}) for name in sorted(target.vlans)]
         return {
-            **{name: value for name, value in found.items() if name != "members"},
-            "data": {**(found.get("data") or {}), "bonded": target.bonded},
-            "network_type": found.get("network_type") if target == replace(target, layer2=self._state(found).layer2) else None,
+            **{name: value for name, value in current.items() if name != "members"},
+            "data": {**(current.get("data") or {}), "bonded": target.bonded},
+            "network_type": current.get("network_type") if target == replace(target, layer2=self._state(current).layer2) else None,
             "virtual_networks": networks,
             "native_virtual_network": known.get(target.native, {"id": target.native} if target.native else None),
         }
@@ -349,9 +349,9 @@ class Port(Resource):
     def check_creation(self) -> None:
         raise CollectionError(f"There is no {self.title}; a port comes and goes with its device")
 
-    def blockers(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+    def blockers(self, current: Found, changes: Mapping[str, Any]) -> list[str]:
         """Batches of this port that are under way, since the service takes one change at a time."""
-        return self._under_way(str(found["id"]))
+        return self._under_way(str(current["id"]))
 
     def _under_way(self, identity: str) -> list[str]:
         doing = f"see whether VLANs of {self.title} are being changed"
@@ -362,16 +362,16 @@ class Port(Resource):
         left = [batch for batch in batches if batch.get("state") not in OVER]
         return [_batch_text(max(left, key=_created), self.title)] if left else []
 
-    def update(self, found: Found, changes: Mapping[str, Any]) -> Found:
+    def update(self, current: Found, changes: Mapping[str, Any]) -> Found:
         """Take the steps, one after the other. After a lost answer the way is planned again from where the port is then."""
-        target = self._target(found, changes)
-        steps = plan(self._state(found), target)
+        target = self._target(current, changes)
+        steps = plan(self._state(current), target)
         if not self.params["wait"] and any(_is_batch(step) for step in steps[:-1]):
             told = "; ".join(map(str, steps))
             raise CollectionError(f"{self.title} takes several steps, of which one is waited for before the next: {told}. Use wait=true")
         way = Way()
         try:
-            return self._go(str(found["id"]), found, target, way)
+            return self._go(str(current["id"]), current, target, way)
         except CollectionError as error:
             error.acted = error.acted or bool(way.done)
             if not isinstance(error, StillWaiting):
@@ -474,7 +474,7 @@ class Port(Resource):
             error.acted = True
             raise
 
-    def check_deletion(self, found: Found) -> None:
+    def check_deletion(self, current: Found) -> None:
         raise CollectionError(f"{self.title} comes and goes with its device")
 
 

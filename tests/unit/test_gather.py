@@ -72,8 +72,9 @@ def test_the_machines_are_those_that_the_play_lets_join(name: str) -> None:
 
 
 def told(folder: Path, **variables: Any) -> Any:
-    """Whom the role would have judged, and why nobody."""
-    content = "{{ {'machines': __gather_joining | map(attribute='name') | list, 'why_not': __gather_unjudged} | to_json }}"
+    """Whose requests the role would have judged, and whether it would have judged any."""
+    (task,) = (task for task in read("roles/gather/tasks/collect/certificate_requests.yml") if MODULE in task)
+    content = f"{{{{ {{'machines': __gather_joining | map(attribute='name') | list, 'judged': {task['when']}}} | to_json }}}}"
     play = {
         "hosts": "localhost",
         "connection": "local",
@@ -106,22 +107,21 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_machines_that_are_wanted_and_there_are_judged(folder: Path) -> None:
-    assert told(folder) == {"machines": ["master-0.demo.metal.test", "worker-0.demo.metal.test"], "why_not": ""}
+    assert told(folder) == {"machines": ["master-0.demo.metal.test", "worker-0.demo.metal.test"], "judged": True}
 
 
 @pytest.mark.parametrize(
-    ("variables", "why"),
+    "variables",
     [
-        ({"gather_machines": []}, "lets no machine join"),
-        ({"__gather_devices": {"failed": True, "msg": "401 Unauthorized"}}, "is not known: 401 Unauthorized"),
-        ({"__gather_devices": {"devices": []}}, "no cluster to ask yet"),
+        {"gather_machines": []},
+        {"__gather_devices": {"failed": True, "msg": "401 Unauthorized"}},
+        {"__gather_devices": {"devices": []}},
     ],
     ids=["a play that lets nobody join", "an API that did not tell", "no machines yet"],
 )
-def test_where_nobody_can_be_judged_it_is_said(folder: Path, variables: dict[str, Any], why: str) -> None:
-    answer = told(folder, **variables)
-    assert answer["machines"] == []
-    assert why in answer["why_not"]
+def test_where_nobody_can_be_judged_no_request_is(folder: Path, variables: dict[str, Any]) -> None:
+    """The bundle has the reason, see test_failure_contents."""
+    assert told(folder, **variables) == {"machines": [], "judged": False}
 
 
 def gathering_tasks() -> list[dict[str, Any]]:
@@ -153,6 +153,7 @@ def test_an_ssh_agent_does_not_hide_the_key_of_the_installer(folder: Path, agent
     given = {
         "ansible_python_interpreter": sys.executable,
         "gather_directory": str(folder),
+        "gather_logs": True,
         "__gather_devices": {"devices": [DEVICES["devices"][0], *control_plane]},
     }
     done = subprocess.run(

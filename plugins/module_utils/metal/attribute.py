@@ -69,6 +69,8 @@ def tags() -> Attribute:
         option={"type": "list", "elements": "str"},
         read=lambda current: sorted(current.get("tags") or []),
         normal=normal_tags,
+        # Each once: the service keeps a repetition, which the diff would not show.
+        sent=normal_tags,
     )
 
 

@@ -94,12 +94,12 @@ def test_a_prediction_looks_as_the_service_shows_it() -> None:
 
 
 def test_create_sends_what_was_given_and_update_what_changes() -> None:
-    resource, client = rack(name="a", metro="DA", tags=["b"], reason="x")
+    resource, client = rack(name="a", metro="DA", tags=["b", "a", "b"], reason="x")
     resource.create()
     resource.update(RACK, {"tags": ["b"]})
     assert client.writes == [
-        ("POST", "projects/p/racks", {"name": "a", "metro": "DA", "tags": ["b"], "reason": "x"}),
-        ("PUT", "racks/1", {"tags": ["b"]}),
+        ("POST", "projects/p/racks", {"name": "a", "metro": "DA", "tags": ["a", "b"], "reason": "x"}),
+        ("PUT", "racks/1", {"tags": ["a", "b"]}),
     ]
     with pytest.raises(CollectionError, match="Cannot create rack 7: to create it, name must be given"):
         rack(id="7")[0].check_creation()

@@ -82,6 +82,7 @@ def metro(**more: Any) -> Attribute:
         read=metro_code,
         written=lambda code: {"metro": {"code": code}},
         normal=lambda code: code.lower() if code else None,
+        sent=str.lower,
         **more,
     )
 

@@ -98,7 +98,7 @@ def test_create_sends_what_was_given_and_update_what_changes() -> None:
     resource.create()
     resource.update(RACK, {"tags": ["b"]})
     assert client.writes == [
-        ("POST", "projects/p/racks", {"name": "a", "metro": "DA", "tags": ["a", "b"], "reason": "x"}),
+        ("POST", "projects/p/racks", {"name": "a", "metro": "da", "tags": ["a", "b"], "reason": "x"}),
         ("PUT", "racks/1", {"tags": ["a", "b"]}),
     ]
     with pytest.raises(CollectionError, match="Cannot create rack 7: to create it, name must be given"):

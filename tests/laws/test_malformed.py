@@ -57,7 +57,7 @@ def recorded(life: Life, place: Place, step: str) -> Recording:
 
 
 def judge(said: str, token: str) -> str:
-    """``success`` or ``error``. Fails for anything else."""
+    """``success``, or ``error`` with its message. Fails for anything else."""
     assert "Traceback" not in said, said[-3000:]
     assert token not in said
     assert "{" in said, f"no result: {said[-3000:]}"
@@ -66,6 +66,7 @@ def judge(said: str, token: str) -> str:
 
 
 def judge_result(result: Mapping[str, Any]) -> str:
+    """``success``, or ``error`` with its message. Fails for a message that no user should read."""
     if not result.get("failed"):
         return "success"
     message = str(result["msg"])
@@ -73,7 +74,13 @@ def judge_result(result: Mapping[str, Any]) -> str:
     assert message.isprintable(), repr(message)
     assert len(message) < LONGEST_MESSAGE, message
     assert "exception" not in result, result
-    return "error"
+    return f"error: {message}"
+
+
+def outcome(verdict: str, *, met: bool) -> str:
+    """Return a verdict of ``judge`` with whether the spoilt answer was met."""
+    word, _colon, message = verdict.partition(": ")
+    return f"{word}{'' if met else ', not met'}{f': {message}' if message else ''}"
 
 
 def called(life: Life, place: Place, step: str, replay: Replay, spoils: Sequence[Spoil | None], *, hurry: bool = True) -> Iterator[str]:
@@ -84,25 +91,30 @@ def called(life: Life, place: Place, step: str, replay: Replay, spoils: Sequence
             replay.load([spoil])
             replay.begin(0)
             try:
-                yield f"{judge_result(life.act(step, hurry=hurry))}{'' if replay.met[0].hits else ', not met'}"
+                yield outcome(judge_result(life.act(step, hurry=hurry)), met=bool(replay.met[0].hits))
             except (AssertionError, pytest.fail.Exception) as problem:
                 yield f"wrong: {problem}"
         return
     left = list(spoils)
     while left:
         replay.load(left)
-        said = run_often(life.module, life.options(step, hurry=hurry), place.environment, replay.address, len(left))
+        options = life.options(step, hurry=hurry)
+        if not hurry and "wait_timeout" in options:
+            options["wait_timeout"] = AMPLE
+        said = run_often(life.module, options, place.environment, replay.address, len(left))
         assert said
         for each, met in zip(said, replay.met, strict=True):
             try:
                 assert met.requests < MOST_REQUESTS
-                yield f"{judge(each, token)}{'' if met.hits else ', not met'}"
+                yield outcome(judge(each, token), met=bool(met.hits))
             except AssertionError as problem:
                 yield f"wrong: {problem}"
         # The process ends with one that hangs.
         left = left[len(said) :]
 
 
+AMPLE = 120
+"""Seconds in which even a busy computer gets through all that was recorded."""
 AT_ONCE = 100
 """Calls in one process."""
 
@@ -112,7 +124,7 @@ def try_out(life: Life, place: Place, step: str, recording: Recording, spoils: S
     wrong: list[str] = []
     came: Counter[str] = Counter()
     with Replay(recording).serving() as replay, speaking_to(place, replay.url):
-        # In a hurry a busy computer does not get through all that was recorded.
+        # Waits that were recorded take as long as the computer is busy.
         assert list(called(life, place, step, replay, [None], hurry=False)) == ["success, not met"]
         for start in range(0, len(spoils), AT_ONCE):
             some = spoils[start : start + AT_ONCE]

@@ -1,6 +1,6 @@
 """The rules of the house that no tool knows: which file may import what, and that nothing is documented that does not run.
 
-The rooms and layers are described in docs/architecture.md; what that page says and what is imported are kept the same here.
+The packages and layers are described in docs/architecture.md; what that page says and what is imported are kept the same here.
 """
 
 from __future__ import annotations

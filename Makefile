@@ -49,7 +49,7 @@ unit: dev ## unit tests, of the collection and of the sandbox
 laws: programs ## contract tests of every module that changes something, against the sandbox
 	@pytest tests/laws -m 'not long' $(WORKERS) $(PYTEST)
 
-reliability: programs ## every fault for every module, and docs/reliability.md made of the outcomes
+reliability: programs ## every fault for every module, and docs/generated/reliability.md made of the outcomes
 	@pytest tests/laws -m long $(WORKERS) $(PYTEST)
 	@python -m tests.laws.reliability
 
@@ -72,7 +72,7 @@ e2e: system-packages programs ## all end-to-end tests, and what `make test` leav
 	@pytest -m 'e2e or long' $(WORKERS) $(PYTEST)
 
 # The page is made of whatever became of the runs.
-chaos: programs ## runs ended at any moment under faults of the API, started again: the same world? Makes docs/resume.md (about an hour; CHAOS="--only 23")
+chaos: programs ## runs ended at any moment under faults of the API, started again: the same world? Makes docs/generated/resume.md (about an hour; CHAOS="--only 23")
 	@python -m tests.e2e.chaos $(CHAOS) && ended=0 || ended=$$?; python -m tests.e2e.resume; exit $$ended
 
 bench: programs ## figures, their growth and targets, beside a baseline: inventory, sets of devices, sandbox, joining, playbooks, installs (BENCH="inventory --json FILE")

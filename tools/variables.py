@@ -1,4 +1,4 @@
-"""Writes docs/variables.md, all variables, from the roles' defaults and argument specs: ``python -m tools.variables``."""
+"""Writes docs/generated/variables.md, all variables, from the roles' defaults and argument specs: ``python -m tools.variables``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "collections"))
 from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import known_variables
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "variables.md"
+PAGE = ROOT / "docs" / "generated" / "variables.md"
 JINJA = Environment()  # noqa: S701 - it reads expressions, and makes no page
 NONE = object()
 """There is no default that could be told: the variable has to be given, or it is worked out when it is used."""
@@ -31,8 +31,8 @@ HEAD = """\
 <!-- Made by `python -m tools.variables` from the roles' defaults and argument specs, which tests/docs/test_variables.py holds. -->
 
 What an inventory can say. A variable is set for all hosts unless it is one of a machine: those can be set for a group or a host, too. Times
-are in seconds. How they belong together is told in [install.md](install.md) and [day2.md](day2.md); each role has the same under names
-of its own, for who uses it alone (`ansible-doc -t role equinix_metal.openshift.<role>`).
+are in seconds. [install.md](../install.md) and [day2.md](../day2.md) show how they belong together; each role has the same under names of
+its own, for those who use it alone (`ansible-doc -t role equinix_metal.openshift.<role>`).
 """
 
 CLUSTER = "The cluster and its Ignition files"

@@ -278,7 +278,7 @@ alarms:
       type: str
       sample: >-
         CSRs with different keys were filed for node worker-2.demo.metal.test: csr-7xk2p (approved), csr-m2c4d (pending). Usual after a
-        restart; otherwise compare the node's key (docs/joining.md)
+        restart; otherwise compare the node's key (docs/generated/joining.md)
     key_command:
       description: The command that shows the key of a node that has joined, for a shell on that node.
       type: str

@@ -1,4 +1,4 @@
-"""Writes docs/joining.md from the table of hostile requests and the list of rules: ``python -m tests.cluster.joining``.
+"""Writes docs/generated/joining.md from the table of hostile requests and the list of rules: ``python -m tests.cluster.joining``.
 
 What it says why a request stays out is the verdict the collection gives, at the time of writing; tests/docs/test_joining.py holds the page
 to it, tests/unit/plugins/module_utils/test_csr.py and tests/cluster/test_csr_approval.py hold the verdicts.
@@ -19,7 +19,7 @@ from tests.unit.plugins.module_utils.csr_cases import CASES, SERVING, Case
 from tests.unit.plugins.module_utils.test_csr import judged_case
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "joining.md"
+PAGE = ROOT / "docs" / "generated" / "joining.md"
 UNIT = "tests/unit/plugins/module_utils/test_csr.py"
 REAL = "tests/cluster/test_csr_approval.py"
 TROUBLE = "tests/cluster/test_csr_trouble.py"

@@ -1,4 +1,4 @@
-"""docs/joining.md is what the tests' tables say, and names tests that are there."""
+"""docs/generated/joining.md is what the tests' tables say, and names tests that are there."""
 
 from __future__ import annotations
 

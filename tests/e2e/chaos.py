@@ -7,7 +7,7 @@ Before a step (an install, scaling, destroying, giving an install up) is disturb
 that tells which roles it goes through, how long each takes, and what the world is after it. Then each run is ended once or twice, in ways
 and at moments that its number and the seed decide, meets its share of faults, and is started again until it ends well. Then machines,
 names, nodes, files and processes have to be those of the undisturbed world, and not one machine more may have been ordered than were
-missing or could not be delivered. What became of each is kept for docs/resume.md (``python -m tests.e2e.resume``).
+missing or could not be delivered. What became of each is kept for docs/generated/resume.md (``python -m tests.e2e.resume``).
 """
 
 from __future__ import annotations

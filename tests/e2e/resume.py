@@ -1,4 +1,4 @@
-"""Writes docs/resume.md from what became of disturbed runs: ``python -m tests.e2e.resume``.
+"""Writes docs/generated/resume.md from what became of disturbed runs: ``python -m tests.e2e.resume``.
 
 ``chaos.py`` writes down each run as it ends; this takes up what was written since, in place of what was known of the same runs.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypedDict
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "resume.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "generated" / "resume.md"
 FILE = Path(__file__).with_name("resume.json")
 FRESH = Path(__file__).resolve().parents[2] / ".build" / "resume.jsonl"
 """One line a run, of several processes at once."""

@@ -1,6 +1,6 @@
 """Everything that may come between a module and what it speaks to, and what has to become of it.
 
-The table is what ``test_faults.py`` holds and what ``docs/reliability.md`` is made of (``python -m tests.laws.reliability``).
+The table is what ``test_faults.py`` holds and what ``docs/generated/reliability.md`` is made of (``python -m tests.laws.reliability``).
 """
 
 from __future__ import annotations

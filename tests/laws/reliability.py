@@ -1,4 +1,4 @@
-"""Writes docs/reliability.md from the fault table and what became of it: ``python -m tests.laws.reliability``.
+"""Writes docs/generated/reliability.md from the fault table and what became of it: ``python -m tests.laws.reliability``.
 
 Takes up what runs of the whole table (``pytest -m long tests/laws``) have written down since, of one module or of all.
 """
@@ -18,7 +18,7 @@ from tests.laws import outcomes
 from tests.laws.faults import FAULTS, Fault, Kind, Service, Verdict, Verdicts
 from tests.laws.subjects import SUBJECTS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "generated" / "reliability.md"
 
 WORDS: dict[Verdict, str] = {"success": "success", "error": "one clear error", "either": "success or one clear error"}
 COLUMNS: dict[Service, list[tuple[str, tuple[Kind, ...]]]] = {

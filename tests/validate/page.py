@@ -1,4 +1,4 @@
-"""Writes docs/validation.md from the table of checks and the table of inventories: ``python -m tests.validate.page``."""
+"""Writes docs/generated/validation.md from the table of checks and the table of inventories: ``python -m tests.validate.page``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.checks import CHECKS
 from tests.validate.cases import PLAYED, Case, read
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "generated" / "validation.md"
 
 HEAD = """\
 # What is checked before anything is ordered
@@ -30,7 +30,7 @@ together; nothing is ordered or changed by them, in check mode or not, and no se
 What a cluster has already is no problem of its own: machines that exist are not asked for again, their records are not stale, a server of
 an earlier run may have its ports.
 
-For programs there is the same as data: [the report as JSON](install.md#the-report-for-programs).
+For programs there is the same as data: [the report as JSON](../install.md#the-report-for-programs).
 """
 
 

@@ -50,7 +50,7 @@ CHECKS: tuple[Check, ...] = (
         "variables",
         inventory.variables,
         expected="every openshift_* and metal_* variable known, and of the type its role wants",
-        advice="correct them in the inventory; docs/variables.md has all of them",
+        advice="correct them in the inventory; docs/generated/variables.md has all of them",
     ),
     Check(
         "host variables",
@@ -176,7 +176,7 @@ CHECKS: tuple[Check, ...] = (
         "install-config",
         install_config.rules,
         expected="fields and values that openshift-install takes on this platform, and a cluster comes of; docs/ignition.md has the rules",
-        advice="correct the variable of the field (docs/variables.md), or openshift_install_config",
+        advice="correct the variable of the field (docs/generated/variables.md), or openshift_install_config",
     ),
     Check(
         "load balancer",

@@ -449,7 +449,7 @@ def test_an_alarm_tells_how_to_find_out_whose_the_keys_are() -> None:
     assert (real["name"], real["approved"]) == ("csr-real", False)
     message = alarm.result()["message"]
     assert message.startswith(f"CSRs with different keys were filed for node {WORKER}: csr-evil (approved), csr-real (pending).")
-    assert message.endswith("docs/joining.md)")
+    assert message.endswith("docs/generated/joining.md)")
     assert len(message) < 250
     assert alarm.result()["key_command"] == OWN_KEY
 

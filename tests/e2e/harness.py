@@ -84,6 +84,12 @@ class Run:
         return [request for request in self.requests if is_write(request)]
 
     @property
+    def changes(self) -> list[dict[str, Any]]:
+        """The writes but one DELETE of a virtual network: the lock of a run that was killed goes before anything is decided."""
+        first = next((each for each in self.writes if each["method"] == "DELETE" and "/virtual-networks/" in each["path"]), None)
+        return [each for each in self.writes if each is not first]
+
+    @property
     def tail(self) -> str:
         return "\n".join(self.output.splitlines()[-60:])
 

@@ -92,7 +92,7 @@ def test_nothing_is_scaled_before_it_is_installed(user: User, cut_off: dict[str,
     run = user.play("scale.yml")
     assert run.code != 0
     assert f"worker-1.{NAME} of {NAME} is still its bootstrap device. Run install.yml first" in run.output
-    assert run.writes == []
+    assert run.changes == []
 
 
 def test_the_next_run_installs_it_as_that_worker(user: User, cut_off: dict[str, Any]) -> None:

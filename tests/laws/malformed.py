@@ -104,7 +104,7 @@ class Answered:
 
 
 Key = tuple[str, str]
-"""Method, and path with its query."""
+"""Method, and path with its query; of an order also the device."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,8 @@ class Recorder(_Server):
 
     def answer(self, key: Key, headers: Message, body: bytes) -> Answered:
         sent = {name: headers[name] for name in ("X-Auth-Token", "Content-Type") if name in headers}
-        came = self._beyond.request(key[0], key[1].removeprefix("/metal/v1/"), headers=sent, content=body)
+        path = key[1].removeprefix("/metal/v1/").partition("#")[0]
+        came = self._beyond.request(key[0], path, headers=sent, content=body)
         kept = {name: came.headers[name] for name in PASSED_ON if name in came.headers}
         answered = Answered(came.status_code, kept, came.content)
         self.recording.add(key, answered)
@@ -279,6 +280,12 @@ class Replay(_Server):
             return changed or answer
 
 
+def _ordered(body: bytes) -> str:
+    """Return which device a request orders, as a fragment: several are ordered at the same time, each time in another order."""
+    hostname = json.loads(body).get("hostname") if body.startswith(b"{") else None
+    return f"#{hostname}" if hostname else ""
+
+
 _NOT_FOUND = Answered(404, {"Content-Type": "application/json"}, b'{"errors": ["Not found"]}')
 
 
@@ -289,7 +296,7 @@ class _Request(BaseHTTPRequestHandler):
     def _pass_on(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         parts = urlsplit(self.path)
-        key = (self.command, parts.path + (f"?{parts.query}" if parts.query else ""))
+        key = (self.command, parts.path + (f"?{parts.query}" if parts.query else "") + _ordered(body))
         answered = self.server.answer(key, self.headers, body)
         self.send_response_only(answered.status)
         for name, value in answered.headers.items():

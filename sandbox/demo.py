@@ -1,8 +1,8 @@
 """``python -m sandbox demo``: a cluster's life in a few minutes, explained on the way. The first time ever programs are built before it.
 
 Starts a sandbox, copies the example inventory, and then does what a user does: ``ansible-playbook install.yml``, one line of
-the inventory edited, ``scale.yml``, another edit, ``scale.yml`` again, ``destroy.yml``. In between a stranger asks to join. Ends
-with a summary of what happened, and with a proof that nothing is left. Everything lives in a temporary folder but the log.
+the inventory edited, ``scale.yml``, another edit, ``scale.yml`` again, ``destroy.yml``. In between an unauthorized client asks to join.
+Ends with a summary of what happened, and with a proof that nothing is left. Everything lives in a temporary folder but the log.
 """
 
 from __future__ import annotations
@@ -148,13 +148,14 @@ class Demo:
             "1 · Install",
             "The inventory asks for three control plane machines and two workers. The playbook checks everything first, orders the "
             "machines, boots them over the network, and lets a bootstrap machine bring the cluster up, which it then removes. From "
-            "there on it approves only certificates of machines it ordered itself. We will test that: a stranger is going to ask.",
+            "there on it approves only certificates of machines it ordered itself. We will test that: an unauthorized client is going "
+            "to ask.",
             "ansible-playbook install.yml",
         )
         with self.timed(Step("install", "ansible-playbook install.yml")) as step:
             self._play(step, "install.yml", after={"bootstrap_teardown": self._send_stranger})
         if not any(STRANGER in line for line in self._output):
-            raise DemoError("the stranger was not named in the output of the install")
+            raise DemoError("the unauthorized client was not named in the output of the install")
 
     def _send_stranger(self) -> None:
         """With the bootstrap machine gone nobody but the playbook approves: now its judgement counts."""
@@ -162,7 +163,7 @@ class Demo:
         names = Names(environment["OPENSHIFT_DNS_SERVER"], int(environment["OPENSHIFT_DNS_PORT"]))
         UnauthorizedClient(CLUSTER, self.cluster / "ignition" / "worker.ign", names).file(STRANGER, f"{STRANGER}.{CLUSTER}")
         self.console.print(
-            f"[yellow]![/] a stranger fetched the bootstrap token and asks to join as [bold]{STRANGER}.{CLUSTER}[/]; "
+            f"[yellow]![/] an unauthorized client fetched the bootstrap token and files a CSR for [bold]{STRANGER}.{CLUSTER}[/]; "
             "the cluster took the request",
             soft_wrap=True,
         )
@@ -280,7 +281,7 @@ class Demo:
             conditions = {condition["type"] for condition in request.get("status", {}).get("conditions", [])}
             stranger = request["metadata"]["name"] == STRANGER
             if stranger and conditions:
-                raise DemoError("the stranger's certificate was decided on: it should have stayed pending")
+                raise DemoError("the CSR of the unauthorized client was decided on: it should have stayed pending")
             # A kubelet that waits long asks once more with another key, and its first request is nobody's any more.
             left = "stranger" if stranger else "overtaken"
             self._certificates["approved" if "Approved" in conditions else "denied" if "Denied" in conditions else left] += 1
@@ -340,8 +341,8 @@ class Demo:
         kept = self._certificates
         overtaken = f", {kept['overtaken']} left behind by machines that asked again" if kept["overtaken"] else ""
         self.console.print(
-            f"Certificates: {kept['approved']} approved for machines of the inventory, {kept['stranger']} of the stranger refused and left "
-            f"pending{overtaken}, {kept['denied']} denied.",
+            f"Certificates: {kept['approved']} approved for machines of the inventory, {kept['stranger']} of the unauthorized client "
+            f"refused and left pending{overtaken}, {kept['denied']} denied.",
             soft_wrap=True,
         )
         total = sum(step.seconds for step in self.steps)

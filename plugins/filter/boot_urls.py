@@ -11,7 +11,7 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Tells at which address each boot file is published.
+  - Returns the address at which each boot file is published.
 positional: url, bootstrap_url, signed
 options:
   _input:

@@ -98,10 +98,7 @@ def called(life: Life, place: Place, step: str, replay: Replay, spoils: Sequence
     left = list(spoils)
     while left:
         replay.load(left)
-        options = life.options(step, hurry=hurry)
-        if not hurry and "wait_timeout" in options:
-            options["wait_timeout"] = AMPLE
-        said = run_often(life.module, options, place.environment, replay.address, len(left))
+        said = run_often(life.module, life.options(step, hurry=hurry), place.environment, replay.address, len(left))
         assert said
         for each, met in zip(said, replay.met, strict=True):
             try:
@@ -113,8 +110,6 @@ def called(life: Life, place: Place, step: str, replay: Replay, spoils: Sequence
         left = left[len(said) :]
 
 
-AMPLE = 120
-"""Seconds in which even a busy computer gets through all that was recorded."""
 AT_ONCE = 100
 """Calls in one process."""
 
@@ -124,7 +119,7 @@ def try_out(life: Life, place: Place, step: str, recording: Recording, spoils: S
     wrong: list[str] = []
     came: Counter[str] = Counter()
     with Replay(recording).serving() as replay, speaking_to(place, replay.url):
-        # Waits that were recorded take as long as the computer is busy.
+        # In a hurry a busy computer does not get through all that was recorded.
         assert list(called(life, place, step, replay, [None], hurry=False)) == ["success, not met"]
         for start in range(0, len(spoils), AT_ONCE):
             some = spoils[start : start + AT_ONCE]

@@ -198,8 +198,8 @@ def device_facts(device: Mapping[str, Any]) -> dict[str, Any]:
 
 def _provisioning_started(device: Mapping[str, Any]) -> str | None:
     """When the event that begins every provisioning happened last: a reinstallation tells it anew (recorded answers)."""
-    told = [event.get("created_at") for event in entries(device.get("provisioning_events")) if event.get("type") == BEGINNING]
-    return max((moment for moment in told if isinstance(moment, str)), default=None)
+    moments = [event.get("created_at") for event in entries(device.get("provisioning_events")) if event.get("type") == BEGINNING]
+    return max((moment for moment in moments if isinstance(moment, str)), default=None)
 
 
 def _first(addresses: Iterable[Mapping[str, Any]], *, family: int, public: bool) -> str | None:

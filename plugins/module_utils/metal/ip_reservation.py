@@ -20,7 +20,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argsp
     identifier,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, MetalError, ValidationError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import entries, metro_code, reference, references
@@ -95,6 +95,7 @@ class IpReservation(Resource):
     result_key = "ip_reservation"
     kind = "IP reservation"
     path = "ips"
+    users_included = "assignments.assigned_to"
     created_by = "its tags or details"
     attributes = ATTRIBUTES
     returned = ("id", "state", "address", "netmask", "gateway", "address_family", "public", "global_ip", "created_at")
@@ -205,26 +206,10 @@ class IpReservation(Resource):
     def _users(self, current: Found) -> list[str]:
         """Each address of it with its device, by name."""
         users = []
-        for each in entries(self._named(current).get("assignments")):
+        for each in entries(self.with_users(current).get("assignments")):
             device = each.get("assigned_to")
             hostname = device.get("hostname") if isinstance(device, Mapping) else None
             address = f"{each['address']}/{each.get('cidr')}" if each.get("address") else f"assignment {reference(each)}"
             owner = " ".join(str(name) for name in (hostname, reference(device)) if name)
             users.append(f"{address} on device {owner}" if owner else address)
         return users
-
-    def _named(self, current: Found) -> Found:
-        """The block with its addresses and the names of their devices. Ids will do where those cannot be had."""
-        params = {"include": "assignments.assigned_to"}
-        try:
-            return self.client.read(f"ips/{current['id']}", params=params, doing=f"see who uses {self.title}")
-        except MetalError:
-            return current
-
-    def delete(self, current: Found) -> list[str]:
-        try:
-            return super().delete(current)
-        except ValidationError:
-            # Say by whom it is used, if that can be seen by now.
-            self.check_deletion(self.refresh(current))
-            raise

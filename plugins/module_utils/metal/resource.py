@@ -21,6 +21,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     NotFoundError,
     PausedError,
     StillThereError,
+    ValidationError,
     together,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import clock
@@ -57,6 +58,8 @@ class Resource:
     """Fields of the object that the module returns as they are, beside the attributes."""
     included: ClassVar[Mapping[str, str] | None] = None
     """Query parameters of reads and lists: which referred objects the answer has in full."""
+    users_included: ClassVar[str] = ""
+    """What a read has to include to list by name what uses an object and blocks its deletion; empty where the service lists no users."""
     update_method: ClassVar[str] = "PUT"
     new_fields: ClassVar[Mapping[str, Any]] = {}
     """Fields of a new object beside its attributes, for the prediction of a creation."""
@@ -199,8 +202,22 @@ class Resource:
 
     def delete(self, current: Found) -> list[str]:
         """Request its deletion; returns what has to end before, nothing when it is gone or being deleted."""
-        delete_once(self.client, f"{self.path}/{current['id']}", doing=f"delete {self.title}", is_deleting=self.is_deleting)
+        try:
+            delete_once(self.client, f"{self.path}/{current['id']}", doing=f"delete {self.title}", is_deleting=self.is_deleting)
+        except ValidationError:
+            # Something may use it by now: then the error names it.
+            if self.users_included:
+                self.check_deletion(self.refresh(current))
+            raise
         return []
+
+    def with_users(self, current: Found) -> Found:
+        """Return the object with the names of its users: a list has their ids only, which will do where names cannot be read."""
+        doing, query = f"see who uses {self.title}", {"include": self.users_included}
+        try:
+            return self.client.read(f"{self.path}/{current['id']}", params=query, doing=doing)
+        except MetalError:
+            return current
 
     def remaining(self, current: Found) -> list[str]:
         """Return what still exists of it."""
@@ -316,8 +333,7 @@ def delete_once(
     An answer that says yes may have been somebody else's, such as a gateway's: what is there all the same is asked for a second time.
     ``not found`` is believed when a look finds nothing either: it went meanwhile.
 
-    Raises StillThereError when it stays, and NotFoundError when it stays and is not found, so that a token which may not delete it is not
-    told that it is gone.
+    Raises StillThereError when it stays, and NotFoundError when it stays and is not found: a token which may not delete it gets an error.
     """
 
     def stays() -> bool:
@@ -402,7 +418,7 @@ def meant_by_tags(items: Sequence[Found], tags: Sequence[str], **texts: str | No
 def refuse_to_guess(items: Iterable[Found], marks: Mapping[str, Any], is_meant: Callable[[Found], bool], title: str) -> None:
     """Raise CollectionError when one of these may be what is meant, but the service leaves out what it would be known by.
 
-    ``marks``: what it is known by, as it would be told. Ordering another one would be a guess.
+    ``marks``: the attributes it is known by, as the service would list them. Ordering another one would be a guess.
     """
     for item in items:
         untold = sorted(name for name in marks if name not in item)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import STATE_OPTIONS, Options, identifier
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, MetalError, ValidationError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import entries, metro_code, reference, references
@@ -49,6 +49,7 @@ class Vlan(Resource):
     path = "virtual-networks"
     created_by = "its number, tags or description"
     attributes = ATTRIBUTES
+    users_included = "instances"
 
     @property
     def title(self) -> str:
@@ -106,28 +107,12 @@ class Vlan(Resource):
         if not _users(current):
             return
         result = self.result(current)
-        users = _users(self._named(current)) or _users(current)
+        users = _users(self.with_users(current)) or _users(current)
         raise CollectionError(
             f"Cannot delete {self.title} ({current.get('id')}): it is in use by {', '.join(users)}. Take it off their ports first, "
             "and delete its gateways",
             {"devices": result["devices"], "metal_gateways": result["metal_gateways"], "used_by": users},
         )
-
-    def _named(self, current: Found) -> Found:
-        """The network with the names of its devices: a list has their ids only. Ids will do where names cannot be read."""
-        doing, query = f"see who uses {self.title}", {"include": "instances"}
-        try:
-            return self.client.read(f"{self.path}/{current['id']}", params=query, doing=doing)
-        except MetalError:
-            return current
-
-    def delete(self, current: Found) -> list[str]:
-        try:
-            return super().delete(current)
-        except ValidationError:
-            # "Cannot delete Virtual Network when port is assigned": say by whom, if that can be seen by now.
-            self.check_deletion(self.refresh(current))
-            raise
 
 
 def _users(network: Mapping[str, Any]) -> list[str]:

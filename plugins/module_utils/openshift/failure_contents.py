@@ -104,12 +104,9 @@ def _task(result: Data) -> dict[str, Any]:
         kept["failure"] = failure
     if items := [_task(item) for item in mappings(result.get("results")) if item.get("failed")]:
         kept["results"] = items
-    outcomes = {str(name): _only(mapping(outcome), ("status", "action", "error")) for name, outcome in _items(result.get("outcomes"))}
+    members = mapping(result.get("outcomes"))
+    outcomes = {str(name): _only(mapping(outcome), ("status", "action", "error")) for name, outcome in members.items()}
     return {**kept, "outcomes": outcomes} if outcomes else kept
-
-
-def _items(value: Any) -> Iterable[tuple[Any, Any]]:
-    return mapping(value).items()
 
 
 def _inventory(wanted: Any, devices: list[Data]) -> dict[str, list[str]]:

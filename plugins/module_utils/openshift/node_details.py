@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import mapping, mappings, text
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import node_state
 
 ROLE_LABEL = "node-role.kubernetes.io/"
@@ -19,38 +20,26 @@ ROLE_LABEL = "node-role.kubernetes.io/"
 def node_details(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return the Node as ``cluster_wait`` returns it. Malformed and missing fields become empty ones, never an error."""
     state = node_state(node)
-    metadata, spec, status = (_mapping(node.get(part)) for part in ("metadata", "spec", "status"))
-    information = _mapping(status.get("nodeInfo"))
+    metadata, spec, status = (mapping(node.get(part)) for part in ("metadata", "spec", "status"))
+    information = mapping(status.get("nodeInfo"))
     return {
         "name": state.name,
         "roles": sorted(
-            str(label).removeprefix(ROLE_LABEL) for label in _mapping(metadata.get("labels")) if str(label).startswith(ROLE_LABEL)
+            str(label).removeprefix(ROLE_LABEL) for label in mapping(metadata.get("labels")) if str(label).startswith(ROLE_LABEL)
         ),
         "ready": state.ready,
         "message": state.message,
         "unschedulable": spec.get("unschedulable") is True,
-        "kubelet_version": _text(information.get("kubeletVersion")),
-        "os_image": _text(information.get("osImage")),
-        "created_at": _text(metadata.get("creationTimestamp")),
-        "addresses": [_text(address.get("address")) for address in _mappings(status.get("addresses"))],
+        "kubelet_version": text(information.get("kubeletVersion")),
+        "os_image": text(information.get("osImage")),
+        "created_at": text(metadata.get("creationTimestamp")),
+        "addresses": [text(address.get("address")) for address in mappings(status.get("addresses"))],
         "taints": [
-            {name: _text(taint.get(name)) for name in ("key", "value", "effect") if taint.get(name)}
-            for taint in _mappings(spec.get("taints"))
+            {name: text(taint.get(name)) for name in ("key", "value", "effect") if taint.get(name)}
+            for taint in mappings(spec.get("taints"))
         ],
         "conditions": [
-            {name: _text(condition.get(name)) for name in ("type", "status", "reason", "message", "lastTransitionTime")}
-            for condition in _mappings(status.get("conditions"))
+            {name: text(condition.get(name)) for name in ("type", "status", "reason", "message", "lastTransitionTime")}
+            for condition in mappings(status.get("conditions"))
         ],
     }
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _mappings(value: Any) -> list[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

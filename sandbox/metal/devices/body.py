@@ -24,6 +24,13 @@ from sandbox.metal.core.world import World
 from sandbox.metal.ip_reservations.record import Reservation
 from sandbox.metal.ssh_keys import SshKey, project_key
 
+UPDATE = (
+    *("hostname", "description", "billing_cycle", "tags", "customdata", "userdata", "ipxe_script_url", "termination_time"),
+    *("always_pxe", "locked", "network_frozen"),
+)
+"""Plan, operating system and place cannot change (vendor's OpenAPI text): sent, they are passed over."""
+CREATE = (*UPDATE, "spot_instance")
+
 BILLING_CYCLES = ("hourly", "daily", "monthly", "yearly")
 
 _HOSTNAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")

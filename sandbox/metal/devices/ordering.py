@@ -15,24 +15,9 @@ from sandbox.metal.accounts.record import Project
 from sandbox.metal.catalogue.data import Metro, OperatingSystem, Plan
 from sandbox.metal.core.errors import is_blank, unprocessable
 from sandbox.metal.core.world import World
-from sandbox.metal.devices.body import DeviceBody
+from sandbox.metal.devices.body import CREATE, DeviceBody
 from sandbox.metal.devices.lifecycle import Lifecycle
 from sandbox.metal.devices.record import Device, Port
-
-CREATE = [
-    "hostname",
-    "description",
-    "billing_cycle",
-    "tags",
-    "customdata",
-    "userdata",
-    "ipxe_script_url",
-    "termination_time",
-    "always_pxe",
-    "locked",
-    "network_frozen",
-    "spot_instance",
-]
 
 
 def _heed_quotas(read: DeviceBody, world: World, project: Project, plan: Plan | None) -> None:

@@ -14,7 +14,7 @@ from sandbox.metal.catalogue.data import catalogue
 from sandbox.metal.core.call import Call, Reply, Route, paths, updates
 from sandbox.metal.core.errors import forbidden, unprocessable
 from sandbox.metal.core.world import World
-from sandbox.metal.devices.body import DeviceBody
+from sandbox.metal.devices.body import UPDATE, DeviceBody
 from sandbox.metal.devices.lifecycle import Lifecycle
 from sandbox.metal.devices.ordering import give_up, order
 from sandbox.metal.devices.record import Departed, Device, Port
@@ -22,21 +22,6 @@ from sandbox.metal.devices.rendering import ACTIONS, allowed_actions
 from sandbox.metal.events import record_event
 from sandbox.metal.ip_reservations.record import Assignment
 from sandbox.metal.ssh_keys import SshKey
-
-# Plan, operating system and place cannot change (vendor's OpenAPI text): sent, they are passed over.
-UPDATE = [
-    "hostname",
-    "description",
-    "billing_cycle",
-    "tags",
-    "customdata",
-    "userdata",
-    "ipxe_script_url",
-    "termination_time",
-    "always_pxe",
-    "locked",
-    "network_frozen",
-]
 
 
 def create_device(call: Call) -> Reply:

@@ -141,7 +141,8 @@ def test_a_good_one_among_them_is_approved_signed_and_not_twice(cluster: Control
 
 
 def test_a_machine_joins_while_the_module_follows(cluster: ControlPlane, start: Callable[..., Callable[[], dict[str, Any]]]) -> None:
-    only = options(cluster, wait=True, wait_timeout=60, wait_interval=5)
+    # Nobody reads the list for half a minute: what is approved before was seen by a watch.
+    only = options(cluster, wait=True, wait_timeout=120, wait_interval=30)
     only["machines"] = only["machines"][:1]
     seen = cluster.audited_until()
     ended = start("csr_approval", **only)
@@ -165,7 +166,7 @@ def test_a_machine_joins_while_the_module_follows(cluster: ControlPlane, start: 
     assert cluster.requests()["serving"]["status"]["certificate"]
     took = delays(cluster.audit(seen), "equinix_metal.openshift")
     assert set(took) == {"client", "serving"}
-    assert max(took.values()) < 1, took
+    assert max(took.values()) < 15, took
 
 
 def test_a_second_key_for_a_joined_machine_is_refused(cluster: ControlPlane, run: Play) -> None:

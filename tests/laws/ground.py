@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -66,9 +67,21 @@ def inventory(source: Path, environment: Mapping[str, str], *, page_size: int | 
     return {"listed": json.JSONDecoder().raw_decode(text[text.index("{\n") :])[0]}
 
 
-@cache
+_starting = threading.Lock()
+
+
 def _processes() -> ForkServerContext:
-    """Forks a clean process: one that has the programs loaded already, and nothing of what the tests have."""
+    """Return the context that forks a clean process: the programs are loaded in it already, and nothing of what the tests have loaded.
+
+    Tests start processes from several threads. One of them starts the server: the environment that the server is started with is that of
+    all threads, and two that change and restore it at the same time leave a wrong one behind.
+    """
+    with _starting:
+        return _fork_server()
+
+
+@cache
+def _fork_server() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     # pytest: what a child of multiprocessing has to find is the program that began it all.
     context.set_forkserver_preload(["__main__", "pytest", programs.__name__])

@@ -17,7 +17,7 @@ WORKERS ?= -n auto --dist loadgroup --no-loadscope-reorder
 JOBS ?= 2
 STAGES := pytest lint sanity integration molecule matrix-short
 
-.PHONY: help setup demo sandbox test pytest lint unit laws reliability sanity integration molecule matrix matrix-short e2e chaos bench docs build clean system-packages programs lock
+.PHONY: help setup demo sandbox test pytest lint unit contract reliability sanity integration molecule matrix matrix-short e2e chaos bench docs build clean system-packages programs lock
 
 help: ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -44,14 +44,14 @@ lint: dev ## ruff, mypy, ansible-lint, documentation, changelog and shell script
 	@tools/lint.sh
 
 unit: dev ## unit tests, of the collection and of the sandbox
-	@pytest --ignore=tests/laws --ignore=tests/e2e $(WORKERS) $(PYTEST)
+	@pytest --ignore=tests/contract --ignore=tests/e2e $(WORKERS) $(PYTEST)
 
-laws: programs ## contract tests of every module that changes something, against the sandbox
-	@pytest tests/laws -m 'not long' $(WORKERS) $(PYTEST)
+contract: programs ## contract tests of every module that changes something, against the sandbox
+	@pytest tests/contract -m 'not long' $(WORKERS) $(PYTEST)
 
 reliability: programs ## every fault for every module, and docs/generated/reliability.md made of the outcomes
-	@pytest tests/laws -m long $(WORKERS) $(PYTEST)
-	@python -m tests.laws.reliability
+	@pytest tests/contract -m long $(WORKERS) $(PYTEST)
+	@python -m tests.contract.reliability
 
 sanity: dev ## ansible-test sanity, on a copy, without ignore files
 	@python -m tools.sanity

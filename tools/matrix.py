@@ -29,11 +29,11 @@ import ansible
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".build" / "matrix"
 TABLE = Path(__file__).with_name("matrix.toml")
-SUITES = ("tests/unit", "tests/laws", "tests/cluster", "tests/inventory")
+SUITES = ("tests/unit", "tests/contract", "tests/cluster", "tests/inventory")
 """With every version, without the long tests."""
 SAMPLE = ("metal_vlan", "metal_device_set", "dns_records", "csr_approval")
 """Contract tests of the short form: one module of each kind. Those that only read are all tested."""
-SHORT = ("tests/unit/plugins", "tests/laws/test_laws.py", "-k", f"plugins or only_reads or {' or '.join(SAMPLE)}")
+SHORT = ("tests/unit/plugins", "tests/contract/test_contracts.py", "-k", f"plugins or only_reads or {' or '.join(SAMPLE)}")
 TEST_REQUIREMENTS = ("pytest", "pytest-asyncio", "pytest-xdist", "codespell")
 """What the tests need beside requirements-sandbox.txt, at the versions of constraints.txt."""
 

@@ -10,7 +10,7 @@ import pytest
 from tests.cluster.conftest import Play
 from tests.cluster.control_plane import REQUESTS, ControlPlane
 from tests.cluster.test_csr_approval import options, until
-from tests.laws.front import ClusterFront
+from tests.contract.front import ClusterFront
 from tests.unit.plugins.module_utils.csr_cases import OTHER, WORKER, client, dns, key, made, serving
 
 Start = Callable[..., Callable[[], dict[str, Any]]]

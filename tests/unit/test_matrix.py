@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.laws.test_laws import CHANGING
+from tests.contract.test_contracts import CHANGING
 from tools import matrix
 from tools.matrix import ROOT, Version
 

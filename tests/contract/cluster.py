@@ -1,0 +1,176 @@
+"""Scenarios of the modules that speak to a cluster: machines about to join, nodes with pods, and nodes whose devices exist or do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import DEVICE
+from tests.cluster.control_plane import NODES, REQUESTS, ControlPlane
+from tests.contract.faults import Kind
+from tests.contract.scenario import TAGS
+from tests.unit.plugins.module_utils.csr_cases import OTHER, WORKER, client, dns, made, serving
+
+if TYPE_CHECKING:
+    from tests.contract.subjects import Place
+
+MACHINES: list[dict[str, Any]] = [{"name": name, "addresses": [], "created_at": None} for name in (WORKER, OTHER)]
+THIRD = "worker-9.contract.metal.test"
+
+
+def lay_requests(place: Place) -> None:
+    """Two nodes that ask for their serving certificates, and a stranger who asks for one of a node."""
+    cluster = place.cluster
+    cluster.clear()
+    for number, name in enumerate((WORKER, OTHER)):
+        cluster.register(name)
+        cluster.file(f"serving-{number}", serving(made(f"system:node:{name}", names=dns(name)))["spec"], node=name).raise_for_status()
+    cluster.file("stranger", client(made("system:node:stranger"))["spec"]).raise_for_status()
+
+
+def lay_pods(place: Place) -> None:
+    """Two nodes with two pods each, so that their list has pages. They end as soon as they are evicted."""
+    place.cluster.clear()
+    for number, name in enumerate((WORKER, OTHER)):
+        place.cluster.register(name)
+        for pod in "ab":
+            place.cluster.run_pod(f"pod-{number}{pod}", name, spec={"terminationGracePeriodSeconds": 0})
+
+
+def lay_devices(place: Place) -> None:
+    """A node on a device, and two whose devices are gone."""
+    cluster, environment = place.cluster, place.environment
+    if not any(device["hostname"] == WORKER for device in place.sandbox.inventory()["devices"]):
+        seeded = {"hostname": WORKER, "tags": TAGS, "project_id": environment["METAL_PROJECT_ID"]}
+        place.sandbox.call("POST", "devices", json=seeded)
+    cluster.clear()
+    for name, ready in ((WORKER, True), (OTHER, None), (THIRD, None)):
+        cluster.register(name, ready=ready)
+
+
+def remove_devices(place: Place) -> None:
+    for device in place.sandbox.inventory()["devices"]:
+        if device["hostname"] == WORKER:
+            place.delete_device(device["id"])
+
+
+def requests(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """What has become of each certificate request, in the words of the module's diff."""
+    return {item["metadata"]["name"]: verdict_on(item) for item in answer["items"]}
+
+
+def verdict_on(request: Mapping[str, Any]) -> str:
+    conditions = request["status"].get("conditions") or []
+    return "approved" if any(condition["type"] == "Approved" for condition in conditions) else "pending"
+
+
+def schedulable(answer: Mapping[str, Any]) -> dict[str, Any]:
+    return {item["metadata"]["name"]: {"schedulable": not item["spec"].get("unschedulable", False)} for item in answer["items"]}
+
+
+def devices(answer: Mapping[str, Any]) -> dict[str, Any]:
+    found = {item["metadata"]["name"]: item["metadata"].get("annotations", {}).get(DEVICE) for item in answer["items"]}
+    return {name: device or "no device recorded" for name, device in found.items()}
+
+
+def approved(cluster: ControlPlane) -> Any:
+    """Names of the approved requests."""
+    return sorted(cluster.approved())
+
+
+def pods_left(cluster: ControlPlane) -> Any:
+    """Whether each node is cordoned, and the pods that are left on it."""
+    nodes = cluster.call("GET", NODES).json()["items"]
+    return {
+        node["metadata"]["name"]: (bool(node["spec"].get("unschedulable")), sorted(cluster.pods_on(node["metadata"]["name"])))
+        for node in nodes
+    }
+
+
+def nodes_left(cluster: ControlPlane) -> Any:
+    """Whether the device of each node is recorded."""
+    return {name: device != "no device recorded" for name, device in devices(cluster.call("GET", NODES).json()).items()}
+
+
+@dataclass(frozen=True)
+class ClusterScenario:
+    """The life of what a module of the cluster looks after, from ``lay`` on.
+
+    ``create``, ``change``: options; None: there is no such step. ``absent`` has no meaning: an approval or an eviction is not taken back,
+    and what is waited for comes by itself. ``worlds``: what ``look`` sees after each step. ``listing``: the API's list that the module's
+    diff speaks of, ``view`` what it says of it. ``metal``: whether it speaks to the Metal API as well. ``clear``: takes away what is left.
+    """
+
+    module: str
+    create: Mapping[str, Any]
+    change: Mapping[str, Any] | None
+    worlds: Mapping[str, Any]
+    meetings: tuple[tuple[Kind, str], ...]
+    lay: Callable[[Place], None] = field(default=lay_requests)
+    look: Callable[[ControlPlane], Any] = field(default=approved)
+    listing: str = REQUESTS
+    view: Callable[[Mapping[str, Any]], Any] = field(default=requests)
+    metal: bool = False
+    clear: Callable[[Place], None] | None = None
+
+    @property
+    def title(self) -> str:
+        return self.module
+
+
+CLUSTER_SCENARIOS = [
+    ClusterScenario(
+        module="csr_approval",
+        create={"machines": MACHINES[:1], "wait": True},
+        change={"machines": MACHINES, "wait": True},
+        worlds={"nothing": [], "create": ["serving-0"], "change": ["serving-0", "serving-1"]},
+        meetings=(("read", "create"), ("follow", "create"), ("change", "create"), ("change", "change")),
+    ),
+    ClusterScenario(
+        module="cluster_wait",
+        create={"condition": "nodes_ready", "nodes": [WORKER, OTHER], "wait": True},
+        change=None,
+        worlds={"nothing": [], "create": []},
+        meetings=(("read", "create"),),
+    ),
+    ClusterScenario(
+        module="node_drain",
+        create={"nodes": [WORKER], "evict_unmanaged": True, "wait": True},
+        change={"nodes": [WORKER, OTHER], "evict_unmanaged": True, "wait": True},
+        worlds={
+            "nothing": {WORKER: (False, ["pod-0a", "pod-0b"]), OTHER: (False, ["pod-1a", "pod-1b"])},
+            "create": {WORKER: (True, []), OTHER: (False, ["pod-1a", "pod-1b"])},
+            "change": {WORKER: (True, []), OTHER: (True, [])},
+        },
+        meetings=(("read", "create"), ("change", "create"), ("change", "change")),
+        lay=lay_pods,
+        look=pods_left,
+        listing=NODES,
+        view=schedulable,
+    ),
+    ClusterScenario(
+        module="node_info",
+        create={},
+        change=None,
+        worlds={"nothing": [], "create": []},
+        meetings=(("read", "create"),),
+    ),
+    ClusterScenario(
+        module="node_ownership",
+        create={"ownership_tags": TAGS, "nodes": [OTHER], "prune": True},
+        change={"ownership_tags": TAGS, "nodes": [OTHER, THIRD], "prune": True},
+        worlds={
+            "nothing": {WORKER: False, OTHER: False, THIRD: False},
+            "create": {WORKER: True, THIRD: False},
+            "change": {WORKER: True},
+        },
+        meetings=(("read", "create"), ("change", "create"), ("change", "change")),
+        lay=lay_devices,
+        look=nodes_left,
+        listing=NODES,
+        view=devices,
+        metal=True,
+        clear=remove_devices,
+    ),
+]

@@ -1,0 +1,205 @@
+"""What a scenario stands on: made before it, by the modules themselves or by the API, and taken away after it."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from multiprocessing import forkserver
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from sandbox.testing.process import RunningSandbox
+from tests.contract import programs
+from tests.contract.scenario import WAIT, Scenario
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"
+MARK = re.compile(r"\{([a-z0-9_.]+)\}")
+WAITS = "wait_interval"
+RESERVED_HARDWARE = "reserved hardware"
+"""No API makes it or takes it away again: the sandbox makes it, and afterwards it is back in the project it was in."""
+LONGEST = programs.LONGEST
+
+
+def run(
+    module: str, options: Mapping[str, Any], environment: Mapping[str, str], *, hasty: bool = False, page_size: int | None = None
+) -> dict[str, Any]:
+    """One call of a module as a process of its own, without Ansible's own start; its result, or its failure.
+
+    ``hasty``: with pauses between tries too short to be noticed, and killed after ``LONGEST``. ``page_size``: how much one page may hold.
+    Fails for a traceback, for the token in what is said, and when it had to be killed.
+    """
+    _code, text = _played(module, programs.play_module, module, dict(options), environment=environment, hasty=hasty, page_size=page_size)
+    assert "{" in text, f"{module} ended without a result: {text}"
+    result: dict[str, Any] = json.loads(text[text.index("{") :])
+    return result
+
+
+def run_often(module: str, options: Mapping[str, Any], environment: Mapping[str, str], server: str, calls: int) -> list[str]:
+    """What is said by each of so many hasty calls of a module, in one process; fewer when one of them hangs, which says so."""
+    given = (module, dict(options), server, calls)
+    _code, text = _said(f"{calls} calls of {module}", programs.play_module_often, *given, environment=environment, hasty=True, longest=None)
+    return text.split(programs.NEXT)[1:]
+
+
+def inventory(source: Path, environment: Mapping[str, str], *, page_size: int | None = None) -> dict[str, Any]:
+    """``ansible-inventory --list`` of one source, as hasty as modules: ``failed`` with ``msg``, or ``listed``."""
+    settings = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", "ANSIBLE_NOCOLOR": "1", "COLUMNS": "10000"}
+    code, text = _played(
+        "inventory", programs.play_inventory, str(source), environment={**environment, **settings}, hasty=True, page_size=page_size
+    )
+    if code:
+        # What other plugins say of a source that is not theirs is said by Ansible, not by us.
+        told = [line for line in text.splitlines() if "Could not" in line] or text.splitlines()
+        return {"failed": True, "msg": told[-1].strip()}
+    return {"listed": json.JSONDecoder().raw_decode(text[text.index("{\n") :])[0]}
+
+
+_starting = threading.Lock()
+
+
+def _processes() -> ForkServerContext:
+    """Return the context that forks a clean process: the programs are loaded in it already, and nothing of what the tests have loaded.
+
+    Tests start processes from several threads. One of them starts the server: the environment that the server is started with is that of
+    all threads, and two that change and restore it at the same time leave a wrong one behind.
+    """
+    with _starting:
+        return _fork_server()
+
+
+@cache
+def _fork_server() -> ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    # pytest: what a child of multiprocessing has to find is the program that began it all.
+    context.set_forkserver_preload(["__main__", "pytest", programs.__name__])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "collections")]))
+        forkserver.ensure_running()
+    return context
+
+
+def _played(
+    title: str, program: Callable[..., None], *given: Any, environment: Mapping[str, str], hasty: bool, page_size: int | None
+) -> tuple[int, str]:
+    """Exit code and all that was said by a process that plays this program. Fails for a traceback, and for the token."""
+    longest = LONGEST if hasty else None
+    code, text = _said(title, program, *given, environment=environment, hasty=hasty, page_size=page_size, longest=longest)
+    assert "Traceback" not in text, text
+    if token := environment.get("METAL_AUTH_TOKEN", ""):
+        assert token not in text
+    return code, text
+
+
+def _said(
+    title: str,
+    program: Callable[..., None],
+    *given: Any,
+    environment: Mapping[str, str],
+    hasty: bool,
+    longest: float | None,
+    page_size: int | None = None,
+) -> tuple[int, str]:
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8", errors="replace") as said:
+        manner = programs.Manner(said.name, dict(environment), hasty, page_size)
+        process = _processes().Process(target=program, args=(manner, *given))
+        process.start()
+        process.join(longest)
+        if process.is_alive():
+            process.kill()
+            process.join()
+            pytest.fail(f"{title} was not over after {longest:g} s")
+        code = process.exitcode
+        process.close()
+        text = said.read()
+    return code or 0, text
+
+
+def call(sandbox: RunningSandbox, method: str, path: str, body: Any = None) -> Any:
+    """One call of the API, as it is; every entry of a list."""
+    query = {"per_page": 1000} if method == "GET" else {}
+    url = httpx.URL(f"{sandbox.environment['METAL_API_URL']}/{path}").copy_merge_params(query)
+    # Not checked: it is loopback, and reading this machine's certificates takes longer than the call.
+    answer = httpx.request(method, url, json=body, headers={"X-Auth-Token": sandbox.environment["METAL_AUTH_TOKEN"]}, verify=False)  # noqa: S501
+    answer.raise_for_status()
+    return answer.json() if answer.content else None
+
+
+def filled(value: Any, facts: Mapping[str, Any]) -> Any:
+    """``value`` with every ``{name.fact}`` in it replaced; a text that is nothing else becomes the fact itself."""
+    if isinstance(value, Mapping):
+        return {name: filled(item, facts) for name, item in value.items()}
+    if isinstance(value, list):
+        return [filled(item, facts) for item in value]
+    if not isinstance(value, str):
+        return value
+    if whole := MARK.fullmatch(value):
+        return _fact(whole[1], facts)
+    return MARK.sub(lambda mark: str(_fact(mark[1], facts)), value)
+
+
+def _fact(path: str, facts: Mapping[str, Any]) -> Any:
+    found: Any = facts
+    for part in path.split("."):
+        found = found[int(part)] if isinstance(found, list) else found[part]
+    return found
+
+
+@contextmanager
+def made(
+    ground: Mapping[str, tuple[str, Mapping[str, Any]]], sandbox: RunningSandbox, environment: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """The ground's facts by name, for as long as it stands. The journal is empty then."""
+    facts: dict[str, Any] = {"project": sandbox.environment["METAL_PROJECT_ID"]}
+    standing: list[tuple[str, Mapping[str, Any]]] = []
+    try:
+        for name, (maker, options) in ground.items():
+            given = filled(options, facts)
+            if maker == RESERVED_HARDWARE:
+                facts[name] = sandbox.call("POST", "hardware_reservations", json=given)
+                standing += [(f"POST hardware-reservations/{each}/move", {"project_id": facts["project"]}) for each in facts[name]["ids"]]
+                continue
+            if " " in maker:
+                method, path = filled(maker, facts).split(" ")
+                facts[name] = call(sandbox, method, path, given)
+                if facts[name] is not None:
+                    standing.append((f"DELETE {path}/{facts[name]['id']}", {}))
+                continue
+            result = run(maker, given, environment)
+            assert not result.get("failed"), result
+            facts[name], *_others = [
+                value for key, value in result.items() if key not in ("diff", "invocation") and isinstance(value, dict)
+            ]
+            waits = WAIT if WAITS in result["invocation"]["module_args"] else {}
+            standing.append((maker, {"id": facts[name]["id"], "state": "absent", **waits}))
+        sandbox.forget()
+        yield facts
+    finally:
+        sandbox.call("DELETE", "faults")
+        for module, options in reversed(standing):
+            if " " in module:
+                method, path = module.split(" ")
+                call(sandbox, method, path, options or None)
+                continue
+            result = run(module, options, environment)
+            assert not result.get("failed"), result
+
+
+@contextmanager
+def laid(scenario: Scenario, sandbox: RunningSandbox, environment: Mapping[str, str]) -> Iterator[Scenario]:
+    """The scenario with its ground made and its references filled in. The journal is empty then."""
+    with made(scenario.ground, sandbox, environment) as facts:
+        texts = {name: filled(getattr(scenario, name), facts) for name in ("create", "change", "absent", "never", "listing", "order")}
+        yield replace(scenario, ground={}, **texts)

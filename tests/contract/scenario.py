@@ -1,0 +1,66 @@
+"""One scenario of the contract tests, and what all scenarios share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SECRET = "swordfish-that-must-never-be-seen"
+"""In everything that a scenario gives as a secret."""
+
+TAGS = ["openshift-cluster=contract.metal.test", "openshift-role=worker"]
+WAIT = {"wait_interval": 0.2, "wait_timeout": 120}
+
+View = Callable[[list[dict[str, Any]]], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """The life of one resource.
+
+    ``create``, ``change``: options for these; ``absent``, ``never``: options that delete it, and that delete what never was. What a
+    resource cannot do is None.
+    ``listing``: the API's list it is in, ``key``: the list's name, or nothing when it is one object; ``view`` makes of all its entries what
+    the module's diff says of them.
+    ``ground``: what has to be there before, by name: a module and its options, the API's "POST <path>" and the body, or
+    ``RESERVED_HARDWARE`` and what it is to be. Everything may refer to what came of it: ``{name.id}`` is a fact of the resource,
+    ``{project}`` the project's id.
+    ``order``: how the path ends on which it is ordered, when that is not the list's; ``orders``: how many orders that takes.
+    ``secrets``: what must never be seen, beside ``SECRET``.
+    """
+
+    module: str
+    create: Mapping[str, Any]
+    change: Mapping[str, Any] | None
+    absent: Mapping[str, Any] | None
+    never: Mapping[str, Any] | None
+    listing: str
+    key: str
+    view: View
+    name: str = field(default="")
+    ground: Mapping[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
+    order: str = field(default="")
+    orders: int = field(default=1)
+    secrets: tuple[str, ...] = field(default=())
+
+    @property
+    def title(self) -> str:
+        return f"{self.module}{'-' if self.name else ''}{self.name}"
+
+    @property
+    def order_path(self) -> str:
+        return self.order or self.listing.partition("?")[0].rpartition("/")[2]
+
+    def entries(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
+        return [answer] if not self.key else answer[self.key]
+
+
+def machine(number: int, **more: Any) -> dict[str, Any]:
+    return {
+        "hostname": f"worker-{number}.contract.metal.test",
+        "plan": "c3.small.x86",
+        "metro": "da",
+        "operating_system": "ubuntu_24_04",
+        **more,
+    }

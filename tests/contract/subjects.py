@@ -1,0 +1,376 @@
+"""Who meets the troubles of ``faults.py``: every module and the inventory plugin, each with a life in which it can meet them."""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.testing.process import RunningSandbox
+from tests.cluster.control_plane import ControlPlane
+from tests.contract.cluster import CLUSTER_SCENARIOS, ClusterScenario
+from tests.contract.faults import PATIENCE, RETRIES, TIMEOUT, Fault, Kind, Service
+from tests.contract.front import ClusterFront, Front, MetalFront
+from tests.contract.ground import call, filled, inventory, laid, made, run
+from tests.contract.installer import InstallerScenario
+from tests.contract.readings import GROUND, READINGS
+from tests.contract.scenario import Scenario
+from tests.contract.scenarios import SCENARIOS
+from tests.contract.zone import ZoneScenario
+
+Result = dict[str, Any]
+Meeting = tuple[Kind, str]
+"""Which requests meet the trouble, in which step of a life."""
+
+
+class Place:
+    """What subjects stand on; each part is made when it is asked for, and taken away with ``clear``."""
+
+    def __init__(self, sandbox: RunningSandbox, environment: Mapping[str, str], start: Callable[[], ControlPlane], folder: Path) -> None:
+        self.sandbox = sandbox
+        self.environment = environment
+        self.folder = folder
+        self.stack = ExitStack()
+        self._start = start
+
+    @cached_property
+    def cluster(self) -> ControlPlane:
+        return self._start()
+
+    @cached_property
+    def cluster_front(self) -> ClusterFront:
+        return self.stack.enter_context(ClusterFront(self.cluster).serving())
+
+    @cached_property
+    def reading(self) -> Mapping[str, Any]:
+        """The facts of what all readers read."""
+        return self.stack.enter_context(made(GROUND, self.sandbox, self.environment))
+
+    def delete_device(self, device: str) -> None:
+        call(self.sandbox, "DELETE", f"devices/{device}")
+
+    def clear(self) -> None:
+        """Take away what was made so far: it is made again when it is asked for."""
+        self.stack.close()
+        for part in ("cluster_front", "reading"):
+            vars(self).pop(part, None)
+
+
+WRITES = "POST|PUT|PATCH|DELETE"
+QUESTION = "/capacity/metros$"
+"""Asked with POST, and nothing changes."""
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+NO_QUESTION = f"^(?!.*{QUESTION})"
+METAL_REQUESTS: dict[Kind, dict[str, str]] = {
+    "read": {"method": "GET"},
+    "ask": {"method": "POST", "path": QUESTION},
+    "create": {"method": WRITES, "path": NO_QUESTION},
+    "change": {"method": WRITES, "path": NO_QUESTION},
+    "delete": {"method": WRITES, "path": NO_QUESTION},
+}
+CLUSTER_REQUESTS: dict[Kind, dict[str, str]] = {
+    "read": {"method": "GET", "path": "^(?!.*watch=true)"},
+    "follow": {"method": "GET", "path": "watch=true"},
+    "change": {"method": WRITES},
+}
+
+
+class Life(ABC):
+    """A subject in its place, ready to meet troubles."""
+
+    front: Front
+    requests: Mapping[Kind, Mapping[str, str]] = METAL_REQUESTS
+    """How requests of each kind are told from others."""
+
+    @abstractmethod
+    def prepare(self, step: str) -> None:
+        """Bring the world to where this step has something to do."""
+
+    @abstractmethod
+    def act(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> Result:
+        """Take the step; ``check``: in check mode; ``hurry``: wait and try again for no longer than it takes to see that it would."""
+
+    @abstractmethod
+    def look(self) -> Any:
+        """The world as far as it is ours. Fails when there are two of anything."""
+
+    @abstractmethod
+    def converged(self, step: str) -> None:
+        """Fails unless a plain run brings about what the step is for, exactly as without any trouble, and one more is quiet."""
+
+
+def well(result: Result) -> Result:
+    assert not result.get("failed"), result
+    return result
+
+
+def connection(place: Place, fault: Fault | None) -> dict[str, Any]:
+    return {
+        "metal_api_url": place.environment["METAL_API_URL"],
+        "metal_api_token": place.environment["METAL_AUTH_TOKEN"],
+        "metal_api_timeout": TIMEOUT if fault is not None and fault.silent else PATIENCE,
+        "metal_api_retries": RETRIES,
+    }
+
+
+def metal_options(options: Mapping[str, Any], place: Place, fault: Fault | None, *, hurry: bool = False) -> dict[str, Any]:
+    given = {name: value for name, value in options.items() if name != "progress_interval"} | connection(place, fault)
+    if hurry:
+        given["metal_api_retries"] = 1
+    if "wait_timeout" in options:
+        given |= {"wait_timeout": 1, "wait_interval": 0.02} if hurry else {"wait_timeout": 6, "wait_interval": 0.1}
+    return {"project_id": place.environment["METAL_PROJECT_ID"], **given}
+
+
+class OfMetal(Life):
+    """A module that speaks to the Metal API."""
+
+    module: str
+
+    @abstractmethod
+    def options(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> dict[str, Any]:
+        """What the module is called with to take the step."""
+
+
+class Changing(OfMetal):
+    """A module that changes something, and the life of its resource."""
+
+    def __init__(self, scenario: Scenario, place: Place) -> None:
+        self.module = scenario.module
+        self._scenario = scenario
+        self._place = place
+        self.front = MetalFront(place.sandbox)
+        self._worlds: dict[str, Any] = {}
+        # A life goes round: what is created begins where it was taken away, or, without such an end, with what was changed.
+        self._round = [step for step in ("create", "change", "absent") if getattr(scenario, step) is not None]
+        self._done = ""
+        for step in self._round if scenario.absent is not None else (*self._round, "create"):
+            well(self.act(step))
+            self._worlds[step] = self.look()
+
+    def options(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> dict[str, Any]:
+        given = metal_options(getattr(self._scenario, step), self._place, fault, hurry=hurry)
+        return {**given, "_ansible_check_mode": check}
+
+    def act(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> Result:
+        options = self.options(step, fault, check=check, hurry=hurry)
+        return run(self.module, options, self._place.environment, hasty=True, page_size=fault.page_size if fault is not None else None)
+
+    def prepare(self, step: str) -> None:
+        turn = self._round.index(step)
+        if self._done != self._round[turn - 1]:
+            for earlier in (self._round[-1], *self._round[:turn]):
+                well(self.act(earlier))
+        self._done = ""
+
+    def look(self) -> Any:
+        listing = self._scenario.listing.format(project=self._place.environment["METAL_PROJECT_ID"])
+        view = self._steady(self._scenario.view(self._scenario.entries(call(self._place.sandbox, "GET", listing))))
+        # Whoever owns it: what was ordered without a mark would be no less billed.
+        billed = {kind: len(found) for kind, found in self._place.sandbox.inventory().items()}
+        return view, billed
+
+    def _steady(self, view: Any) -> Any:
+        """Without the ids of what came by itself, such as a gateway's own block: they are others each time."""
+        given = json.dumps([self._scenario.create, self._scenario.change])
+        return json.loads(UUID.sub(lambda found: found[0] if found[0] in given else "an id", json.dumps(view)))
+
+    def converged(self, step: str) -> None:
+        well(self.act(step))
+        assert self.look() == self._worlds[step], f"after the trouble it is {self.look()}, without any it is {self._worlds[step]}"
+        assert not well(self.act(step))["changed"]
+        self._done = step
+
+
+class Reading(OfMetal):
+    """A module that only reads."""
+
+    def __init__(self, module: str, options: Mapping[str, Any], place: Place) -> None:
+        self.module = module
+        self._options = options
+        self._place = place
+        self.front = MetalFront(place.sandbox)
+        self._plain = self._facts(well(self.act("read")))
+
+    def options(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> dict[str, Any]:
+        return {**metal_options(self._options, self._place, fault, hurry=hurry), "_ansible_check_mode": check}
+
+    @staticmethod
+    def _facts(result: Result) -> Result:
+        return {name: value for name, value in result.items() if name != "invocation"}
+
+    def prepare(self, step: str) -> None:
+        """There is all there is to read."""
+
+    def act(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> Result:
+        options = self.options(step, fault, check=check, hurry=hurry)
+        page_size = fault.page_size if fault is not None else None
+        result = run(self.module, options, self._place.environment, hasty=True, page_size=page_size)
+        if fault is not None and not result.get("failed") and not fault.rewrites:
+            assert self._facts(result) == self._plain, f"{fault.name}: other things were read than without"
+        return result
+
+    def look(self) -> Any:
+        return None
+
+    def converged(self, step: str) -> None:
+        assert self._facts(well(self.act(step))) == self._plain
+
+
+class Inventory(Life):
+    """The inventory plugin, read as a user has it read: by ``ansible-inventory --list``."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self.front = MetalFront(place.sandbox)
+        self._plain = self._hosts(well(self.act("read")))
+
+    @staticmethod
+    def _hosts(result: Result) -> list[str]:
+        return sorted(result["listed"]["_meta"]["hostvars"])
+
+    def prepare(self, step: str) -> None:
+        """There is all there is to read."""
+
+    def act(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> Result:
+        options = {
+            name: value for name, value in connection(self._place, fault).items() if name not in ("metal_api_url", "metal_api_token")
+        }
+        source = self._place.folder / "02.metal.yml"
+        source.write_text(json.dumps({"plugin": "equinix_metal.openshift.metal", **options}), encoding="utf-8")
+        result = inventory(source, self._place.environment, page_size=fault.page_size if fault is not None else None)
+        if fault is not None and not result.get("failed") and not fault.rewrites:
+            assert self._hosts(result) == self._plain
+        return result
+
+    def look(self) -> Any:
+        return None
+
+    def converged(self, step: str) -> None:
+        assert self._hosts(well(self.act(step))) == self._plain
+
+
+class InCluster(Life):
+    """A module that speaks to a cluster."""
+
+    requests = CLUSTER_REQUESTS
+
+    def __init__(self, scenario: ClusterScenario, place: Place) -> None:
+        self._scenario = scenario
+        self._place = place
+        self.front = place.cluster_front
+
+    def prepare(self, step: str) -> None:
+        self._scenario.lay(self._place)
+        if step == "change":
+            well(self.act("create"))
+
+    def act(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> Result:
+        # What comes between it and the Metal API is of the modules that speak to nothing else.
+        metal = metal_options({}, self._place, None) if self._scenario.metal else {}
+        options = {
+            **getattr(self._scenario, step),
+            **metal,
+            "kubeconfig": str(self._place.cluster.kubeconfig),
+            "api_addresses": [self._place.cluster_front.address],
+            "api_timeout": TIMEOUT if fault is not None and fault.silent else PATIENCE,
+            "wait_timeout": 5,
+            "wait_interval": 0.1,
+            "_ansible_check_mode": check,
+        }
+        page_size = fault.page_size if fault is not None else None
+        return run(self._scenario.module, options, self._place.environment, hasty=True, page_size=page_size)
+
+    def look(self) -> Any:
+        return self._scenario.look(self._place.cluster)
+
+    def converged(self, step: str) -> None:
+        well(self.act(step))
+        assert self.look() == self._scenario.worlds[step]
+        assert not well(self.act(step))["changed"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One who meets the troubles, by its name."""
+
+    title: str
+    service: Service
+    of: Scenario | ClusterScenario | None = None
+
+    @property
+    def module(self) -> str:
+        return self.of.module if self.of is not None else self.title
+
+    @property
+    def meetings(self) -> tuple[Meeting, ...]:
+        """Which requests of which steps meet a trouble: once round the life for what is read, once for what is written."""
+        if isinstance(self.of, ClusterScenario):
+            return self.of.meetings
+        if self.of is None:
+            return (("ask", "read"), ("read", "read")) if self.title in ASKING else (("read", "read"),)
+        # What cannot be absent is never ordered, only changed.
+        writes: dict[str, Kind] = {"create": "create" if self.of.absent is not None else "change", "change": "change", "absent": "delete"}
+        steps = [step for step in writes if getattr(self.of, step) is not None]
+        asked: list[Meeting] = [("ask", "create")] if self.module in ASKING else []
+        return (*(("read", step) for step in steps), *((writes[step], step) for step in steps), *asked)
+
+    @contextmanager
+    def alive(self, place: Place) -> Iterator[Life]:
+        """The subject on its ground, for as long as it is tried."""
+        if isinstance(self.of, ClusterScenario):
+            try:
+                yield InCluster(self.of, place)
+            finally:
+                if self.of.clear is not None:
+                    self.of.clear(place)
+        elif isinstance(self.of, Scenario):
+            with laid(self.of, place.sandbox, place.environment) as ready, _others(place.sandbox):
+                try:
+                    yield Changing(ready, place)
+                finally:
+                    place.sandbox.call("DELETE", "faults")
+                    if ready.absent is not None:
+                        well(run(ready.module, metal_options(ready.absent, place, None), place.environment, hasty=True))
+        elif self.title == INVENTORY:
+            with _others(place.sandbox):
+                yield Inventory(place)
+        else:
+            yield Reading(self.title, filled(READINGS[self.title], place.reading), place)
+
+
+@contextmanager
+def _others(sandbox: RunningSandbox) -> Iterator[None]:
+    """Machines of somebody else in the same project: more than one page of them, when a page holds two."""
+    seeded = sandbox.call("POST", "devices", json={"count": 3, "hostname": "other-{{index}}.metal.test", "tags": ["somebody=else"]})
+    try:
+        yield
+    finally:
+        for each in seeded["ids"]:
+            call(sandbox, "DELETE", f"devices/{each}")
+
+
+INVENTORY = "inventory"
+ELSEWHERE = {"dns_records": "test_zone.py", "openshift_installer": "test_installer.py"}
+"""Who speaks neither to the Metal API nor to a cluster, and where its own troubles are: those of a DNS server, and of a mirror."""
+ASKING = ("metal_capacity_info", "metal_device_set")
+"""Those who ask whether something can be had: a read that is a POST."""
+SUBJECTS = [
+    *(Subject(scenario.title, "metal", scenario) for scenario in SCENARIOS),
+    *(Subject(reader, "metal") for reader in sorted(READINGS)),
+    *(Subject(scenario.title, "cluster", scenario) for scenario in CLUSTER_SCENARIOS),
+    Subject(INVENTORY, "metal"),
+]
+
+
+def one_place(subject: Subject | Scenario | ClusterScenario | ZoneScenario | InstallerScenario, *more: Any) -> Any:
+    """A parameter of a test: with several processes (``pytest -n``) a subject stands on its ground in one of them."""
+    return pytest.param(subject, *more, marks=pytest.mark.xdist_group(subject.title))

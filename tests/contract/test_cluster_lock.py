@@ -1,0 +1,240 @@
+"""Runs at the same moment, against a real service: one writes, the others wait or say who does, and nothing is bought twice."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from sandbox.testing.process import RunningSandbox
+from tests.contract.ground import call, run
+from tests.contract.scenario import TAGS, WAIT, machine
+
+NAMES = [f"worker-{number}.contract.metal.test" for number in range(1, 6)]
+SET = {"ownership_tags": TAGS, "machines": [machine(number) for number in range(1, 6)], **WAIT}
+GONE = {"ownership_tags": TAGS, "all_owned": True, "state": "absent", "cluster_lock": "none", **WAIT}
+SCOPE = "contract.metal.test"
+WRITES = "POST|PUT|PATCH|DELETE"
+ORDERS = "/projects/[^/]+/devices$"
+
+
+class Service:
+    """The sandbox as these tests use it."""
+
+    def __init__(self, sandbox: RunningSandbox, environment: Mapping[str, str]) -> None:
+        self.sandbox = sandbox
+        self.environment = environment
+        self.project = sandbox.environment["METAL_PROJECT_ID"]
+
+    def run(self, module: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        return run(module, options, self.environment)
+
+    def at_once(self, *calls: tuple[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+        with ThreadPoolExecutor(len(calls)) as pool:
+            return list(pool.map(lambda each: self.run(*each), calls))
+
+    def slow(self, seconds: float, method: str = WRITES, path: str = "/metal/v1/(?!capacity)") -> None:
+        """Every such write has its effect so many seconds after it arrived."""
+        self.sandbox.call("POST", "faults", json={"method": method, "path": f"{path}", "delay": seconds})
+
+    @property
+    def devices(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.sandbox.inventory()["devices"]
+        return [device for device in found if set(TAGS) <= set(device["tags"]) and device["state"] != "deprovisioning"]
+
+    @property
+    def locks(self) -> list[dict[str, Any]]:
+        return [each for each in self.sandbox.inventory()["virtual_networks"] if "openshift-role=lock" in each["tags"]]
+
+    def lock_of_another_computer(self, *, expires_in: float, lifetime: float = 300) -> str:
+        """A lock object as a run elsewhere would have created it; returns its id."""
+        renewed = datetime.fromtimestamp(time.time() + expires_in - lifetime, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        fields = {
+            "run": "0-elsewhere",
+            "holder": "alice@bastion",
+            "operation": "install.yml",
+            "process": "00000000-0000-4000-8000-000000000000/4026531836/4711/42",
+            "since": renewed,
+            "renewed": renewed,
+            "lifetime": f"{lifetime:g}",
+        }
+        tags = [f"openshift-cluster={SCOPE}", "openshift-role=lock", f"openshift-lock-of={SCOPE}"]
+        tags += [f"openshift-lock-{name}={value}" for name, value in fields.items()]
+        made = call(self.sandbox, "POST", f"projects/{self.project}/virtual-networks", {"metro": "da", "tags": tags})
+        return str(made["id"])
+
+    def renew(self, lock: str) -> None:
+        path = f"virtual-networks/{lock}"
+        tags = [tag for tag in call(self.sandbox, "GET", path)["tags"] if not tag.startswith("openshift-lock-renewed=")]
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        call(self.sandbox, "PUT", path, {"tags": [*tags, f"openshift-lock-renewed={now}"]})
+
+
+@pytest.fixture
+def service(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> Iterator[Service]:
+    found = Service(sandbox, sandbox_environment)
+    quota = sandbox.call("GET", "settings")["quotas"]["virtual_networks"]
+    yield found
+    sandbox.call("DELETE", "faults")
+    sandbox.call("PUT", "settings", json={"quotas": {"virtual_networks": quota}})
+    gone = found.run("metal_device_set", GONE)
+    for lock in found.locks:
+        call(sandbox, "DELETE", f"virtual-networks/{lock['id']}")
+    assert not gone.get("failed"), gone
+
+
+def test_three_sets_of_the_same_names_at_once_are_one_set(service: Service) -> None:
+    service.slow(2)
+    results = service.at_once(*[("metal_device_set", {**SET, "wait_timeout": 240})] * 3)
+    assert [result.get("msg") for result in results] == [None] * 3
+    assert Counter(device["hostname"] for device in service.devices) == dict.fromkeys(NAMES, 1)
+    assert Counter(result["changed"] for result in results) == {True: 1, False: 2}, "who ordered says so, and nobody else"
+    ids = {device["id"] for device in service.devices}
+    assert all({device["id"] for device in result["devices"]} == ids for result in results)
+    orders = [each for each in service.sandbox.journal() if each["method"] == "POST" and each["path"].endswith("/devices")]
+    assert len(orders) == 5
+    assert service.locks == []
+
+
+def test_without_waiting_the_others_say_who_writes(service: Service) -> None:
+    service.slow(2)
+    results = service.at_once(*[("metal_device_set", {**SET, "wait": False})] * 3)
+    assert Counter(device["hostname"] for device in service.devices) == dict.fromkeys(NAMES, 1)
+    told = [result["msg"] for result in results if result.get("failed")]
+    # One may have come so late that the first was done.
+    assert len(told) <= 2
+    assert all(f"Another run writes to {SCOPE}: metal_device_set of " in text and "openshift_unlock=" in text for text in told), told
+    assert sum(bool(result["changed"]) for result in results) == 1
+    assert service.locks == []
+
+
+def test_a_set_that_has_nothing_to_do_takes_no_lock(service: Service) -> None:
+    assert service.run("metal_device_set", SET)["changed"]
+    service.sandbox.forget()
+    assert not service.run("metal_device_set", SET)["changed"]
+    assert {each["method"] for each in service.sandbox.journal()} == {"GET"}
+    assert not any("virtual-networks" in each["path"] for each in service.sandbox.journal())
+
+
+def test_two_devices_of_one_name_at_once_are_one_device(service: Service) -> None:
+    """No lock is taken here: the younger of the two is deleted by who ordered it."""
+    service.slow(2, "POST", ORDERS)
+    options = {**machine(1), "ownership_tags": TAGS, **WAIT}
+    results = service.at_once(*[("metal_device", options)] * 2)
+    assert [result.get("msg") for result in results] == [None] * 2
+    (left,) = service.devices
+    assert {result["device"]["id"] for result in results} == {left["id"]}
+    assert [len(result.get("duplicates", [])) for result in sorted(results, key=lambda result: "duplicates" in result)] == [0, 1]
+
+
+def test_what_is_ordered_during_the_pause_after_a_429_is_not_ordered_again(service: Service) -> None:
+    service.sandbox.call(
+        "POST", "faults", json={"method": "POST", "path": ORDERS, "status": 429, "headers": {"Retry-After": "3"}, "times": 1}
+    )
+    options = {**machine(1), "ownership_tags": TAGS, **WAIT}
+    with ThreadPoolExecutor(2) as pool:
+        paused = pool.submit(service.run, "metal_device", options)
+        while not any(each["status"] == 429 for each in service.sandbox.journal()):
+            time.sleep(0.05)
+        ordered = service.run("metal_device", options)
+        late = paused.result()
+    assert ordered["changed"]
+    assert not late["changed"]
+    assert late["device"]["id"] == ordered["device"]["id"]
+    assert len(service.devices) == 1
+
+
+def test_the_lock_of_another_computer_is_waited_for_until_it_expires(service: Service) -> None:
+    lock = service.lock_of_another_computer(expires_in=6)
+    began = time.monotonic()
+    result = service.run("metal_device_set", {**SET, "wait_timeout": 120})
+    assert result["changed"], result
+    assert time.monotonic() - began > 4
+    assert lock not in [each["id"] for each in service.locks]
+
+
+def test_a_run_waits_for_a_run_of_another_computer_until_it_is_sure(service: Service) -> None:
+    free = {"name": SCOPE, "state": "free", "wait_interval": 0.2, "wait_timeout": 60}
+    lock = service.lock_of_another_computer(expires_in=250)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(service.run, "metal_cluster_lock", free)
+        while not any("/virtual-networks" in each["path"] and each["method"] == "GET" for each in service.sandbox.journal()):
+            time.sleep(0.05)
+        service.renew(lock)
+        refused = waiting.result()
+    assert "Another run writes to contract.metal.test: install.yml of alice@bastion, process 4711 since " in refused["msg"]
+    assert f"ansible-playbook playbooks/unlock.yml -e openshift_unlock={lock}" in refused["msg"]
+    assert refused["failure"]["lock"]["id"] == lock
+
+    broken = service.run("metal_cluster_lock", {"name": SCOPE, "state": "released", "unlock": lock, **WAIT, "metal_api_timeout": 1})
+    assert broken["changed"]
+    assert broken["broken"]["who"] == "alice@bastion"
+    assert service.locks == []
+    assert not service.run("metal_cluster_lock", free)["changed"]
+    again = service.run("metal_cluster_lock", {"name": SCOPE, "state": "released", "unlock": lock, **WAIT})
+    assert not again["changed"]
+
+
+def test_another_lock_than_the_one_that_is_named_is_not_broken(service: Service) -> None:
+    lock = service.lock_of_another_computer(expires_in=250)
+    refused = service.run("metal_cluster_lock", {"name": SCOPE, "state": "released", "unlock": "not-this-one", **WAIT})
+    assert "there is no such lock. There is install.yml of alice@bastion" in refused["msg"]
+    assert [each["id"] for each in service.locks] == [lock]
+
+
+def test_in_check_mode_a_lock_is_only_told(service: Service) -> None:
+    lock = service.lock_of_another_computer(expires_in=250)
+    service.sandbox.forget()
+    checked = service.run("metal_cluster_lock", {"name": SCOPE, "state": "free", "_ansible_check_mode": True})
+    assert not checked["changed"]
+    assert "Another run may be writing to contract.metal.test: install.yml of alice@bastion" in str(checked["warnings"])
+    held = service.run("metal_cluster_lock", {"name": SCOPE, "state": "held", "_ansible_check_mode": True})
+    assert "Another run writes to contract.metal.test" in held["msg"]
+    assert [each["id"] for each in service.locks] == [lock]
+    assert {each["method"] for each in service.sandbox.journal()} == {"GET"}
+
+
+def test_a_quota_without_room_for_a_lock_is_told_and_without_a_lock_it_goes_on(service: Service) -> None:
+    service.sandbox.call("PUT", "settings", json={"quotas": {"virtual_networks": 0}})
+    refused = service.run("metal_device_set", SET)
+    assert "Could not create the cluster lock of contract.metal.test: the service answered 422" in refused["msg"]
+    assert "openshift_lock=false" in refused["msg"]
+    assert "\n" not in refused["msg"]
+    assert service.devices == []
+    assert service.run("metal_device_set", {**SET, "cluster_lock": "none"})["changed"]
+    assert len(service.devices) == 5
+
+
+@pytest.mark.parametrize("writes", [False, True], ids=["before its first write", "while it writes"])
+def test_the_lock_of_a_module_that_is_killed_is_taken_over_when_what_it_sent_is_over(service: Service, writes: bool, tmp_path: Any) -> None:
+    """A task of its own that is killed with ``kill -9`` while the service works on its orders: 2 s later they are carried out."""
+    service.slow(2, "POST", ORDERS if writes else "/virtual-networks$")
+    options = {**SET, "metal_api_timeout": 4}
+    manner = f"Manner({str(tmp_path / 'said')!r}, dict(os.environ), False, None)"
+    program = f"from tests.contract.programs import *; play_module({manner}, 'metal_device_set', {options!r})"
+    (tmp_path / "said").touch()
+    child = subprocess.Popen(
+        [sys.executable, "-c", program], env={**os.environ, **service.environment, "PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+    try:
+        fault = service.sandbox.call("GET", "faults")["faults"][0]["id"]
+        deadline = time.monotonic() + 60
+        while not next(each["hits"] for each in service.sandbox.call("GET", "faults")["faults"] if each["id"] == fault):
+            assert time.monotonic() < deadline, (tmp_path / "said").read_text()
+            time.sleep(0.02)
+    finally:
+        child.kill()
+        child.wait()
+    result = service.run("metal_device_set", {**options, "wait_timeout": 120})
+    assert not result.get("failed"), result
+    assert Counter(device["hostname"] for device in service.devices) == dict.fromkeys(NAMES, 1)
+    orders = [each for each in service.sandbox.journal() if each["method"] == "POST" and each["path"].endswith("/devices")]
+    assert Counter(each["status"] for each in orders)[201] == 5

@@ -1,0 +1,290 @@
+"""The four contract tests (check mode, idempotence, absent, diff), for every module that changes something, against the sandbox.
+
+1. Check mode touches nothing and predicts ``changed`` and ``diff`` truly.
+2. A second run changes nothing and writes nothing.
+3. ``absent`` twice, and ``absent`` of what never existed, change nothing.
+4. ``--diff`` shows what changed, as the API returns it before and after, and never shows a secret.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ansible_doc import programs
+from tests.contract import installer, zone
+from tests.contract.cluster import CLUSTER_SCENARIOS, ClusterScenario
+from tests.contract.conftest import Lives
+from tests.contract.ground import laid
+from tests.contract.installer import INSTALLER_SCENARIOS, InstallerScenario
+from tests.contract.playbook import Outcome, Task, is_read, run
+from tests.contract.scenario import SECRET, Scenario
+from tests.contract.scenarios import SCENARIOS
+from tests.contract.subjects import INVENTORY, SUBJECTS, Place, Subject, one_place
+from tests.contract.zone import ZONE_SCENARIOS, ZoneScenario, reach
+
+ROOT = Path(__file__).resolve().parents[2]
+COLLECTION = "equinix_metal.openshift"
+ASK = Path(__file__).with_name("ask.py")
+
+CHANGING: list[Scenario | ClusterScenario | ZoneScenario | InstallerScenario] = [
+    *SCENARIOS,
+    *(scenario for scenario in CLUSTER_SCENARIOS if scenario.change is not None),
+    *ZONE_SCENARIOS,
+    *INSTALLER_SCENARIOS,
+]
+READING = [subject for subject in SUBJECTS if subject.module not in {scenario.module for scenario in CHANGING} | {INVENTORY}]
+
+Options = Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A scenario on its ground: what its steps are given, who looks at the world beside it, and what was asked of the API."""
+
+    module: str
+    create: Options
+    change: Options
+    absent: Options
+    never: Options
+    look: Callable[[Path], Task]
+    """The task that writes the world into a file."""
+    view: Callable[[Any], Any]
+    """What of the world the module's diff speaks of."""
+    journal: Callable[[], list[dict[str, Any]]]
+    secrets: tuple[str, ...]
+
+
+def test_every_module_has_a_scenario() -> None:
+    names = programs()
+    done = subprocess.run(
+        [Path(sys.executable).parent / "ansible-doc", "--type", "module", "--json", *(f"{COLLECTION}.{name}" for name in names)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    # A module that has nothing to show a difference of changes nothing.
+    supports = {
+        name.rpartition(".")[2]: entry["doc"]["attributes"]["diff_mode"]["support"] for name, entry in json.loads(done.stdout).items()
+    }
+    assert {name for name, support in supports.items() if support != "N/A"} == {scenario.module for scenario in CHANGING}
+    assert {name for name, support in supports.items() if support == "N/A"} == {subject.module for subject in READING}
+
+
+@pytest.mark.parametrize("subject", [one_place(subject) for subject in READING], ids=lambda subject: subject.title)
+def test_who_only_reads_reads_in_check_mode_as_well(subject: Subject, lives: Lives) -> None:
+    life = lives.of(subject)
+    step = subject.meetings[0][1]
+    life.prepare(step)
+    life.front.forget()
+    read, checked = (life.act(step, check=check) for check in (False, True))
+    for result in (read, checked):
+        assert not result.get("failed"), result
+        assert not result["changed"]
+        result.pop("invocation", None)
+    assert read == checked
+    assert life.front.journal()
+    assert all(is_read(each) for each in life.front.journal())
+
+
+@pytest.mark.parametrize("scenario", [one_place(scenario) for scenario in CHANGING], ids=lambda scenario: scenario.title)
+def test_contracts(scenario: Scenario | ClusterScenario | ZoneScenario | InstallerScenario, place: Place, tmp_path: Path) -> None:
+    if isinstance(scenario, Scenario):
+        ready = on_metal(scenario, place)
+    elif isinstance(scenario, ClusterScenario):
+        ready = in_cluster(scenario, place)
+    elif isinstance(scenario, ZoneScenario):
+        ready = in_zone(scenario, place)
+    else:
+        ready = in_folder(scenario, place, tmp_path / "cluster")
+    with ready as stage:
+        _hold(stage, place, tmp_path)
+
+
+@contextmanager
+def on_metal(scenario: Scenario, place: Place) -> Iterator[Stage]:
+    place.sandbox.call("DELETE", "faults")
+    with laid(scenario, place.sandbox, place.environment) as ready:
+
+        def look(file: Path) -> Task:
+            argv = [sys.executable, str(ASK), ready.listing, str(file)]
+            return Task(f"world: {file.name}", "ansible.builtin.command", {"argv": argv})
+
+        yield Stage(
+            ready.module,
+            ready.create,
+            ready.change,
+            ready.absent,
+            ready.never,
+            look=look,
+            view=lambda answer: ready.view(ready.entries(answer)),
+            journal=place.sandbox.journal,
+            secrets=(SECRET, *ready.secrets, place.sandbox.environment["METAL_AUTH_TOKEN"]),
+        )
+
+
+@contextmanager
+def in_zone(scenario: ZoneScenario, place: Place) -> Iterator[Stage]:
+    server = reach(place.sandbox.environment)
+    create, change, absent, never = ({**given, **server} for given in (scenario.create, scenario.change, scenario.absent, scenario.never))
+
+    def look(file: Path) -> Task:
+        return Task(f"world: {file.name}", "ansible.builtin.command", {"argv": [sys.executable, zone.__file__, str(file)]})
+
+    yield Stage(
+        scenario.module,
+        create,
+        change,
+        absent,
+        never,
+        look=look,
+        view=lambda answer: answer,
+        journal=lambda: zone.updates(place.sandbox.log),
+        secrets=(server["key_secret"],),
+    )
+
+
+@contextmanager
+def in_folder(scenario: InstallerScenario, place: Place, folder: Path) -> Iterator[Stage]:
+    given = {"directory": str(folder), "mirror_url": place.sandbox.environment["OPENSHIFT_MIRROR_URL"]}
+
+    def look(file: Path) -> Task:
+        argv = [sys.executable, installer.__file__, str(folder), str(file)]
+        return Task(f"world: {file.name}", "ansible.builtin.command", {"argv": argv})
+
+    yield Stage(
+        scenario.module,
+        {**scenario.create, **given},
+        {**scenario.change, **given},
+        # The cluster needs its installer for as long as it exists; its folder is deleted as a whole.
+        absent=None,
+        never=None,
+        look=look,
+        view=lambda answer: answer,
+        journal=lambda: installer.writes(folder),
+        secrets=(),
+    )
+
+
+@contextmanager
+def in_cluster(scenario: ClusterScenario, place: Place) -> Iterator[Stage]:
+    cluster, front = place.cluster, place.cluster_front
+    scenario.lay(place)
+    front.well()
+    front.forget()
+    certificate, key = cluster.admin
+
+    def look(file: Path) -> Task:
+        # Beside the proxy, which writes the journal.
+        options = {"url": f"{cluster.url}{scenario.listing}", "dest": str(file), "ca_path": str(cluster.directory / "ca.crt")}
+        return Task(f"world: {file.name}", "ansible.builtin.uri", {**options, "client_cert": str(certificate), "client_key": str(key)})
+
+    reach = {"kubeconfig": str(cluster.kubeconfig), "api_addresses": [front.address], "wait_interval": 0.2, "wait_timeout": 60}
+    yield Stage(
+        scenario.module,
+        {**scenario.create, **reach},
+        {**scenario.change, **reach} if scenario.change is not None else None,
+        # An approval or an eviction is not taken back.
+        absent=None,
+        never=None,
+        look=look,
+        view=scenario.view,
+        journal=front.journal,
+        secrets=(key.read_text(encoding="utf-8").splitlines()[1],),
+    )
+    if scenario.clear is not None:
+        scenario.clear(place)
+
+
+def _hold(stage: Stage, place: Place, tmp_path: Path) -> None:
+    def step(name: str, options: Any, *, check: bool = False) -> Task:
+        return Task(name, f"{COLLECTION}.{stage.module}", options, check)
+
+    def look(name: str) -> Task:
+        return stage.look(tmp_path / name)
+
+    # What a resource cannot do (a gateway never changes, a port is never absent) is left out.
+    lives = [name for name in ("create", "change", "absent") if getattr(stage, name) is not None]
+    never = [step("never", stage.never)] if stage.never is not None else []
+    change = [
+        step("check change", stage.change, check=True),
+        step("change", stage.change),
+        look("changed"),
+        step("change again", stage.change),
+    ]
+    absent = [
+        step("check absent", stage.absent, check=True),
+        step("absent", stage.absent),
+        look("gone"),
+        step("absent again", stage.absent),
+        step("check absent again", stage.absent, check=True),
+    ]
+
+    outcomes, printed = run(
+        [
+            *never,
+            look("nothing"),
+            step("check create", stage.create, check=True),
+            step("create", stage.create),
+            look("created"),
+            step("create again", stage.create),
+            step("check create again", stage.create, check=True),
+            *(change if "change" in lives else []),
+            *(absent if "absent" in lives else []),
+        ],
+        stage.journal,
+        place.environment,
+        tmp_path,
+    )
+
+    def world(name: str) -> Any:
+        return stage.view(json.loads((tmp_path / name).read_text(encoding="utf-8")))
+
+    def real(name: str) -> Outcome:
+        outcome = outcomes[name]
+        assert outcome.changed, f"{name} changed nothing"
+        assert outcome.writes, f"{name} wrote nothing"
+        return outcome
+
+    # 1. Check mode.
+    for name in lives:
+        predicted, happened = outcomes[f"check {name}"], real(name)
+        assert not predicted.writes, f"check mode wrote: {predicted.writes}"
+        assert predicted.changed
+        assert predicted.diff == happened.diff, f"{name} was predicted otherwise"
+
+    # 2. and 3. Quiet.
+    quiet = ["create again", "check create again", "change again", "absent again", "check absent again", "never"]
+    for name in filter(outcomes.__contains__, quiet):
+        assert not outcomes[name].changed, f"{name} says it changed: {outcomes[name].diff}"
+        assert not outcomes[name].writes, f"{name} wrote: {outcomes[name].writes}"
+        before, after = outcomes[name].diff
+        assert before == after
+
+    # 4. What the diff says is what the API says.
+    if "absent" in lives:
+        assert world("nothing") == world("gone") == {}
+    moments = ["nothing", *({"create": "created", "change": "changed", "absent": "gone"}[name] for name in lives)]
+    for name, earlier, later in zip(lives, moments, moments[1:], strict=False):
+        before, after = outcomes[name].diff
+        assert before != after
+        assert _agrees(before, world(earlier)), f"{name}: before is {before}, the API said {world(earlier)}"
+        assert _agrees(after, world(later)), f"{name}: after is {after}, the API said {world(later)}"
+    assert not [secret for secret in stage.secrets if secret in printed]
+
+
+def _agrees(told: Any, true: Any) -> bool:
+    """Whether everything that is told is true; what is not told may be anything."""
+    if isinstance(told, dict) and isinstance(true, dict):
+        return all(name in true and _agrees(value, true[name]) for name, value in told.items() if name in true or isinstance(value, dict))
+    return bool(told == true)

@@ -1,0 +1,220 @@
+"""Every option of a device, as the API gives it back: taken at creation, changed where the API can, and quiet when it is so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from sandbox.testing.process import RunningSandbox
+from tests.contract.ground import call, run
+from tests.contract.scenario import TAGS, WAIT, machine
+
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHRlc3R0ZXN0dGVzdHRlc3R0ZXN0dGVzdHRlc3R0ZXN0 contract"
+
+
+def moment(days: int) -> str:
+    return (datetime.now(UTC) + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+ENDS = moment(30)
+AT_CREATION: dict[str, Any] = {
+    "description": "contract",
+    "billing_cycle": "daily",
+    "customdata": {"a": [1, {"b": None}]},
+    "locked": True,
+    "always_pxe": True,
+    "network_frozen": True,
+    "features": {"tpm": "preferred"},
+    "storage": {"disks": [{"device": "/dev/sda", "wipeTable": True}]},
+    "no_ssh_keys": True,
+    "ip_addresses": [{"address_family": 4, "public": False, "cidr": 28}, {"address_family": 6, "public": True}],
+    "spot_instance": True,
+    "spot_price_max": 5.5,
+    "termination_time": ENDS,
+}
+CHANGED: dict[str, Any] = {
+    "description": "other contract",
+    "billing_cycle": "monthly",
+    "customdata": {},
+    "locked": False,
+    "always_pxe": False,
+    "network_frozen": False,
+    "spot_instance": False,
+    "termination_time": moment(60),
+}
+
+
+@pytest.fixture
+def kept(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """Options under which a device may be made; it is deleted afterwards."""
+    options = {**machine(1), "ownership_tags": TAGS, **WAIT}
+    yield options
+    unlocked = run("metal_device", {**options, "locked": False}, sandbox_environment)
+    assert not unlocked.get("failed"), unlocked
+    gone = run("metal_device", {"id": unlocked["device"]["id"], "state": "absent", **WAIT}, sandbox_environment)
+    assert gone["changed"]
+
+
+def test_all_options_at_once(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    order = {**kept, **AT_CREATION}
+    made = run("metal_device", order, sandbox_environment)
+    assert not made.get("failed"), made
+    real = call(sandbox, "GET", f"devices/{made['device']['id']}")
+    for name in set(AT_CREATION) - {"features", "no_ssh_keys", "ip_addresses"}:
+        assert real[name] == AT_CREATION[name], name
+    assert real["ssh_keys"] == []
+    assert {(each["address_family"], each["public"]): each["cidr"] for each in real["ip_addresses"]} == {(4, False): 28, (6, True): 127}
+    sandbox.forget()
+    assert not run("metal_device", order, sandbox_environment)["changed"]
+
+    changed = run("metal_device", {**order, **CHANGED}, sandbox_environment)
+    assert not changed.get("failed"), changed
+    real = call(sandbox, "GET", f"devices/{made['device']['id']}")
+    for name, value in CHANGED.items():
+        assert real[name] == value, name
+    assert [each["method"] for each in sandbox.journal() if each["method"] != "GET"] == ["PUT"]
+    assert not run("metal_device", {**order, **CHANGED}, sandbox_environment)["changed"]
+
+
+EMPTY: dict[str, Any] = {
+    "description": "",
+    "customdata": {},
+    "userdata": "",
+    "ipxe_script_url": "",
+    "tags": [],
+    "termination_time": "",
+    "hardware_reservation_id": "",
+}
+
+
+def test_what_is_empty_is_none(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    filled = {
+        "description": "contract",
+        "customdata": {"a": 1},
+        "userdata": "#cloud-config\n",
+        "ipxe_script_url": "http://192.0.2.1/x.ipxe",
+        "tags": ["contract"],
+        "termination_time": ENDS,
+    }
+    made = run("metal_device", {**kept, **filled}, sandbox_environment)
+    assert not made.get("failed"), made
+    order = {**kept, **EMPTY, "_ansible_diff": True}
+    predicted = run("metal_device", {**order, "_ansible_check_mode": True}, sandbox_environment)
+    emptied = run("metal_device", order, sandbox_environment)
+    assert emptied["changed"], emptied
+    assert predicted["diff"] == emptied["diff"]
+    assert predicted["device"]["termination_time"] is emptied["device"]["termination_time"] is None
+    real = call(sandbox, "GET", f"devices/{made['device']['id']}")
+    assert not any(real[name] for name in set(EMPTY) - {"tags", "hardware_reservation_id"})
+    assert sorted(real["tags"]) == sorted(TAGS)
+    assert not run("metal_device", order, sandbox_environment)["changed"]
+    machines = {"machines": [{**machine(1), **EMPTY}], "ownership_tags": TAGS, **WAIT}
+    assert not run("metal_device_set", machines, sandbox_environment)["changed"]
+
+
+def test_what_is_empty_from_the_first(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    made = run("metal_device", {**kept, **EMPTY}, sandbox_environment)
+    assert made["changed"], made
+    assert not run("metal_device", {**kept, **EMPTY}, sandbox_environment)["changed"]
+
+
+def test_one_of_several_metros(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    kept["metro"] = ["NY", "sv"]
+    sandbox.call("PUT", "settings", json={"capacity": {"metros": {"ny": {"c3.small.x86": 0}}}})
+    try:
+        made = run("metal_device", kept, sandbox_environment)
+    finally:
+        sandbox.call("PUT", "settings", json={"capacity": {"metros": {"ny": None}}})
+    assert not made.get("failed"), made
+    assert made["device"]["metro"] == "sv"
+    for metro in (["NY", "sv"], ["sv"], "SV", "ny,sv", ["da", "any"], "any"):
+        again = run("metal_device", {**kept, "metro": metro}, sandbox_environment)
+        assert again.get("changed") is False, again
+    told = run("metal_device", {**kept, "metro": ["da", "ny"]}, sandbox_environment)
+    assert "metro is 'sv', wanted is ['da', 'ny']" in told["msg"]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"spot_instance": True}, "only a spot instance can be made an ordinary one"),
+        ({"metro": "ny"}, "a device keeps its place"),
+        ({"hardware_reservation_id": "7d0f1c52-2b0c-4f0a-9d55-0f5a6d1c8e11"}, "a device keeps its hardware"),
+        ({"operating_system": "debian_12"}, "operation=reinstall"),
+    ],
+    ids=lambda given: next(iter(given)) if isinstance(given, dict) else "",
+)
+def test_what_the_api_does_not_change_is_told(
+    given: dict[str, Any], text: str, kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
+    made = run("metal_device", {**kept, "termination_time": ENDS}, sandbox_environment)
+    assert not made.get("failed"), made
+    sandbox.forget()
+    told = run("metal_device", {**kept, **given}, sandbox_environment)
+    assert text in told["msg"]
+    left = run("metal_device", {**kept, **given, "on_drift": "ignore"}, sandbox_environment)
+    assert not left["changed"]
+    assert "stays as it is" in str(left["warnings"])
+    assert all(each["method"] == "GET" for each in sandbox.journal())
+
+
+def test_keys_of_ones_own(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    made = run("metal_device", {**kept, "ssh_keys": [{"label": "contract", "key": KEY}]}, sandbox_environment)
+    assert not made.get("failed"), made
+    (key,) = call(sandbox, "GET", f"devices/{made['device']['id']}/ssh-keys")["ssh_keys"]
+    try:
+        assert (key["label"], key["key"]) == ("contract", KEY)
+        listed = call(sandbox, "GET", f"projects/{sandbox_environment['METAL_PROJECT_ID']}/ssh-keys")["ssh_keys"]
+        assert key["id"] in [each["id"] for each in listed]
+    finally:
+        call(sandbox, "DELETE", f"ssh-keys/{key['id']}")
+
+
+def test_the_names_of_other_collections(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    own = {name: value for name, value in kept.items() if name not in {"wait_timeout", "hostname"}}
+    order = {**own, "name": kept["hostname"], "provisioning_wait_seconds": 60, "user_data": "#cloud-config\n", "lock": True}
+    made = run("metal_device", order, sandbox_environment)
+    assert not made.get("failed"), made
+    real = call(sandbox, "GET", f"devices/{made['device']['id']}")
+    assert (real["hostname"], real["userdata"], real["locked"]) == (kept["hostname"], "#cloud-config\n", True)
+    found = run("metal_device", {"device_id": made["device"]["id"], "lock": True}, sandbox_environment)
+    assert not found["changed"]
+    for state in ("active", "inactive", "rebooted"):
+        refused = run("metal_device", {**kept, "state": state}, sandbox_environment)
+        assert "state must be one of: present, absent" in refused["msg"]
+
+
+def test_a_lock_is_one_clear_error(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    made = run("metal_device", {**kept, "locked": True}, sandbox_environment)
+    sandbox.forget()
+    for given in ({}, {"force_delete": True}, {"_ansible_check_mode": True}):
+        told = run("metal_device", {"id": made["device"]["id"], "state": "absent", **given}, sandbox_environment)
+        assert told["failed"]
+        assert "it is locked. Unlock it first (state=present, locked=false)" in told["msg"]
+    assert [each["method"] for each in sandbox.journal()] == ["GET"] * 3
+
+
+def test_a_lock_that_came_in_between_is_the_service_s_own_error(
+    kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
+    run("metal_device", kept, sandbox_environment)
+    refusal = {"status": 422, "body": {"errors": ["Cannot delete a locked item"]}}
+    sandbox.call("POST", "faults", json={"method": "DELETE", "times": 1, **refusal})
+    told = run("metal_device", {**kept, "state": "absent"}, sandbox_environment)
+    assert "Cannot delete a locked item" in told["msg"]
+    assert told["failure"]["request_id"] in told["msg"]
+
+
+def test_storage_is_detached_for_a_deletion_when_that_is_asked_for(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    made = run("metal_device", {**machine(1), "ownership_tags": TAGS, **WAIT}, sandbox_environment)
+    sandbox.forget()
+    gone = run("metal_device", {"id": made["device"]["id"], "state": "absent", "force_delete": True, **WAIT}, sandbox_environment)
+    assert gone["changed"]
+    (deletion,) = [each for each in sandbox.journal() if each["method"] == "DELETE"]
+    assert deletion["path"].endswith("?force_delete=true")
+    assert deletion["status"] == 204
+    # It came back when the device was gone.
+    assert sandbox.journal()[-1]["status"] == 404

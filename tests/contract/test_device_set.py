@@ -1,0 +1,240 @@
+"""A set of devices in a service that runs out of servers, loses machines and answers slowly: what becomes of it, in how many calls."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sandbox.testing.process import RunningSandbox, is_write
+from tests.conftest import SPEED
+from tests.contract.ground import run
+from tests.contract.scenario import TAGS, WAIT
+
+SMALL, LARGE = "c3.small.x86", "m3.large.x86"
+POOL = {
+    "ownership_tags": TAGS,
+    # What the lock asks of the service is looked at in test_cluster_lock.py.
+    "cluster_lock": "none",
+    "plan": SMALL,
+    "metro": "da",
+    "operating_system": "ubuntu_24_04",
+    **WAIT,
+}
+PLACES = [{"metro": "da"}, {"metro": "am"}, {"metro": "sg", "plan": LARGE}]
+
+
+def hostnames(count: int) -> list[str]:
+    return [f"pool-{number}.contract.metal.test" for number in range(count)]
+
+
+class Pool:
+    """The set of these tests: a call of the module, and what came of it as the sandbox tells it."""
+
+    def __init__(self, sandbox: RunningSandbox, environment: dict[str, str]) -> None:
+        self.sandbox = sandbox
+        self._environment = environment
+
+    def have(self, count: int, **options: Any) -> dict[str, Any]:
+        """One call, from an empty journal; what it answers."""
+        self.sandbox.forget()
+        return run("metal_device_set", {**POOL, "hostnames": hostnames(count), **options}, self._environment)
+
+    def well(self, count: int, **options: Any) -> dict[str, Any]:
+        result = self.have(count, **options)
+        assert not result.get("failed"), result
+        return result
+
+    def watched(self, count: int, **options: Any) -> tuple[dict[str, Any], int]:
+        """As the action plugin calls it: the last answer, and how many calls it took."""
+        given = {"progress_interval": 0.5, **options}
+        result = self.have(count, **given)
+        calls = 1
+        while result.get("waiting"):
+            calls += 1
+            result = run(
+                "metal_device_set", {**POOL, "hostnames": hostnames(count), **given, "resume": result["resume"]}, self._environment
+            )
+        return result, calls
+
+    def stock(self, after_check: int = 0, **metros: dict[str, int] | None) -> None:
+        self.sandbox.call("PUT", "settings", json={"capacity": {"metros": metros, "taken_after_check": after_check}})
+
+    def requests(self, method: str, ending: str) -> list[dict[str, Any]]:
+        return [each for each in self.sandbox.journal() if each["method"] == method and each["path"].split("?")[0].endswith(ending)]
+
+    @property
+    def orders(self) -> int:
+        return sum(each["status"] == 201 for each in self.requests("POST", "/devices"))
+
+    @property
+    def writes(self) -> list[str]:
+        return [f"{each['method']} {each['path']}" for each in self.sandbox.journal() if is_write(each)]
+
+    @property
+    def names(self) -> list[str]:
+        """Of what is there and is billed."""
+        return sorted(each["hostname"].split(".")[0] for each in self.sandbox.inventory()["devices"])
+
+
+@pytest.fixture
+def pool(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> Iterator[Pool]:
+    yield Pool(sandbox, sandbox_environment)
+    sandbox.call("DELETE", "faults")
+    everywhere = {"metros": {"da": None, "am": None, "sg": None}, "taken_after_check": 0}
+    sandbox.call("PUT", "settings", json={"capacity": everywhere, "rate_limit": {"requests": None}, "speed": SPEED})
+    gone = run("metal_device_set", {"ownership_tags": TAGS, "all_owned": True, "state": "absent", **WAIT}, sandbox_environment)
+    assert not gone.get("failed"), gone
+
+
+def metros(result: dict[str, Any]) -> Counter[str]:
+    return Counter(device["metro"] for device in result["devices"])
+
+
+def test_one_of_five_fails_and_is_replaced(pool: Pool) -> None:
+    pool.sandbox.call("POST", "faults", json={"hostname": "pool-2", "times": 1})
+    pool.sandbox.call("PUT", "settings", json={"speed": SPEED / 6})  # an order takes less than a machine, however busy this computer is
+    result, calls = pool.watched(5, replace_failed=1)
+    assert not result.get("failed"), result
+    assert calls > 1
+    assert [device["state"] for device in result["devices"]] == ["active"] * 5
+    assert [len(outcome["replacements"]) for outcome in result["outcomes"].values()] == [0, 0, 1, 0, 0]
+    assert "pool-2.contract.metal.test is replaced (replacement 1 of 1)" in result["happened"][0]
+    assert pool.orders == 6
+    again = pool.well(5)
+    assert not again["changed"]
+    assert pool.names == [f"pool-{number}" for number in range(5)]
+
+
+def test_four_of_five_are_enough(pool: Pool) -> None:
+    pool.sandbox.call("POST", "faults", json={"hostname": "pool-2"})
+    result = pool.well(5, quorum=4)
+    assert result["failed_machines"] == ["pool-2.contract.metal.test"]
+    assert "1 of 5 machines are not as wanted" in str(result["warnings"])
+    assert result["outcomes"]["pool-2.contract.metal.test"]["status"] == "failed"
+    short = pool.have(5, quorum=5, replace_failed=1)
+    assert short["failed"]
+    assert "1 of 5 machines are not as wanted: pool-2.contract.metal.test" in short["msg"]
+    assert len(short["outcomes"]["pool-2.contract.metal.test"]["replacements"]) == 1
+    # Ansible prints a failed result: the four that are well are not in it.
+    assert list(short["outcomes"]) == short["failed_machines"] == ["pool-2.contract.metal.test"]
+    assert "devices" not in short
+    pool.sandbox.call("DELETE", "faults")
+    mended = pool.well(5, replace_failed=1)
+    assert mended["changed"]
+    assert {outcome["status"] for outcome in mended["outcomes"].values()} == {"ready"}
+
+
+def test_reserved_hardware_that_failed_stays_and_is_replaced(pool: Pool) -> None:
+    pool.sandbox.call("POST", "hardware_reservations", json={"metro": "sv", "count": 2})
+    pool.sandbox.call("POST", "faults", json={"hostname": "pool-1", "times": 1})
+    result = pool.well(2, metro="sv", hardware_reservation_id="next-available", replace_failed=1)
+    assert [device["state"] for device in result["devices"]] == ["active"] * 2
+    assert all(device["hardware_reservation_id"] for device in result["devices"])
+    assert pool.orders == 3
+    assert len([write for write in pool.writes if write.startswith("DELETE")]) == 1
+
+
+def test_all_go_where_there_is_room_for_all(pool: Pool) -> None:
+    pool.stock(da={SMALL: 3}, am={SMALL: 4})
+    predicted = pool.well(4, placement=PLACES, _ansible_check_mode=True)
+    assert pool.writes == []
+    result = pool.well(4, placement=PLACES)
+    assert metros(result) == {"am": 4} == metros(predicted)
+    assert predicted["diff"] == result["diff"]
+    assert len(pool.requests("POST", "/capacity/metros")) == 1
+    assert not pool.well(4, placement=PLACES)["changed"]
+
+
+def test_nothing_is_ordered_when_there_is_room_nowhere(pool: Pool) -> None:
+    pool.stock(da={SMALL: 3}, am={SMALL: 3}, sg={LARGE: 0})
+    result = pool.have(4, placement=PLACES)
+    assert "Nothing was ordered" in result["msg"]
+    for metro, plan in (("da", SMALL), ("am", SMALL), ("sg", LARGE)):
+        assert f"metro {metro} has no capacity for 4 servers of plan {plan}" in result["msg"]
+    assert pool.writes == []
+
+
+def test_what_runs_out_meanwhile_goes_to_the_next_place(pool: Pool) -> None:
+    pool.stock(after_check=2, da={SMALL: 4})
+    result = pool.well(4, placement=PLACES)
+    assert metros(result) == {"da": 2, "am": 2}
+    assert len([text for text in result["happened"] if "was gone when it was ordered" in text]) == 2
+    assert len(pool.requests("POST", "/capacity/metros")) == 2
+    assert pool.orders == 4
+    assert not pool.well(4, placement=PLACES)["changed"]
+
+
+def test_they_are_spread_over_metros(pool: Pool) -> None:
+    pool.stock(am={SMALL: 1})
+    result = pool.well(5, placement=PLACES, spread=True)
+    assert metros(result) == {"da": 2, "am": 1, "sg": 2}
+    assert len(pool.requests("POST", "/capacity/metros")) == 1
+    assert not pool.well(5, placement=PLACES, spread=True)["changed"]
+
+
+def test_those_that_are_not_named_any_more_stay(pool: Pool) -> None:
+    pool.well(4)
+    assert not pool.well(2)["changed"]
+    assert len(pool.names) == 4
+
+
+def test_drift_is_replaced_one_at_a_time(pool: Pool) -> None:
+    pool.well(3)
+    told = pool.have(3, operating_system="debian_12")
+    assert "3 of 3 machines are not as wanted" in told["msg"]
+    result = pool.well(3, operating_system="debian_12", on_drift="replace")
+    assert {device["operating_system"] for device in result["devices"]} == {"debian_12"}
+    assert [write.split()[0] for write in pool.writes] == ["DELETE", "POST"] * 3
+    assert not pool.well(3, operating_system="debian_12")["changed"]
+
+
+def test_a_set_of_any_size_is_looked_at_by_one_list(pool: Pool) -> None:
+    for size in (4, 40):
+        # Against the clock of this machine: the same number of looks for both, whatever it is busy with.
+        result, calls = pool.watched(size, progress_interval=1, wait_interval=1)
+        assert not result.get("failed"), result
+        lists = len(pool.requests("GET", "/devices"))
+        others = [
+            each for each in pool.sandbox.journal() if each["method"] == "GET" and not each["path"].split("?")[0].endswith("/devices")
+        ]
+        assert others == []
+        assert lists <= 1 + 2 * calls
+        assert len(pool.requests("POST", "/capacity/metros")) == 1
+        quiet = pool.well(size)
+        assert not quiet["changed"]
+        assert [each["method"] for each in pool.sandbox.journal()] == ["GET"]
+
+
+def test_under_a_limit_of_calls_each_is_ordered_once(pool: Pool) -> None:
+    pool.sandbox.call("PUT", "settings", json={"rate_limit": {"requests": 12, "seconds": 1}})
+    result = pool.well(30)
+    assert len(result["devices"]) == 30
+    assert pool.orders == 30
+    assert len(pool.names) == 30
+
+
+def test_orders_whose_answers_were_lost_are_looked_up(pool: Pool) -> None:
+    pool.sandbox.call("POST", "faults", json={"method": "POST", "path": "/devices$", "cut": "after", "times": 3})
+    pool.sandbox.call("POST", "faults", json={"method": "POST", "path": "/devices$", "cut": "before", "times": 2})
+    pool.sandbox.call("POST", "faults", json={"hostname": "pool-1", "times": 1})
+    result = pool.well(8, replace_failed=1)
+    assert {outcome["status"] for outcome in result["outcomes"].values()} == {"ready"}
+    assert len(pool.names) == 8
+
+
+def test_a_tag_with_a_comma_is_one_tag(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    """The service takes it for two where it narrows a list."""
+    ours: dict[str, Any] = {"ownership_tags": ["rack=1,2"], **WAIT}
+    machines = [{"hostname": "comma.contract.metal.test", "plan": SMALL, "metro": "da", "operating_system": "ubuntu_24_04"}]
+    made = run("metal_device_set", {**ours, "machines": machines}, sandbox_environment)
+    try:
+        assert not made.get("failed"), made
+        found = run("metal_device_info", {"tags": ["rack=1,2"]}, sandbox_environment)["devices"]
+        assert [device["hostname"] for device in found] == ["comma.contract.metal.test"]
+    finally:
+        gone = run("metal_device_set", {**ours, "all_owned": True, "state": "absent"}, sandbox_environment)
+    assert gone["changed"]
+    assert not sandbox.inventory()["devices"]

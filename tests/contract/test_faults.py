@@ -1,0 +1,170 @@
+"""The fault table: every module and the inventory plugin in every trouble of ``faults.py``.
+
+The ordinary suite has a part of it in which every module meets a trouble of every group, and every trouble is met; the whole is marked
+``long``. What became of each is written down (``outcomes.py``).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ansible_doc import programs
+from tests.contract import outcomes
+from tests.contract.conftest import Lives
+from tests.contract.faults import FAULTS, GROUPS, LATE, Fault, Kind, Verdict, Verdicts
+from tests.contract.reliability import PAGE, everything, page
+from tests.contract.subjects import ELSEWHERE, INVENTORY, SUBJECTS, Life, Meeting, Subject, one_place
+
+ROOT = Path(__file__).resolve().parents[2]
+
+ATTEMPTED = re.compile(r"\b(Could not|Cannot) [a-z]+ \S|did not happen within wait_timeout")
+LONGEST_MESSAGE = 1500
+MOST_REQUESTS = 500
+"""Of one call of a module, whatever it meets: it does not besiege a service that is in trouble."""
+
+
+def expected(fault: Fault, verdicts: Verdicts, kind: Kind, *, always: bool) -> Verdict | None:
+    verdict = verdicts.of(kind)
+    if verdict is None or not always or (kind == "ask" and verdicts.ask):
+        return verdict
+    if kind == "follow" and verdicts.always == "error" and verdict == "success":
+        # What cannot be followed is listed instead.
+        return "success"
+    return verdicts.always
+
+
+def judge(result: Mapping[str, Any], verdict: Verdict, fault: Fault, requests: list[dict[str, Any]]) -> str:
+    """Is the end of a call what the table says? Tells which it was."""
+    message = str(result.get("msg") or "")
+    assert len(requests) < MOST_REQUESTS, f"{len(requests)} requests"
+    if not result.get("failed"):
+        assert verdict != "error", f"{fault.name}: no error: {result}"
+        return "success"
+    assert verdict != "success", f"{fault.name}: {message}"
+    assert ATTEMPTED.search(message), f"it does not say what was attempted: {message}"
+    assert "\n" not in message, message
+    assert len(message) < LONGEST_MESSAGE, message
+    # Of silence there is no id; and an odd answer is an answer: who waits in vain for what it does not say ends with the wait.
+    silent = "cut" in fault.met or "delay" in fault.met or (fault.rewrites and "did not happen within wait_timeout" in message)
+    told = any(each["request_id"] for each in requests if each["fault"] and each["status"] and not silent)
+    # Mostly that of the trouble; where something came of it later, that of what failed then.
+    assert not told or any(each["request_id"] in message for each in requests if each["request_id"]), f"no request id in: {message}"
+    return "error"
+
+
+def meet(life: Life, subject: Subject, fault: Fault, meeting: Meeting, *, always: bool) -> str:
+    """The trouble in one step of one life: what became of it. ``none`` when there was nothing for it to meet."""
+    verdicts = fault.verdicts(subject.service)
+    assert isinstance(verdicts, Verdicts)
+    kind, step = meeting
+    verdict = expected(fault, verdicts, kind, always=always)
+    if verdict is None:
+        return "none"
+    life.prepare(step)
+    before = life.look()
+    for skip in (1, 0) if fault.second and not always else (0,):
+        life.front.forget()
+        life.front.meet({**life.requests[kind], **fault.met, "times": None if always else 1, "skip": skip})
+        try:
+            result = life.act(step, fault)
+            met = life.front.hits() > 0
+            requests = life.front.journal()
+        finally:
+            life.front.well()
+        if met or not skip:
+            break
+        life.prepare(step)
+    if not met:
+        assert fault.rewrites, f"no {kind} in {step} met {fault.name}"
+        assert not result.get("failed"), result
+        return "none"
+    came = judge(result, verdict, fault, requests)
+    if fault.name == "hang" and kind not in ("read", "ask", "follow"):
+        # Let what was given up on arrive.
+        time.sleep(LATE)
+    after = life.look()
+    assert result.get("changed") or came == "error" or before == after, "something changed, and it is not said"
+    life.converged(step)
+    return came
+
+
+def try_out(lives: Lives, subject: Subject, fault: Fault, meetings: tuple[Meeting, ...]) -> dict[str, str]:
+    """The trouble once and without end, in these steps of the subject's life: what became of each."""
+    life = lives.of(subject)
+    came = {}
+    try:
+        for always in (False, True):
+            for meeting in meetings:
+                came[" ".join((*meeting, *(["always"] if always else [])))] = meet(life, subject, fault, meeting, always=always)
+    except BaseException:
+        # Whatever state it is in: the next begins anew.
+        lives.end()
+        raise
+    return came
+
+
+def cases(fault: Fault, subject: Subject) -> bool:
+    return isinstance(fault.verdicts(subject.service), Verdicts)
+
+
+WHOLE = [(subject, fault) for subject in SUBJECTS for fault in FAULTS if cases(fault, subject)]
+
+
+def named(value: Any) -> str:
+    return str(getattr(value, "title", None) or getattr(value, "name", None) or "-".join(value))
+
+
+@pytest.mark.e2e
+@pytest.mark.long
+@pytest.mark.parametrize(("subject", "fault"), [one_place(*each) for each in WHOLE], ids=named)
+def test_every_trouble_for_everybody(subject: Subject, fault: Fault, lives: Lives) -> None:
+    outcomes.write_down(subject.title, fault.name, try_out(lives, subject, fault, subject.meetings))
+
+
+def part() -> Iterator[tuple[Subject, Fault, Meeting]]:
+    """Every subject with one trouble of every group, turning through the troubles and through the steps of its life."""
+    turns: Counter[str] = Counter()
+    for turn, subject in enumerate(SUBJECTS):
+        for further, group in enumerate(GROUPS):
+            faults = [fault for fault in FAULTS if fault.group == group and cases(fault, subject)]
+            meetings = [each for each in subject.meetings if any(fault.verdicts(subject.service).of(each[0]) for fault in faults)]  # type: ignore[union-attr]
+            meeting = meetings[(turn + further) % len(meetings)]
+            fitting = [fault for fault in faults if fault.verdicts(subject.service).of(meeting[0])]  # type: ignore[union-attr]
+            yield subject, fitting[turns[group] % len(fitting)], meeting
+            turns[group] += 1
+
+
+PART = list(part())
+
+
+@pytest.mark.parametrize(("subject", "fault", "meeting"), [one_place(*each) for each in PART], ids=named)
+def test_some_trouble_of_every_group_for_everybody(subject: Subject, fault: Fault, meeting: Meeting, lives: Lives) -> None:
+    outcomes.write_down(subject.title, fault.name, try_out(lives, subject, fault, (meeting,)))
+
+
+def test_everybody_is_a_subject() -> None:
+    assert {subject.module for subject in SUBJECTS} | set(ELSEWHERE) == set(programs()) | {INVENTORY}
+    assert all(f'run("{module}"' in Path(__file__).with_name(file).read_text(encoding="utf-8") for module, file in ELSEWHERE.items())
+    assert [path.stem for path in (ROOT / "plugins" / "inventory").glob("[a-z]*.py")] == ["metal"]
+
+
+def test_every_trouble_of_the_metal_api_is_in_the_ordinary_suite() -> None:
+    met = {fault.name for _subject, fault, _meeting in PART}
+    assert [fault.name for fault in FAULTS if isinstance(fault.metal, Verdicts) and fault.name not in met] == []
+
+
+def test_the_page_is_made_from_what_happened() -> None:
+    """Fails for a subject of which nobody has written down what becomes of it in some trouble of each group."""
+    known = outcomes.read(everything())
+    for subject in SUBJECTS:
+        groups = {fault.group for fault in FAULTS if fault.name in known.get(subject.title, {})}
+        missing = {fault.group for fault in FAULTS if cases(fault, subject)} - groups
+        assert not missing, f"{subject.title}: try {missing}, then python -m tests.contract.reliability"
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m tests.contract.reliability"

@@ -1,0 +1,72 @@
+"""A wait for a cluster that has a machine which never comes: it ends at once, and says why."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sandbox.testing.process import RunningSandbox
+from tests.contract.ground import call, run
+from tests.contract.scenario import TAGS, WAIT
+
+NOBODY = "https://127.0.0.1:9"
+
+
+@pytest.fixture
+def kubeconfig(tmp_path: Path) -> str:
+    """Of a cluster that is not there yet."""
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "admin",
+        "clusters": [{"name": "c", "cluster": {"server": NOBODY}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+        "contexts": [{"name": "admin", "context": {"cluster": "c", "user": "u"}}],
+    }
+    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(content), encoding="utf-8")
+    return str(tmp_path / "kubeconfig")
+
+
+def test_a_failed_machine_ends_the_wait(kubeconfig: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    project = sandbox_environment["METAL_PROJECT_ID"]
+    reserved = sandbox.call("POST", "hardware_reservations", json={"count": 1, "plan": "c3.small.x86", "metro": "da"})
+    # Reserved hardware whose provisioning failed stays, so that it can be looked at.
+    fault = sandbox.call("POST", "faults", json={"hostname": "lost", "times": 1})
+    devices = []
+    try:
+        for hostname, more in (
+            ("fine.contract.test", {}),
+            ("lost.contract.test", {"hardware_reservation_id": reserved["ids"][0]}),
+        ):
+            order = {"hostname": hostname, "plan": "c3.small.x86", "metro": "da", "operating_system": "debian_12", "tags": TAGS, **more}
+            devices.append(call(sandbox, "POST", f"projects/{project}/devices", order)["id"])
+        options = {
+            "kubeconfig": kubeconfig,
+            "condition": "bootstrap_complete",
+            "ownership_tags": TAGS,
+            "wait_timeout": 4,
+            "wait_interval": 1,
+        }
+        while call(sandbox, "GET", f"devices/{devices[1]}")["state"] != "failed":
+            time.sleep(0.2)
+
+        patient = run("cluster_wait", {**options, "machines": ["fine.contract.test"]}, sandbox_environment)
+        assert patient["failure"]["type"] == "WaitTimeout", patient
+        assert any(text.startswith("machine fine.contract.test is ") and ", its last event: " in text for text in patient["waiting"])
+
+        began = time.monotonic()
+        lost = run(
+            "cluster_wait", {**options, "wait_timeout": 600, "machines": ["fine.contract.test", "lost.contract.test"]}, sandbox_environment
+        )
+        assert lost["failed"]
+        assert "lost.contract.test is failed" in lost["msg"]
+        assert "fine.contract.test" not in lost["msg"]
+        assert time.monotonic() - began < 60
+    finally:
+        sandbox.call("DELETE", f"faults/{fault['id']}")
+        for identity in devices:
+            gone = run("metal_device", {"id": identity, "state": "absent", **WAIT}, sandbox_environment)
+            assert not gone.get("failed"), gone

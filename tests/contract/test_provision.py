@@ -1,0 +1,167 @@
+"""The role that orders a cluster's machines, run by a real ansible-playbook in a sandbox that fails some of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox.testing.process import RunningSandbox
+from tests.contract.ground import call, run
+from tests.contract.scenario import TAGS, WAIT
+
+CLUSTER = "contract.metal.test"
+SMALL = "c3.small.x86"
+
+
+class Provision:
+    """The role with some workers. ``printed`` is what the last run said."""
+
+    def __init__(self, environment: dict[str, str], folder: Path) -> None:
+        self._environment = environment
+        self._folder = folder
+        self.printed = ""
+
+    def workers(self, count: int, machine: dict[str, Any] | None = None, tasks: str = "main", **variables: Any) -> dict[str, Any]:
+        """Run it, or another of its ``tasks``: what ``provision_missing`` is then, under ``missing``, and whether it ended well."""
+        machines = [{"hostname": f"worker-{number}.{CLUSTER}", "plan": SMALL, "metro": "da", **(machine or {})} for number in range(count)]
+        play = {
+            "name": "Provision",
+            "hosts": "localhost",
+            "connection": "local",
+            "gather_facts": False,
+            "vars": {
+                "ansible_python_interpreter": sys.executable,
+                "provision_workers": machines,
+                "provision_cluster": CLUSTER,
+                "provision_publish_address": "127.0.0.1",
+                "provision_publish_http_port": 9,
+                "provision_directory": str(self._folder),
+                "provision_wait_timeout": 60,
+                "provision_wait_interval": 1,
+                "provision_progress_interval": 1,
+                "provision_quorum_wait": 1,
+                **variables,
+            },
+            "tasks": [
+                {"name": "Order them", "ansible.builtin.include_role": {"name": "equinix_metal.openshift.provision", "tasks_from": tasks}},
+                {
+                    "name": "Say who is missing",
+                    "ansible.builtin.copy": {
+                        "content": "{{ provision_missing | default([]) | to_json }}",
+                        "dest": str(self._folder / "missing"),
+                        "mode": "0600",
+                    },
+                },
+            ],
+        }
+        (self._folder / "missing").unlink(missing_ok=True)
+        (self._folder / "play.yml").write_text(yaml.safe_dump([play], sort_keys=False), encoding="utf-8")
+        done = subprocess.run(
+            [Path(sys.executable).parent / "ansible-playbook", str(self._folder / "play.yml")],
+            env=self._environment,
+            cwd=self._folder,
+            check=False,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
+        self.printed = done.stdout + done.stderr
+        well = done.returncode == 0
+        return {"well": well, "missing": json.loads((self._folder / "missing").read_text(encoding="utf-8")) if well else None}
+
+
+@pytest.fixture
+def provision(sandbox: RunningSandbox, sandbox_environment: dict[str, str], tmp_path: Path) -> Iterator[Provision]:
+    yield Provision(sandbox_environment, tmp_path)
+    sandbox.call("DELETE", "faults")
+    sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": None}}})
+    gone = run("metal_device_set", {"ownership_tags": TAGS[:1], "all_owned": True, "state": "absent", **WAIT}, sandbox_environment)
+    assert not gone.get("failed"), gone
+
+
+def there(sandbox: RunningSandbox) -> dict[str, str]:
+    """Host names and metros of what is billed."""
+    return {device["hostname"].split(".")[0]: device["metro"] for device in billed(sandbox)}
+
+
+def billed(sandbox: RunningSandbox) -> list[dict[str, Any]]:
+    """The devices of the user's project. What readers read stands in another one, for the whole session."""
+    project = sandbox.environment["METAL_PROJECT_ID"]
+    mine = {device["id"] for device in call(sandbox, "GET", f"projects/{project}/devices")["devices"]}
+    return [device for device in sandbox.inventory()["devices"] if device["id"] in mine]
+
+
+def test_a_worker_that_fails_is_replaced_by_choice(provision: Provision, sandbox: RunningSandbox) -> None:
+    sandbox.call("POST", "faults", json={"hostname": "worker-1", "times": 1})
+    assert provision.workers(3, provision_replace_failed=1) == {"well": True, "missing": []}, provision.printed
+    assert sorted(there(sandbox)) == ["worker-0", "worker-1", "worker-2"]
+    # Shown when it happens, and in the list of what became of each.
+    assert provision.printed.count(f"worker-1.{CLUSTER} is replaced (replacement 1 of 1)") == 1
+    assert f"worker-1.{CLUSTER}: created, after 1 that failed" in provision.printed
+
+
+def test_some_missing_workers_are_borne_by_choice(provision: Provision, sandbox: RunningSandbox) -> None:
+    sandbox.call("POST", "faults", json={"hostname": "worker-1"})
+    assert not provision.workers(3)["well"]
+    assert "1 of 3 machines are not as wanted" in provision.printed
+    assert provision.workers(3, provision_worker_quorum=2) == {"well": True, "missing": [f"worker-1.{CLUSTER}"]}, provision.printed
+    assert "The others are enough (quorum=2)" in provision.printed
+    sandbox.call("DELETE", "faults")
+    assert provision.workers(3, provision_worker_quorum=2, provision_replace_failed=1)["missing"] == []
+
+
+def test_workers_go_where_there_is_room_for_all(provision: Provision, sandbox: RunningSandbox) -> None:
+    sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": {SMALL: 2}}}})
+    anywhere = {"placement": [{"metro": "da"}, {"metro": "am"}]}
+    assert provision.workers(3, anywhere)["well"], provision.printed
+    assert set(there(sandbox).values()) == {"am"}
+    assert "c3.small.x86 in da has no room for all" in provision.printed
+    sandbox.forget()
+    assert provision.workers(3, anywhere)["well"]
+    assert [request["method"] for request in sandbox.journal()] == ["GET"]
+
+
+def ends(sandbox: RunningSandbox) -> list[float]:
+    """When what is billed ends by itself, in seconds since 1970."""
+    devices = [call(sandbox, "GET", f"devices/{device['id']}") for device in billed(sandbox)]
+    return [datetime.fromisoformat(device["termination_time"]).timestamp() for device in devices if device["state"] != "deprovisioning"]
+
+
+def test_the_end_of_a_bootstrap_machine_is_put_off_by_who_looks_after_it(provision: Provision, sandbox: RunningSandbox) -> None:
+    machine = {"hostname": f"bootstrap-0.{CLUSTER}", "plan": SMALL, "metro": "da"}
+    given: dict[str, Any] = {"provision_bootstrap": [machine], "provision_bootstrap_lifetime": 1800, "provision_bootstrap_timeout": 1800}
+    assert not provision.workers(0, **given)["well"]
+    assert "openshift_bootstrap_lifetime is 1800 s" in provision.printed
+    assert there(sandbox) == {}
+
+    given["provision_bootstrap_timeout"] = 1700
+    assert provision.workers(0, **given)["well"], provision.printed
+    (first,) = ends(sandbox)
+    assert time.time() < first <= time.time() + 1800
+    assert provision.workers(0, tasks="keep", **given)["well"], provision.printed
+    (later,) = ends(sandbox)
+    assert first < later <= time.time() + 1800
+
+    # Switched off again: the time that an earlier run has set must not end the machine in the middle of this one.
+    assert provision.workers(0, **given | {"provision_bootstrap_lifetime": 0})["well"], provision.printed
+    (device,) = billed(sandbox)
+    assert call(sandbox, "GET", f"devices/{device['id']}")["termination_time"] is None
+
+
+def test_without_a_lifetime_nothing_ends_by_itself(provision: Provision, sandbox: RunningSandbox) -> None:
+    machine = {"hostname": f"bootstrap-0.{CLUSTER}", "plan": SMALL, "metro": "da"}
+    assert provision.workers(0, provision_bootstrap=[machine])["well"], provision.printed
+    sandbox.forget()
+    assert provision.workers(0, tasks="keep", provision_bootstrap=[machine])["well"], provision.printed
+    assert all(request["method"] == "GET" for request in sandbox.journal())
+    (device,) = billed(sandbox)
+    assert call(sandbox, "GET", f"devices/{device['id']}")["termination_time"] is None

@@ -1,0 +1,74 @@
+"""Hardware of one's own: what is being freed is waited for, what is in use is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sandbox.testing.process import RunningSandbox
+from tests.contract.ground import run
+from tests.contract.scenario import TAGS, WAIT, machine
+
+RESERVED = {key: value for key, value in machine(1).items() if key != "hostname"} | {
+    "hardware_reservation_id": "next-available",
+    "metro": "am",
+}
+OURS = {"ownership_tags": TAGS}
+
+
+@pytest.fixture(scope="module")
+def reservation(sandbox_process: RunningSandbox) -> str:
+    """One reserved machine in Amsterdam. No API takes it away again."""
+    made = sandbox_process.call("POST", "hardware_reservations", json={"metro": "am"})
+    return str(made["ids"][0])
+
+
+@pytest.fixture
+def device(reservation: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """A device on it, which takes three seconds to be wiped."""
+    sandbox.call("PUT", "settings", json={"durations": {"reservation_wipe": 10800}})
+    made = run("metal_device", {**RESERVED, **OURS, "hostname": "first.contract.metal.test", **WAIT}, sandbox_environment)
+    assert not made.get("failed"), made
+    assert made["device"]["hardware_reservation_id"] == reservation
+    yield made
+    sandbox.call("PUT", "settings", json={"durations": {"reservation_wipe": 180}})
+    run("metal_device_set", {**OURS, "all_owned": True, "state": "absent", **WAIT}, sandbox_environment)
+
+
+def leave(environment: dict[str, str]) -> None:
+    gone = run("metal_device", {**OURS, "hostname": "first.contract.metal.test", "state": "absent", "wait": False}, environment)
+    assert gone["changed"], gone
+
+
+def test_hardware_that_is_being_freed_is_waited_for(device: dict[str, Any], sandbox_environment: dict[str, str]) -> None:
+    leave(sandbox_environment)
+    order = {**RESERVED, **OURS, "hostname": "second.contract.metal.test"}
+    refused = run("metal_device", {**order, "wait": False}, sandbox_environment)
+    assert "which is being freed: use wait=true" in refused["msg"]
+    assert not refused["changed"]
+    waited = run("metal_device", {**order, **WAIT}, sandbox_environment)
+    assert not waited.get("failed"), waited
+    assert waited["device"]["hardware_reservation_id"] == device["device"]["hardware_reservation_id"]
+    assert not run("metal_device", {**order, **WAIT}, sandbox_environment)["changed"]
+
+
+def test_a_set_waits_for_it_in_slices_and_orders_once(device: dict[str, Any], sandbox_environment: dict[str, str]) -> None:
+    leave(sandbox_environment)
+    order = {**OURS, "machines": [{**RESERVED, "hostname": "second.contract.metal.test"}], **WAIT, "progress_interval": 0.5}
+    told = []
+    result = run("metal_device_set", order, sandbox_environment)
+    while result.get("waiting"):
+        told += result["waiting"]
+        result = run("metal_device_set", {**order, "resume": result["resume"]}, sandbox_environment)
+    assert not result.get("failed"), result
+    assert any("waits for the hardware" in text for text in told), told
+    assert result["outcomes"]["second.contract.metal.test"]["action"] == "created"
+    assert result["changed"]
+
+
+def test_hardware_in_use_is_told_at_once(device: dict[str, Any], sandbox_environment: dict[str, str]) -> None:
+    result = run("metal_device", {**RESERVED, **OURS, "hostname": "second.contract.metal.test", **WAIT}, sandbox_environment)
+    assert "no available hardware reservations" in result["msg"]
+    assert result["failure"]["request_id"]

@@ -1,0 +1,149 @@
+"""What goes wrong with names, and that hundreds cost no more messages than they have to."""
+
+from __future__ import annotations
+
+import base64
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from sandbox.testing.process import RunningSandbox
+from tests.contract.ground import run
+from tests.contract.zone import DOMAIN, names, reach, records, updates
+from tests.named import SECRET, WRITER, ZONE, Named, started
+
+
+def test_five_hundred_names_are_three_updates(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    server = reach(sandbox.environment)
+    many = records(**{f"worker-{number}": [f"192.0.2.{number % 250}", f"198.51.100.{number % 250}"] for number in range(500)})
+    before = len(updates(sandbox.log))
+    made = run("dns_records", {**server, **many}, sandbox_environment)
+    assert made["changed"], made
+    assert len(made["records"]) == len(names(sandbox.environment)) == 500
+    assert len(updates(sandbox.log)) - before == 3
+    assert not run("dns_records", {**server, **many}, sandbox_environment)["changed"]
+    gone = records(**{f"worker-{number}": [] for number in range(500)})
+    assert run("dns_records", {**server, **gone}, sandbox_environment)["changed"]
+    assert names(sandbox.environment) == {}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"key_secret": base64.b64encode(b"another key of thirty-two bytes!").decode()}, "its key, with this secret"),
+        ({"key_secret": "abcde"}, "key_secret has to be base64"),
+        ({"key_algorithm": "hmac-md5"}, "this algorithm"),
+        ({"zone": "other.test"}, "NOTAUTH"),
+        ({"port": 1}, "Could not ask for the names at .* port 1: .*refused"),
+        ({"records": [{"name": f"a.{DOMAIN}", "values": ["not an address"]}]}, "cannot have A not an address"),
+        ({"records": [{"name": "a.elsewhere.example", "values": ["192.0.2.1"]}]}, "REFUSED"),
+        ({"records": [{"name": f"{'a' * 64}.{DOMAIN}", "values": ["192.0.2.1"]}]}, "label"),
+    ],
+)
+def test_what_is_refused_is_told(wrong: dict[str, Any], told: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    options = {**reach(sandbox.environment), **records(refused=["192.0.2.9"]), **wrong}
+    result = run("dns_records", options, sandbox_environment)
+    assert result["failed"]
+    assert re.search(told, result["msg"]), result["msg"]
+    assert names(sandbox.environment) == {}
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Named]:
+    with started(tmp_path_factory.mktemp("named")) as running:
+        yield running
+
+
+@pytest.mark.debian("bind9")
+@pytest.mark.parametrize("check_mode", [True, False])
+def test_an_alias_is_in_the_way_of_all_and_nothing_is_set(named: Named, sandbox_environment: dict[str, str], check_mode: bool) -> None:
+    server = {"server": "127.0.0.1", "port": named.port, "zone": ZONE, "key_name": WRITER, "key_secret": SECRET}
+    named.update(f"api.{DOMAIN}", "CNAME", "lb.elsewhere.example.")
+    before = named.zone()
+    result = run(
+        "dns_records", {**server, **records(api=["192.0.2.9"], node=["192.0.2.3"]), "_ansible_check_mode": check_mode}, sandbox_environment
+    )
+    assert result["failed"]
+    assert f"api.{DOMAIN} is an alias (CNAME) of lb.elsewhere.example. Remove the alias" in result["msg"]
+    assert not result["changed"]
+    assert named.zone() == before
+    # Where no address is wanted, it is in nobody's way.
+    assert not run("dns_records", {**server, **records(api=[])}, sandbox_environment)["changed"]
+
+
+@pytest.mark.debian("bind9")
+def test_an_alias_of_a_wildcard_is_in_nobodys_way(named: Named, sandbox_environment: dict[str, str]) -> None:
+    server = {"server": "127.0.0.1", "port": named.port, "zone": ZONE, "key_name": WRITER, "key_secret": SECRET}
+    named.update(f"*.{ZONE}", "CNAME", "www.elsewhere.example.")
+    options = {**server, "records": [{"name": f"api.wild.{ZONE}", "values": ["192.0.2.9"]}]}
+    assert run("dns_records", options, sandbox_environment)["changed"]
+    assert not run("dns_records", options, sandbox_environment)["changed"]
+    assert "api.wild 60 IN A 192.0.2.9" in named.zone()
+
+
+@pytest.mark.debian("bind9")
+def test_an_address_of_a_wildcard_is_not_the_names_own(named: Named, sandbox_environment: dict[str, str]) -> None:
+    server = {"server": "127.0.0.1", "port": named.port, "zone": ZONE, "key_name": WRITER, "key_secret": SECRET}
+    above = f"below.{ZONE}"
+    named.update(f"*.{above}", "A", "203.0.113.9")
+    wanted, none = ({"records": [{"name": f"{name}.{above}", "values": values} for name in ("a", "b")]} for values in (["192.0.2.9"], []))
+    assert not run("dns_records", {**server, **none}, sandbox_environment)["changed"]
+    assert [record["before"] for record in run("dns_records", {**server, **wanted}, sandbox_environment)["records"]] == [[], []]
+    named.update(f"a.{above}", "A")
+    (gone,) = run("dns_records", {**server, **none}, sandbox_environment)["records"]
+    assert gone == {"name": f"b.{above}", "type": "A", "before": ["192.0.2.9"], "after": []}
+    assert not run("dns_records", {**server, **none}, sandbox_environment)["changed"]
+    assert "*.below 60 IN A 203.0.113.9" in named.zone()
+
+
+def _silent(connection: socket.socket) -> None:
+    connection.recv(1)
+
+
+def _cut(connection: socket.socket) -> None:
+    connection.recv(512)
+
+
+def _half(connection: socket.socket) -> None:
+    connection.recv(512)
+    connection.sendall(b"\x00\x40half an answer")
+
+
+def _garbage(connection: socket.socket) -> None:
+    connection.recv(512)
+    connection.sendall(b"\x00\x04HTTP")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "told"),
+    [(_silent, "timed out"), (_cut, "EOF"), (_half, "EOF"), (_garbage, "BadResponse|shorter|DNS")],
+    ids=["silent", "cut", "half an answer", "no answer of a DNS server"],
+)
+def test_a_server_that_does_not_answer_is_told(
+    trouble: Callable[[socket.socket], None], told: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+
+        def serve() -> None:
+            connection, _address = server.accept()
+            with connection:
+                trouble(connection)
+                # Who is silent stays until the module has gone away.
+                if trouble is _silent:
+                    while connection.recv(512):
+                        pass
+
+        served = pool.submit(serve)
+        options = {**reach(sandbox.environment), **records(never=["192.0.2.9"]), "port": server.getsockname()[1], "timeout": 0.5}
+        begun = time.monotonic()
+        result = run("dns_records", options, sandbox_environment)
+        assert time.monotonic() - begun < 60
+        served.result(60)
+    assert result["failed"]
+    assert "Could not ask for the names at 127.0.0.1 port" in result["msg"]
+    assert re.search(told, result["msg"]), result["msg"]

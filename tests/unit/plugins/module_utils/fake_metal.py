@@ -7,15 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    CollectionError,
-    LostAnswerError,
-    MetalError,
-    NotFoundError,
-    ValidationError,
-)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import Waiter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
+from tests.unit.plugins.module_utils.fake_client import NOT_FOUND, FakeClient, Lost, Refused
 
 PROJECT = "project-1"
 
@@ -25,13 +20,13 @@ def query_of(params: Mapping[str, Any] | None) -> str:
     return f"?{'&'.join(f'{name}={str(value).lower()}' for name, value in params.items())}" if params else ""
 
 
-class FakeMetal:
-    """Devices in memory; each look at them moves their states on. The methods are those of ``MetalClient``."""
+class FakeMetal(FakeClient):
+    """Devices in memory; each read of them moves their states on."""
 
     def __init__(self, *, read_only: bool = False) -> None:
+        super().__init__(read_only=read_only)
         self.devices: dict[str, dict[str, Any]] = {}
         self.calls: list[str] = []
-        self.read_only = read_only
         self.fails: set[str] = set()
         """Host names whose provisioning fails and stays to be seen."""
         self.vanishes: set[str] = set()
@@ -77,7 +72,7 @@ class FakeMetal:
         return device
 
     @property
-    def writes(self) -> list[str]:
+    def changes(self) -> list[str]:
         return [call for call in self.calls if not call.startswith("GET")]
 
     def _move(self, seen: str | None = None) -> None:
@@ -103,33 +98,47 @@ class FakeMetal:
             return self.bad_starts[hostname] >= 0
         return True
 
-    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        self.calls.append(f"GET {path}")
-        if key == "events":
+    def answer(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
+        if path == "capacity/metros":
+            return self._capacity(body)
+        if method == "DELETE":
+            self.calls.append(f"DELETE {path}{query_of(params)}")
+            return self._delete(path)
+        if method == "GET":
+            self.calls.append(f"GET {path}")
+            return self._read(path)
+        self.calls.append(f"{method} {path} {body.get('hostname') or body.get('type') or sorted(body)}")
+        fate = self.lost.pop(0) if self.lost else ""
+        if fate == "before":
+            raise Lost
+        answer = self._effect(path, body)
+        if fate == "after":
+            raise Lost
+        return answer
+
+    def _read(self, path: str) -> Any:
+        if path.endswith("/events"):
             return [
                 {"type": "provisioning.101", "body": "Provisioning started", "created_at": "2026-01-01T00:00:00Z"},
                 {"type": "provisioning.109", "body": "Disk not found", "created_at": "2026-01-01T00:09:00Z"},
             ]
-        assert path == f"projects/{PROJECT}/devices"
+        if path != f"projects/{PROJECT}/devices":
+            self._move(path.split("/")[1])
+            return self._device(path)
         self._move()
         if self.hidden:
             self.hidden -= 1
-            return [dict(device) for device in self.devices.values() if device["state"] not in ("queued", "provisioning")]
-        return [dict(device) for device in self.devices.values()]
+            return [device for device in self.devices.values() if device["state"] not in ("queued", "provisioning")]
+        return list(self.devices.values())
 
-    def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        self.calls.append(f"GET {path}")
-        self._move(path.split("/")[1])
-        return dict(self._device(path, doing))
-
-    def _device(self, path: str, doing: str) -> dict[str, Any]:
-        identity = path.split("/")[1].partition("?")[0]
+    def _device(self, path: str) -> dict[str, Any]:
+        identity = path.split("/")[1]
         if identity not in self.devices:
-            raise NotFoundError(f"Could not {doing}: 404", status=404, errors=["Not found"])
+            raise NOT_FOUND
         return self.devices[identity]
 
-    def ask(self, path: str, body: Any, *, doing: str) -> dict[str, Any]:
-        self.calls.append(f"GET {path}")
+    def _capacity(self, body: Any) -> dict[str, Any]:
+        self.calls.append("GET capacity/metros")
         stock = {(server["metro"], server["plan"]): self.stock.get((server["metro"], server["plan"]), 10_000) for server in body["servers"]}
         for place in set(stock) & set(self.stock):
             self.stock[place] = max(0, self.stock[place] - self.taken_after_question)
@@ -141,33 +150,18 @@ class FakeMetal:
         }
 
     def name_origin(self, error: CollectionError) -> None:
-        """Nothing of it is sent anywhere, so there is no request to name."""
+        """Errors are compared as they are: without the last request."""
 
-    def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
-        assert not self.read_only
-        self.calls.append(f"{method} {path} {body.get('hostname') or body.get('type') or sorted(body)}")
-        fate = self.lost.pop(0) if self.lost else ""
-        if fate == "before":
-            raise LostAnswerError(f"Could not {doing}: lost")
-        answer = self._effect(path, body, doing)
-        if fate == "after":
-            raise LostAnswerError(f"Could not {doing}: lost")
-        return dict(answer)
-
-    write_one = write
-
-    def _effect(self, path: str, body: dict[str, Any], doing: str) -> dict[str, Any]:
+    def _effect(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         if path == f"projects/{PROJECT}/devices":
             if body["hostname"] in self.refused:
-                text = self.refused[body["hostname"]]
-                raise ValidationError(f"Could not {doing}: the service answered 422: {text}", status=422, errors=[text])
+                raise Refused(422, self.refused[body["hostname"]])
             metros = body["metro"] if isinstance(body["metro"], list) else [body["metro"]]
             places = [(metro.lower(), body["plan"]) for metro in metros]
             place = next((each for each in places if self.stock.get(each, 1)), places[0])
             if place in self.stock:
                 if not self.stock[place]:
-                    text = "There aren't available servers in that metro"
-                    raise ValidationError(f"Could not {doing}: the service answered 422: {text}", status=422, errors=[text])
+                    raise Refused(422, "There aren't available servers in that metro")
                 self.stock[place] -= 1
             fields = {name: value for name, value in body.items() if name not in ("plan", "metro", "operating_system")}
             return self.add(
@@ -178,7 +172,7 @@ class FakeMetal:
                 operating_system={"slug": body["operating_system"]},
                 **fields,
             )
-        device = self._device(path, doing)
+        device = self._device(path)
         if path.endswith("/actions"):
             self.asked.append(body)
             device["state"] = {"power_off": "powering_off", "reinstall": "reinstalling"}.get(body["type"], "powering_on")
@@ -186,24 +180,15 @@ class FakeMetal:
             device.update(body)
         return device
 
-    def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Mapping[str, Any] | None = None) -> bool:
-        assert not self.read_only
-        self.calls.append(f"DELETE {path}{query_of(params)}")
-        try:
-            device = self._device(path, doing)
-        except MetalError:
-            if not missing_ok:
-                raise
-            return False
+    def _delete(self, path: str) -> None:
+        device = self._device(path)
         if device["state"] in ("queued", "provisioning"):
-            text = "Cannot delete a device while it is provisioning"
-            raise ValidationError(f"Could not {doing}: {text}", status=422, errors=[text])
+            raise Refused(422, "Cannot delete a device while it is provisioning")
         if self.ignored:
             self.ignored -= 1
-            return True
+            return
         device["state"] = "deprovisioning"
         self._just_left.add(device["id"])
-        return True
 
 
 class Time:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     LockNeededError,
     LostAnswerError,
     MetalError,
-    NotFoundError,
     PausedError,
     PlayEndedError,
     ServerError,
@@ -44,6 +43,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.clust
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder, Lock, read_lock, scope_of, scope_tags
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import Locked, Run, remains_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
+from tests.unit.plugins.module_utils.fake_client import NOT_FOUND, FakeClient
 
 SCOPE = "demo.metal.test"
 TAGS = [f"openshift-cluster={SCOPE}"]
@@ -61,65 +61,52 @@ class Time:
         return self.now
 
 
-class Networks:
-    """The virtual networks of a project, as far as locks need a client. ``calls`` are the requests."""
+class Networks(FakeClient):
+    """The virtual networks of a project."""
 
     def __init__(self, time: Time) -> None:
+        super().__init__()
         self.time = time
         self.networks: dict[str, dict[str, Any]] = {}
         self.devices: list[dict[str, Any]] = []
         self.calls: list[str] = []
+        """The requests: method and kind of object."""
         self._numbers = itertools.count(1)
         self.tells_time = True
         self.problem: Callable[[str, str], None] = lambda method, path: None
         self.hidden = 0
         """For so many lists what was created is not seen."""
 
-    def name_origin(self, error: CollectionError) -> None:
-        error.message += " (last answer: GET /virtual-networks)"
-
     def service_time(self, *, latest: bool = False) -> float | None:
         return self.time.now if self.tells_time else None
 
-    def read_list(self, path: str, key: str, *, doing: str, params: Any = None) -> list[dict[str, Any]]:
-        self._called("GET", path)
-        if key == "devices":
-            return self.devices
-        if key == "metros":
-            return [{"code": "sv"}]
-        self.hidden -= 1
-        return [] if self.hidden >= 0 else [dict(network) for network in self.networks.values()]
-
-    def read(self, path: str, *, doing: str, params: Any = None) -> dict[str, Any]:
-        self._called("GET", path)
-        return dict(self._network(path, doing))
-
-    def write_one(self, method: str, path: str, body: Mapping[str, Any], *, doing: str, again: bool = True) -> dict[str, Any]:
-        self._called(method, path)
-        if method == "POST":
-            identity = f"lock-{next(self._numbers)}"
-            self.networks[identity] = {"id": identity, "created_at": "2026-11-22T00:00:00Z", **body}
-            network = self.networks[identity]
-        else:
-            network = self._network(path, doing)
-            network.update(body)
-        self.problem(f"after {method}", path)
-        return dict(network)
-
-    def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Any = None) -> bool:
-        self._called("DELETE", path)
-        return self.networks.pop(path.split("/")[1], None) is not None
-
-    def _network(self, path: str, doing: str) -> dict[str, Any]:
-        try:
-            return self.networks[path.split("/")[1]]
-        except KeyError:
-            raise NotFoundError(f"Could not {doing}: 404", status=404) from None
-
-    def _called(self, method: str, path: str) -> None:
+    def answer(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
         first, _slash, rest = path.partition("/")
         self.calls.append(f"{method} {rest.rpartition('/')[2] if first == 'projects' else first}")
         self.problem(method, path)
+        if path.endswith("/devices"):
+            return self.devices
+        if path.endswith("/metros"):
+            return [{"code": "sv"}]
+        if (method, path.rpartition("/")[2]) == ("GET", "virtual-networks"):
+            self.hidden -= 1
+            return [] if self.hidden >= 0 else list(self.networks.values())
+        answer = self._of_one(method, path.split("/")[1], body)
+        if method in ("POST", "PUT"):
+            self.problem(f"after {method}", path)
+        return answer
+
+    def _of_one(self, method: str, identity: str, body: Any) -> Any:
+        if method == "POST":
+            identity = f"lock-{next(self._numbers)}"
+            self.networks[identity] = {"id": identity, "created_at": "2026-11-22T00:00:00Z", **body}
+        if identity not in self.networks:
+            raise NOT_FOUND
+        if method == "DELETE":
+            del self.networks[identity]
+            return None
+        self.networks[identity].update(body or {})
+        return self.networks[identity]
 
     # Other runs.
 
@@ -158,7 +145,7 @@ def run_of(holder: Holder | None = None) -> Run:
 
 
 def lock_of(networks: Networks, run: Run | None = None, *, patient: bool = False) -> ClusterLock:
-    store = LockStore(networks, "project-1", SCOPE)  # type: ignore[arg-type]  # a client, in all that is used of it
+    store = LockStore(networks, "project-1", SCOPE)
     return ClusterLock(store, run or run_of(), timeout=TIMEOUT, patient=patient, now=networks.time)
 
 
@@ -257,7 +244,7 @@ def test_a_create_that_was_lost_is_made_again_when_it_is_not_there(networks: Net
     lock = lock_of(networks)
     assert lock.attempt() == []
     assert len(networks.networks) == 1
-    networks.add(lock.run.holder, identity="the first one, which came late")
+    networks.add(lock.run.holder, identity="the-first-one-which-came-late")
     lock.release()
     assert networks.networks == {}
 
@@ -273,7 +260,7 @@ def test_a_create_that_may_still_be_done_is_not_made_again(networks: Networks) -
     lock = lock_of(networks)
     with pytest.raises(LostAnswerError, match="it may still be done"):
         lock.attempt()
-    networks.add(lock.run.holder, identity="it came late")
+    networks.add(lock.run.holder, identity="it-came-late")
     assert lock_of(networks, lock.run).release()
     assert networks.networks == {}
 

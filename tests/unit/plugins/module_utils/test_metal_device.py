@@ -42,7 +42,7 @@ def attempt(metal: FakeMetal, **given: Any) -> tuple[dict[str, Any], CollectionE
     module = BareModule(OPTIONS, given, metal)
     warnings: list[str] = []
     try:
-        device = Device(metal, module.params, warnings.append, project_given="project_id" in given)  # type: ignore[arg-type]  # a client
+        device = Device(metal, module.params, warnings.append, project_given="project_id" in given)
         module.converge(lambda: device)
     except CollectionError as error:
         return module.result, error
@@ -247,7 +247,7 @@ def test_a_failed_device_is_an_error_at_once_that_names_the_last_event() -> None
     _result, error = attempt(metal, **NEW)
     assert error is not None
     assert "Delete it (state=absent)" in error.message
-    assert len([call for call in metal.writes if call.startswith("POST")]) == 1
+    assert len([call for call in metal.changes if call.startswith("POST")]) == 1
 
 
 def test_a_device_taken_back_is_an_error_and_not_ordered_again() -> None:
@@ -256,7 +256,7 @@ def test_a_device_taken_back_is_an_error_and_not_ordered_again() -> None:
     _result, error = attempt(metal, **NEW)
     assert error is not None
     assert "takes a device back" in error.message
-    assert len(metal.writes) == 1
+    assert len(metal.changes) == 1
 
 
 def test_an_unknown_id_is_an_error_and_no_reason_to_create() -> None:
@@ -273,7 +273,7 @@ def test_a_device_of_others_is_not_changed_by_its_id() -> None:
         _result, error = attempt(metal, id=device["id"], ownership_tags=["own=1"], state=state, description="mine")
         assert error is not None
         assert "does not have the tags own=1" in error.message
-    assert not metal.writes
+    assert not metal.changes
 
 
 def test_changes_are_one_update_and_power_is_an_action() -> None:
@@ -282,7 +282,7 @@ def test_changes_are_one_update_and_power_is_an_action() -> None:
     result = converge(
         metal, id=device["id"], hostname="new.demo.metal.test", ownership_tags=["own=1"], tags=["a"], power_state="off", locked=True
     )
-    assert metal.writes == ["PUT devices/id-1 new.demo.metal.test", "POST devices/id-1/actions power_off"]
+    assert metal.changes == ["PUT devices/id-1 new.demo.metal.test", "POST devices/id-1/actions power_off"]
     assert result["device"]["state"] == "inactive"
     assert device["tags"] == ["own=1", "a"]
     assert result["diff"]["before"] == {"hostname": NAME, "tags": ["own=1"], "power_state": "on", "locked": False}
@@ -294,7 +294,7 @@ def test_a_lost_update_is_looked_at_before_it_is_tried_again(fate: str) -> None:
     metal.add(NAME)
     metal.lost = [fate]
     assert converge(metal, hostname=NAME, description="new")["changed"]
-    assert len(metal.writes) == (2 if fate == "before" else 1)
+    assert len(metal.changes) == (2 if fate == "before" else 1)
 
 
 def test_a_spot_instance_becomes_an_ordinary_one_and_not_the_other_way_round() -> None:
@@ -306,7 +306,7 @@ def test_a_spot_instance_becomes_an_ordinary_one_and_not_the_other_way_round() -
     _result, error = attempt(metal, hostname=NAME, spot_instance=True, spot_price_max=2)
     assert error is not None
     assert set(error.details["fixed"]) == {"spot_instance", "spot_price_max"}
-    assert metal.writes == ["PUT devices/id-1 ['spot_instance']"]
+    assert metal.changes == ["PUT devices/id-1 ['spot_instance']"]
 
 
 def test_no_tags_are_sent_when_the_marks_among_them_are_not_known() -> None:
@@ -317,7 +317,7 @@ def test_no_tags_are_sent_when_the_marks_among_them_are_not_known() -> None:
             _result, error = attempt(metal, hostname=NAME, **given)
             assert error is not None
             assert "does not tell which it has" in error.message
-        assert not metal.writes
+        assert not metal.changes
 
 
 def test_the_user_s_tags_leave_marks_alone() -> None:
@@ -365,7 +365,7 @@ def test_what_is_installed_anew_starts_with_what_was_given(has: str, given: dict
     given = {"ipxe_script_url": "http://b", "userdata": "{}", "operation": "reinstall", "operation_id": "becomes-a-worker", **given}
     becomes = {"hostname": "worker-9", "tags": ["openshift-role=worker"], "ownership_tags": ["openshift-cluster=a"]}
     attempt(metal, id=device["id"], **becomes, **given, wait=False)
-    assert metal.writes == ["PUT devices/id-1 worker-9", "POST devices/id-1/actions reinstall", "PUT devices/id-1 ['tags']"]
+    assert metal.changes == ["PUT devices/id-1 worker-9", "POST devices/id-1/actions reinstall", "PUT devices/id-1 ['tags']"]
     assert metal.asked == [{"type": "reinstall", **sent}]
     assert (device["userdata"], device["ipxe_script_url"]) == ("{}", "http://b")
     assert device["tags"] == ["openshift-cluster=a", "openshift-role=worker", "ansible-operation=reinstall:becomes-a-worker"]
@@ -377,7 +377,7 @@ def test_what_events_do_not_tell_is_not_guessed() -> None:
     _result, error = attempt(metal, hostname=NAME, operation="reinstall", operation_id="w")
     assert error is not None
     assert "does not tell the event long-gone" in error.message
-    assert not metal.writes
+    assert not metal.changes
     assert converge(metal, hostname=NAME, operation="reinstall", operation_id="another", wait=False)["changed"]
 
 
@@ -385,7 +385,7 @@ def test_storage_may_be_detached_to_delete_a_device() -> None:
     metal = FakeMetal()
     metal.add(NAME)
     converge(metal, hostname=NAME, state="absent", force_delete=True, wait=False)
-    assert metal.writes == ["DELETE devices/id-1?force_delete=true"]
+    assert metal.changes == ["DELETE devices/id-1?force_delete=true"]
 
 
 def test_what_is_seen_of_a_device_has_the_last_step() -> None:
@@ -478,7 +478,7 @@ def test_a_wait_in_slices_never_orders_again() -> None:
     assert calls > 1
     assert error is not None
     assert "takes a device back" in error.message
-    assert len(metal.writes) == 1
+    assert len(metal.changes) == 1
 
 
 def test_a_wait_in_slices_ends_as_one_call_would() -> None:
@@ -494,7 +494,7 @@ def test_a_wait_in_slices_ends_as_one_call_would() -> None:
     assert result["device"]["state"] == "inactive"
     assert result["diff"]["before"] == {}
     assert result["diff"]["after"]["power_state"] == "off"
-    assert len(metal.writes) == 2
+    assert len(metal.changes) == 2
 
 
 def test_a_device_is_replaced_when_one_of_its_metros_has_another() -> None:
@@ -506,7 +506,7 @@ def test_a_device_is_replaced_when_one_of_its_metros_has_another() -> None:
     assert error is not None
     assert "metro am has no capacity for 1 server" in error.message
     assert "metro ny has no capacity for 1 server" in error.message
-    assert not metal.writes
+    assert not metal.changes
     metal.stock["ny", "c3.small.x86"] = 1
     assert converge(metal, **order)["device"]["metro"] == "ny"
     assert not converge(metal, **order)["changed"]
@@ -525,7 +525,7 @@ def test_a_device_of_another_project_is_told_as_drift() -> None:
     assert error is not None
     assert error.details["fixed"] == {"project_id": {"current": "project-2", "wanted": PROJECT}}
     assert "a device keeps its project" in error.message
-    assert not metal.writes
+    assert not metal.changes
     # A project that is that of everything here, and not of the task, says nothing of it.
     assert converge(metal, **given)["changed"]
     assert not converge(metal, **given, project_id="project-2")["changed"]
@@ -579,8 +579,8 @@ class Rival(FakeMetal):
         self._offset = offset
         self._fields = fields
 
-    def _effect(self, path: str, body: dict[str, Any], doing: str) -> dict[str, Any]:
-        own = super()._effect(path, body, doing)
+    def _effect(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        own = super()._effect(path, body)
         if path.endswith("/devices") and len(self.devices) == 1:
             created = f"2026-01-01T00:00:{30 + self._offset:02}Z"
             own["created_at"] = "2026-01-01T00:00:30Z"
@@ -605,7 +605,7 @@ def test_the_older_of_two_is_kept_and_the_other_is_left_to_who_ordered_it() -> N
     result = converge(metal, **NEW, ownership_tags=OWN)
     assert result["device"]["id"] == "id-1"
     assert "duplicates" not in result
-    assert not [call for call in metal.writes if call.startswith("DELETE")]
+    assert not [call for call in metal.changes if call.startswith("DELETE")]
 
 
 @pytest.mark.parametrize(
@@ -615,15 +615,15 @@ def test_the_older_of_two_is_kept_and_the_other_is_left_to_who_ordered_it() -> N
 )
 def test_no_device_is_given_up_for_one_that_is_no_good(fields: dict[str, Any]) -> None:
     class Other(Rival):
-        def _effect(self, path: str, body: dict[str, Any], doing: str) -> dict[str, Any]:
-            own = super()._effect(path, body, doing)
+        def _effect(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+            own = super()._effect(path, body)
             self.devices[self.rival].update(fields)
             return own
 
     metal = Other(-5)
     result = converge(metal, **NEW, ownership_tags=OWN)
     assert result["device"]["id"] == "id-1"
-    assert not [call for call in metal.writes if call.startswith("DELETE")]
+    assert not [call for call in metal.changes if call.startswith("DELETE")]
 
 
 def test_when_the_older_one_fails_first_the_younger_is_used_all_the_same() -> None:
@@ -648,7 +648,7 @@ def test_of_the_same_second_both_runs_choose_the_same() -> None:
     metal = Rival(0)
     result = converge(metal, **NEW, ownership_tags=OWN)
     assert result["device"]["id"] == "id-1", "the smaller id, whoever looks"
-    other = Device(metal, {"hostname": NAME, "ownership_tags": OWN, "state": "present", "project_id": PROJECT})  # type: ignore[arg-type]
+    other = Device(metal, {"hostname": NAME, "ownership_tags": OWN, "state": "present", "project_id": PROJECT})
     older = other.older_duplicate(metal.devices[metal.rival], metal.devices.values())
     assert older is not None
     assert older["id"] == "id-1"
@@ -659,7 +659,7 @@ def test_without_waiting_a_second_device_that_cannot_be_deleted_yet_is_told() ->
     module = BareModule(OPTIONS, {**NEW, "ownership_tags": OWN, "wait": False}, metal)
     warnings: list[str] = []
     metal._move = lambda seen=None: None  # type: ignore[method-assign]
-    module.converge(lambda: Device(metal, module.params, warnings.append))  # type: ignore[arg-type]
+    module.converge(lambda: Device(metal, module.params, warnings.append))
     assert module.result["device"]["id"] == metal.rival
     assert any("id-1" in text and "is billed" in text for text in warnings)
 
@@ -670,11 +670,11 @@ def test_a_wait_in_slices_deletes_the_second_device_once_it_can_be_deleted() -> 
     for _slice in range(20):
         module = BareModule(OPTIONS, {**NEW, "ownership_tags": OWN, "progress_interval": 1, **resume}, metal)
         try:
-            module.converge(lambda: Device(metal, module.params))  # type: ignore[arg-type]  # noqa: B023 - called at once
+            module.converge(lambda: Device(metal, module.params))
             break
         except StillWaiting:
             resume = {"resume": module.result["resume"]}
     assert module.result["device"]["id"] == metal.rival
     assert module.result["duplicates"] == [{"id": "id-1", "kept": metal.rival}]
-    assert sum("DELETE" in call for call in metal.writes) <= 3
-    assert sum(call.startswith("POST") for call in metal.writes) == 1
+    assert sum("DELETE" in call for call in metal.changes) <= 3
+    assert sum(call.startswith("POST") for call in metal.changes) == 1

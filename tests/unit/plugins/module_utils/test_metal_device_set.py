@@ -45,7 +45,7 @@ def attempt(metal: FakeMetal, *machines: dict[str, Any], **given: Any) -> tuple[
     options = {"machines": list(machines) or None, "ownership_tags": TAGS, "state": "present", **given}
     module = BareModule(DEVICE_SET_OPTIONS, options, metal)
     # A client in all that is used of it.
-    devices = DeviceSet(metal, module.params, module.warnings.append, now=given.get("now", Time()))  # type: ignore[arg-type]
+    devices = DeviceSet(metal, module.params, module.warnings.append, now=given.get("now", Time()))
     try:
         module.converge_set(lambda: devices)
     except CollectionError as error:
@@ -59,7 +59,7 @@ def test_all_are_created_side_by_side_and_followed_by_one_list_a_look() -> None:
     assert result["changed"]
     assert hostnames(result["devices"]) == [f"worker-{number}.demo.metal.test" for number in range(20)]
     assert {outcome["action"] for outcome in result["outcomes"].values()} == {"created"}
-    assert len(metal.writes) == 20
+    assert len(metal.changes) == 20
     assert len(metal.calls) - 20 <= 5  # two looks, the question for capacity, the first list
     assert all(device["tags"] == TAGS for device in metal.devices.values())
 
@@ -98,7 +98,7 @@ def test_nothing_is_ordered_when_not_all_can_be_had() -> None:
     assert error is not None
     assert "metro da has no capacity for 2 servers of plan c3.small.x86" in error.message
     assert "metro am has no capacity for 1 server" in error.message
-    assert not metal.writes
+    assert not metal.changes
 
 
 def test_two_devices_of_one_name_are_told_with_both_ids() -> None:
@@ -108,7 +108,7 @@ def test_two_devices_of_one_name_are_told_with_both_ids() -> None:
     _module, error = attempt(metal, machine(0))
     assert error is not None
     assert "id-1, id-2" in error.message
-    assert not metal.writes
+    assert not metal.changes
 
 
 @pytest.mark.parametrize("state", ["present", "absent"])
@@ -117,7 +117,7 @@ def test_what_is_not_ours_is_left_alone(state: str) -> None:
     metal.add("worker-0.demo.metal.test", tags=["openshift-cluster=other.metal.test"])
     module, error = attempt(metal, machine(0), state=state)
     assert (error is not None) is (state == "present")
-    assert not metal.writes
+    assert not metal.changes
     assert not module.result["changed"]
     if error:
         assert "is not ours" in error.message
@@ -131,7 +131,7 @@ def test_what_cannot_change_is_refused_with_the_way_out() -> None:
     assert error is not None
     for text in ("metro is 'da', wanted is 'am'", "plan is 'c3.small.x86', wanted is 'c3.medium.x86'", "leave the option out"):
         assert text in error.message
-    assert not metal.writes
+    assert not metal.changes
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_create_whose_answer_was_lost_never_makes_a_second_machine(fate: str, 
     result = converge(metal, machine(0))
     assert len(metal.devices) == 1
     assert result["outcomes"]["worker-0.demo.metal.test"]["action"] == "created"
-    assert len(metal.writes) == (2 if fate == "before" else 1)
+    assert len(metal.changes) == (2 if fate == "before" else 1)
 
 
 def test_a_create_that_is_lost_each_time_is_told() -> None:
@@ -174,7 +174,7 @@ def test_a_create_that_is_lost_each_time_is_told() -> None:
     _module, error = attempt(metal, machine(0))
     assert error is not None
     assert "lost" in error.message
-    assert len(metal.writes) == 3
+    assert len(metal.changes) == 3
 
 
 def test_check_mode_predicts_and_writes_nothing() -> None:
@@ -200,7 +200,7 @@ def test_power_is_switched_when_the_machine_is_ready_for_it() -> None:
     metal = FakeMetal()
     result = converge(metal, machine(0, power_state="off"), machine(1))
     assert [device["state"] for device in result["devices"]] == ["inactive", "active"]
-    assert metal.writes[-1] == "POST devices/id-1/actions power_off" or metal.writes[-1] == "POST devices/id-2/actions power_off"
+    assert metal.changes[-1] == "POST devices/id-1/actions power_off" or metal.changes[-1] == "POST devices/id-2/actions power_off"
 
 
 def test_all_owned_are_deleted_and_waited_for_also_those_still_provisioning() -> None:
@@ -295,7 +295,7 @@ def test_a_wait_in_slices_never_orders_again_what_was_taken_back() -> None:
     assert error is not None
     assert "takes a device back" in error.message
     assert "Plan is odd" in error.message
-    assert len([call for call in metal.writes if call.startswith("POST projects")]) == 3
+    assert len([call for call in metal.changes if call.startswith("POST projects")]) == 3
     assert module.result["outcomes"]["worker-2.demo.metal.test"]["error"] is None
 
 
@@ -315,7 +315,7 @@ def places(metal: FakeMetal) -> Counter[str]:
 
 
 def orders(metal: FakeMetal) -> list[str]:
-    return [call.rpartition(" ")[2] for call in metal.writes if call.startswith("POST projects")]
+    return [call.rpartition(" ")[2] for call in metal.changes if call.startswith("POST projects")]
 
 
 def test_machines_that_are_given_by_name_are_alike() -> None:
@@ -386,7 +386,7 @@ def test_nothing_is_ordered_when_no_place_has_room_for_all() -> None:
     assert "metro sg has no capacity for 5 servers of plan m3.large.x86: 0 available" in error.message
     known = {(server["metro"], server["quantity"]): server["available"] for server in error.details["servers"]}
     assert (known["da", 4], known["da", 5], known["sg", 1]) == (True, False, False)
-    assert not metal.writes
+    assert not metal.changes
 
 
 def test_what_runs_out_between_question_and_order_goes_to_the_next_place() -> None:
@@ -473,7 +473,7 @@ def test_one_that_is_found_failed_is_replaced(check: bool) -> None:
     result = converge(metal, **pool(2), replace_failed=1)
     assert [outcome["action"] for outcome in result["outcomes"].values()] == ["none", "replaced"]
     assert result["diff"]["before"]["worker-1"]["state"] == "failed"
-    assert metal.writes == ([] if check else ["DELETE devices/id-2", "POST projects/project-1/devices worker-1"])
+    assert metal.changes == ([] if check else ["DELETE devices/id-2", "POST projects/project-1/devices worker-1"])
 
 
 def test_a_locked_one_that_failed_is_not_replaced() -> None:
@@ -482,7 +482,7 @@ def test_a_locked_one_that_failed_is_not_replaced() -> None:
     module, error = attempt(metal, **pool(1), replace_failed=1)
     assert error is not None
     assert "It is not replaced: Cannot delete device worker-0 (id-1): it is locked" in error.message
-    assert not metal.writes
+    assert not metal.changes
     assert module.result["outcomes"]["worker-0"]["replacements"] == []
 
 
@@ -547,7 +547,7 @@ def test_nothing_is_ordered_when_the_quorum_cannot_be_had() -> None:
     _module, error = attempt(metal, **pool(5), quorum=4)
     assert error is not None
     assert "Nothing was ordered" in error.message
-    assert not metal.writes
+    assert not metal.changes
 
 
 # --- machines that exist -------------------------------------------------------------------------------------------------------
@@ -566,7 +566,7 @@ def test_fewer_than_before_deletes_nothing_by_itself() -> None:
     metal = grown()
     result = converge(metal, **pool(3))
     assert not result["changed"]
-    assert not metal.writes
+    assert not metal.changes
 
 
 def test_one_that_differs_is_there_all_the_same() -> None:
@@ -587,7 +587,7 @@ def test_drift_is_replaced_so_many_at_a_time(at_once: int) -> None:
     given = pool(4, operating_system="debian_12", on_drift="replace", replace_at_once=at_once)
     result = converge(metal, **given)
     assert {outcome["action"] for outcome in result["outcomes"].values()} == {"replaced"}
-    changes = [call.split()[0] for call in metal.writes]
+    changes = [call.split()[0] for call in metal.changes]
     assert changes[: 2 * at_once].count("DELETE") == at_once
     most = gone = 0
     for call in metal.calls:
@@ -617,7 +617,7 @@ def test_after_one_that_goes_wrong_the_rest_stay_as_they_are() -> None:
     module, error = attempt(metal, **pool(3, operating_system="debian_12"), on_drift="replace")
     assert error is not None
     assert "worker-1 is not replaced and stays as it was, since worker-0 went wrong" in error.message
-    assert len([call for call in metal.writes if call.startswith("DELETE")]) == 1
+    assert len([call for call in metal.changes if call.startswith("DELETE")]) == 1
     assert [outcome["changed"] for outcome in module.result["outcomes"].values()] == [True, False, False]
 
 
@@ -627,7 +627,7 @@ def test_nothing_is_deleted_when_others_cannot_be_had() -> None:
     _module, error = attempt(metal, **pool(3, metro="am"), on_drift="replace")
     assert error is not None
     assert "metro am has no capacity for 3 servers" in error.message
-    assert not metal.writes
+    assert not metal.changes
 
 
 def test_check_mode_says_what_would_be_replaced() -> None:
@@ -656,8 +656,8 @@ class Rivals(FakeMetal):
         super().__init__()
         self._offset = offset
 
-    def _effect(self, path: str, body: dict[str, Any], doing: str) -> dict[str, Any]:
-        own = super()._effect(path, body, doing)
+    def _effect(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        own = super()._effect(path, body)
         if path.endswith("/devices"):
             own["created_at"], created = "2026-01-01T00:00:30Z", f"2026-01-01T00:00:{30 + self._offset:02}Z"
             self.add(own["hostname"], state="queued", tags=TAGS, created_at=created, userdata="", description="rival")
@@ -686,7 +686,7 @@ def test_the_older_of_two_is_kept_and_the_other_is_left_to_who_ordered_it() -> N
     metal = Rivals(5)
     result = converge(metal, machine(0), machine(1))
     assert [device["description"] for device in result["devices"]] == [None, None]
-    assert not [call for call in metal.writes if call.startswith("DELETE")]
+    assert not [call for call in metal.changes if call.startswith("DELETE")]
 
 
 def test_without_waiting_one_list_shows_whether_another_run_has_ordered_the_same() -> None:
@@ -716,7 +716,7 @@ def test_what_another_run_has_ordered_while_a_create_was_paused_is_used() -> Non
 
     metal = Paused()
     result = converge(metal, machine(0))
-    assert metal.writes == []
+    assert metal.changes == []
     assert not result["changed"]
     assert len(metal.devices) == 1
     assert result["outcomes"]["worker-0.demo.metal.test"]["action"] == "none"

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import PLAN_OPTIONS, plans
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
+from tests.unit.plugins.module_utils.fake_client import FakeClient
 
 PROJECTS: list[dict[str, Any]] = [
     {"id": "1", "name": "demo", "organization": {"href": "/metal/v1/organizations/o1"}},
@@ -22,14 +23,7 @@ PLANS: list[dict[str, Any]] = [
 ]
 
 
-class Client:
-    """A client that has the lists above."""
-
-    def read(self, path: str, *, doing: str) -> dict[str, Any]:
-        return next(project for project in PROJECTS if path == f"projects/{project['id']}")
-
-    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        return {"projects": PROJECTS, "plans": PLANS}[key]
+CLIENT = FakeClient({"projects": PROJECTS, "plans": PLANS, **{f"projects/{each['id']}": each for each in PROJECTS}})
 
 
 def options(spec: Mapping[str, Any], **given: Any) -> dict[str, Any]:
@@ -47,14 +41,14 @@ def options(spec: Mapping[str, Any], **given: Any) -> dict[str, Any]:
     ],
 )
 def test_projects(given: dict[str, Any], found: list[str]) -> None:
-    answer = find_projects(Client(), options(PROJECT_INFO_OPTIONS.argument_spec, **given))  # type: ignore[arg-type]
+    answer = find_projects(CLIENT, options(PROJECT_INFO_OPTIONS.argument_spec, **given))
     assert [project["id"] for project in answer["projects"]] == found
     assert (answer["project"] is not None) is (given == {})
 
 
 def test_without_a_project_the_ways_out_are_told() -> None:
     with pytest.raises(CollectionError, match=r"METAL_PROJECT_ID.*all_projects"):
-        find_projects(Client(), options(PROJECT_INFO_OPTIONS.argument_spec, project_id=None))  # type: ignore[arg-type]
+        find_projects(CLIENT, options(PROJECT_INFO_OPTIONS.argument_spec, project_id=None))
 
 
 @pytest.mark.parametrize(
@@ -67,5 +61,5 @@ def test_without_a_project_the_ways_out_are_told() -> None:
     ],
 )
 def test_plans(given: dict[str, Any], found: list[str]) -> None:
-    answer = plans(Client(), options(PLAN_OPTIONS.argument_spec, **given))  # type: ignore[arg-type]
+    answer = plans(CLIENT, options(PLAN_OPTIONS.argument_spec, **given))
     assert [plan["slug"] for plan in answer["plans"]] == found

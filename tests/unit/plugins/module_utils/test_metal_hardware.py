@@ -19,23 +19,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.hard
     spot_prices,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import delete_once
+from tests.unit.plugins.module_utils.fake_client import NOT_FOUND, FakeClient
 
 from .fake_metal import query_of
-
-
-class Answers:
-    """A client with one list and one object."""
-
-    def __init__(self, found: Any) -> None:
-        self._found = found
-
-    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> Any:
-        assert path == "projects/p/hardware-reservations"
-        return self._found
-
-    def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> Any:
-        return self._found
-
 
 HARDWARE: list[dict[str, Any]] = [
     {"id": "2", "plan": {"slug": "a"}, "facility": {"metro": {"code": "DA"}}, "provisionable": True, "device": None},
@@ -50,51 +36,43 @@ HARDWARE: list[dict[str, Any]] = [
 )
 def test_reserved_hardware_is_chosen(given: dict[str, Any], ids: list[str]) -> None:
     params = {"project_id": "p", "ids": None, "plan": None, "metro": None, "provisionable": None, **given}
-    found = find_hardware_reservations(Answers(HARDWARE), params)  # type: ignore[arg-type]  # a client in all that is used
+    found = find_hardware_reservations(FakeClient({"projects/p/hardware-reservations": HARDWARE}), params)
     assert [each["id"] for each in found["hardware_reservations"]] == ids
 
 
 def test_the_cheapest_comes_first_and_odd_prices_are_left_out() -> None:
     told = {"da": {"a": {"price": 0.5}, "b": {"price": None}}, "am": {"a": {"price": 0.2}, "b": 7}, "sv": None}
-    found = spot_prices(Answers({"spot_market_prices": told}), {"plan": "a", "metro": None})  # type: ignore[arg-type]  # a client in all that is used
+    found = spot_prices(FakeClient({"market/spot/prices/metros": {"spot_market_prices": told}}), {"plan": "a", "metro": None})
     assert [(each["metro"], each["price_per_hour"]) for each in found["spot_prices"]] == [("am", 0.2), ("da", 0.5)]
-    assert spot_prices(Answers({}), {"plan": None, "metro": None}) == {"spot_prices": []}  # type: ignore[arg-type]  # a client in all that is used
+    assert spot_prices(FakeClient({"market/spot/prices/metros": {}}), {"plan": None, "metro": None}) == {"spot_prices": []}
 
 
-class Api:
-    """Objects by their paths; what is written is written down."""
+class Api(FakeClient):
+    """Objects by their paths, in lists without plans and devices."""
 
-    def __init__(self, objects: dict[str, dict[str, Any]]) -> None:
-        self.objects = objects
-        self.calls: list[str] = []
-        self.deletes = True
-        self.ignored = 0
-        """So many deletions are answered by somebody else, who says yes."""
+    deletes = True
+    ignored = 0
+    """So many deletions are accepted and not carried out."""
 
-    def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        if path not in self.objects:
-            raise NotFoundError(f"Could not {doing}: 404", status=404)
-        return self.objects[path]
+    def answer(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
+        if method == "DELETE":
+            if not self.deletes:
+                raise NOT_FOUND
+            if self.ignored:
+                self.ignored -= 1
+            else:
+                self.answers.pop(path, None)
+            return None
+        if method == "GET" and path.startswith("projects/p/"):
+            return [{"id": each["id"], "metro": each["metro"]} for each in self.answers.values()]
+        if method == "POST":
+            self.answers[path.removesuffix("/move")]["project"] = {"id": body["project_id"]}
+            return {"id": "r"}
+        return super().answer(method, path, body, params)
 
-    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        assert path == f"projects/p/{key.replace('_', '-')}"
-        # The list tells neither plans nor devices.
-        return [{"id": each["id"], "metro": each["metro"]} for each in self.objects.values()]
-
-    def write_one(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> dict[str, Any]:
-        self.calls.append(f"{method} {path}")
-        self.objects[path.removesuffix("/move")]["project"] = {"id": body["project_id"]}
-        return {"id": "r"}
-
-    def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Mapping[str, Any] | None = None) -> bool:
-        self.calls.append(f"DELETE {path}{query_of(params)}")
-        if not self.deletes and not missing_ok:
-            raise NotFoundError(f"Could not {doing}: 404", status=404)
-        if self.ignored:
-            self.ignored -= 1
-        else:
-            self.objects.pop(path, None)
-        return self.deletes
+    @property
+    def calls(self) -> list[str]:
+        return [f"{method} {path}{query_of(params)}" for method, path, _body, params in self.requests if method != "GET"]
 
 
 def defaults(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,7 +83,7 @@ def hardware(**fields: Any) -> tuple[HardwareReservation, dict[str, Any]]:
     """A reservation that is to be in the project p."""
     found = {"id": "r", "provisionable": True, "device": None, "project": {"href": "/metal/v1/projects/q"}, **fields}
     params = {**defaults(HARDWARE_RESERVATION_OPTIONS.argument_spec), "id": "r"}
-    return HardwareReservation(Api({"hardware-reservations/r": found}), params), found  # type: ignore[arg-type]  # a client in all that is used
+    return HardwareReservation(Api({"hardware-reservations/r": found}), params), found
 
 
 def test_hardware_is_moved_when_nothing_is_on_it() -> None:
@@ -143,9 +121,9 @@ def test_hardware_that_cannot_be_seen_is_an_error() -> None:
         resource.find()
     params = {**defaults(HARDWARE_RESERVATION_OPTIONS.argument_spec), "id": "unknown"}
     with pytest.raises(CollectionError, match="ordered with the vendor, not by this API"):
-        HardwareReservation(Api({}), params).find()  # type: ignore[arg-type]  # a client in all that is used
+        HardwareReservation(Api({}), params).find()
     with pytest.raises(CollectionError, match="No project is given"):
-        HardwareReservation(Api({}), {**params, "project_id": None}).find()  # type: ignore[arg-type]  # a client in all that is used
+        HardwareReservation(Api({}), {**params, "project_id": None}).find()
 
 
 def bid(identity: str, plan: str | None = "a", metro: str = "da", **fields: Any) -> dict[str, Any]:
@@ -162,7 +140,7 @@ def request(bids: list[dict[str, Any]], **given: Any) -> SpotMarketRequest:
         **given,
     }
     api = Api({f"spot-market-requests/{each['id']}": each for each in bids})
-    return SpotMarketRequest(api, params)  # type: ignore[arg-type]  # a client in all that is used
+    return SpotMarketRequest(api, params)
 
 
 TWO = [bid("1"), bid("2", max_bid_price=0.7)]
@@ -233,7 +211,7 @@ def test_the_end_of_a_request_is_that_of_its_devices_by_choice() -> None:
         assert resource.remaining(found) == ["the spot market request for a in DA is still there"]
         resource.delete(found)
         assert client.calls == [f"DELETE {path}"]
-        client.objects = {"devices/d": device}
+        client.answers = {"devices/d": device}
     assert kept.remaining(found) == []
     assert ended.remaining(found) == ["s is deprovisioning"]
 
@@ -265,7 +243,7 @@ def test_what_was_accepted_is_looked_after_and_asked_for_twice(ignored: int, lef
     else:
         delete_once(client, "vrfs/1", doing="delete VRF 1")
     assert len(client.calls) == min(ignored + 1, 2)
-    assert bool(client.objects) is left
+    assert bool(client.answers) is left
 
 
 def test_what_is_leaving_is_not_asked_for_again() -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
     CollectionError,
-    LostAnswerError,
     NotFoundError,
     NotYetError,
-    ValidationError,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import network_info as metal_network_info
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_assignment import (
@@ -21,12 +18,14 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_a
     normal_address,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import matches, update_once
+from tests.unit.plugins.module_utils.fake_client import NOT_FOUND, FakeClient, Lost, Refused
 
 
-class Addresses:
+class Addresses(FakeClient):
     """Assignments in memory, in one block."""
 
     def __init__(self, **devices: str) -> None:
+        super().__init__()
         self.assignments = [self._one(address, device) for device, address in devices.items()]
         self.calls: list[str] = []
         self.lost: list[str] = []
@@ -44,17 +43,28 @@ class Addresses:
 
     @staticmethod
     def _one(address: str, device: str) -> dict[str, Any]:
-        return {"id": f"{address} on {device}", "address": address, "cidr": 32, "assigned_to": {"href": f"/metal/v1/devices/{device}"}}
+        return {"id": f"{address}-on-{device}", "address": address, "cidr": 32, "assigned_to": {"href": f"/metal/v1/devices/{device}"}}
 
-    def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def answer(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
+        if method == "POST":
+            return self._assign(path, body["address"].partition("/")[0])
+        if method == "DELETE":
+            return self._release(path)
+        if path.endswith("/ips"):
+            return self._blocks(path, included="include" in params)
+        return self._read(path)
+
+    def _is_unknown(self, path: str) -> bool:
+        is_assignment = path.startswith("ips/") and "-on-" in path
+        return (is_assignment and path not in [f"ips/{each['id']}" for each in self.assignments]) or path in ("devices/gone", "ips/unknown")
+
+    def _read(self, path: str) -> dict[str, Any]:
+        if self._is_unknown(path):
+            raise NOT_FOUND
         if path == "ips/block":
             return {"id": "block", "cidr": 31}
-        if path.startswith("ips/") and " on " in path and not [each for each in self.assignments if f"ips/{each['id']}" == path]:
-            raise NotFoundError(f"Could not {doing}: 404", status=404)
         if path == "ips/b/available":
             return {"available": [f"192.0.2.{number}/32" for number in range(8) if f"192.0.2.{number}" not in self._taken()]}
-        if path == "devices/gone" or path.startswith("ips/unknown"):
-            raise NotFoundError(f"Could not {doing}: 404", status=404)
         if path.endswith("/available"):
             return {"available": ["192.0.2.1/32", None]}
         return {"id": path, "customdata": self.customdata, "project": self.project}
@@ -62,41 +72,40 @@ class Addresses:
     def _taken(self) -> set[str]:
         return {each["address"] for each in self.assignments} - self.raced
 
-    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+    def _blocks(self, path: str, *, included: bool) -> list[dict[str, Any]]:
         self.listed.append(path)
-        if params is not None and "include" in params:
+        if included:
             return [{**self.blocks[0], "assignments": [None, *self.assignments]}, *self.blocks[1:]]
         types = ("public_ipv4", "private_ipv4")
         return [{"id": each, "type": each, "state": "created", "assignments": [None, *self.assignments]} for each in types]
 
-    def write_one(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> dict[str, Any]:
-        self.calls.append(f"{method} {path}")
-        if body["address"].partition("/")[0] in self.raced:
-            self.raced.remove(body["address"].partition("/")[0])
-            self.assignments.append(self._one(body["address"].partition("/")[0], "another"))
-            raise ValidationError("422: Address has already been taken", status=422, errors=["Address has already been taken"])
+    def _assign(self, path: str, address: str) -> dict[str, Any]:
+        self.calls.append(f"POST {path}")
+        if address in self.raced:
+            self.raced.remove(address)
+            self.assignments.append(self._one(address, "another"))
+            raise Refused(422, "Address has already been taken")
         fate = self.lost.pop(0) if self.lost else ""
-        made = self._one(body["address"].partition("/")[0], path.split("/")[1])
+        made = self._one(address, path.split("/")[1])
         if fate != "before":
             self.assignments.append(made)
         if fate:
-            raise LostAnswerError("lost")
+            raise Lost
         return made
 
-    def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Mapping[str, Any] | None = None) -> bool:
+    def _release(self, path: str) -> None:
         if self.stays:
             self.stays -= 1
-            return True
-        if not missing_ok and not [each for each in self.assignments if f"ips/{each['id']}" == path]:
-            raise NotFoundError(f"Could not {doing}: 404", status=404)
+            return
+        if self._is_unknown(path):
+            raise NOT_FOUND
         self.calls.append(f"DELETE {path}")
         self.assignments = [each for each in self.assignments if f"ips/{each['id']}" != path]
-        return True
 
 
 def assignment(client: Addresses, **given: Any) -> IpAssignment:
     params = {name: option.get("default") for name, option in IP_ASSIGNMENT_OPTIONS.argument_spec.items()}
-    return IpAssignment(client, {**params, "project_id": "p", **given})  # type: ignore[arg-type]  # a client in all that is used
+    return IpAssignment(client, {**params, "project_id": "p", **given})
 
 
 @pytest.mark.parametrize(
@@ -130,7 +139,7 @@ def test_a_move_that_could_lose_customdata_is_refused() -> None:
         assignment(client, address="192.0.2.1", device_id="c").update(client.assignments[0], {"device_id": "c"})
     assert client.calls == []
     assignment(client, address="192.0.2.1", device_id="c", customdata={}).update(client.assignments[0], {"device_id": "c"})
-    assert client.calls == ["DELETE ips/192.0.2.1 on a", "POST devices/c/ips"]
+    assert client.calls == ["DELETE ips/192.0.2.1-on-a", "POST devices/c/ips"]
 
 
 def test_an_address_that_does_not_leave_its_device_is_not_put_on_another(monkeypatch: pytest.MonkeyPatch) -> None:

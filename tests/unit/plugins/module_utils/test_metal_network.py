@@ -16,28 +16,24 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_r
     quantity,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import VLAN_OPTIONS, Vlan
+from tests.unit.plugins.module_utils.fake_client import FakeClient, Refused
+
+LISTS = ("projects/p/virtual-networks", "projects/p/ips", "plans", "locations/metros", "operating-systems")
 
 
-class Lists:
-    """A client that only has lists, and an answer to questions."""
+class Lists(FakeClient):
+    """A service with one list, and one answer to everything else; without an answer it is out of order."""
 
     def __init__(self, items: list[dict[str, Any]], answer: Any = None) -> None:
-        self._items = items
-        self._answer = answer
+        super().__init__()
+        self._items, self._fixed = items, Refused(503, "out of order") if answer is None else answer
 
-    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        return self._items
-
-    def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        if self._answer is None:
-            raise MetalError("503", status=503)
-        assert isinstance(self._answer, dict)
-        return self._answer
-
-    def ask(self, path: str, body: Any, *, doing: str) -> Any:
-        if isinstance(self._answer, MetalError):
-            raise self._answer
-        return self._answer
+    def answer(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
+        if path in LISTS:
+            return self._items
+        if isinstance(self._fixed, Refused):
+            raise self._fixed
+        return self._fixed
 
 
 def defaults(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,12 +41,12 @@ def defaults(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def vlan(items: list[dict[str, Any]], **given: Any) -> Vlan:
-    return Vlan(Lists(items), {**defaults(VLAN_OPTIONS.argument_spec), **given})  # type: ignore[arg-type]  # a client in all that is used
+    return Vlan(Lists(items), {**defaults(VLAN_OPTIONS.argument_spec), **given})
 
 
 def block(items: list[dict[str, Any]], **given: Any) -> IpReservation:
     params = {**defaults(IP_RESERVATION_OPTIONS.argument_spec), **given}
-    return IpReservation(Lists(items), params)  # type: ignore[arg-type]  # a client in all that is used
+    return IpReservation(Lists(items), params)
 
 
 NETWORKS: list[dict[str, Any]] = [
@@ -233,7 +229,7 @@ def test_a_block_in_use_says_by_whom() -> None:
     assigned = {"id": "a", "address": "192.0.2.1", "cidr": 32, "assigned_to": {"id": "d", "hostname": "worker-0"}}
     found = {"id": "b", "assignments": [{"href": "/ips/a"}], "metal_gateway": {"id": "g"}}
     params = {**defaults(IP_RESERVATION_OPTIONS.argument_spec), "details": "x"}
-    seen = IpReservation(Lists([], {**found, "assignments": [assigned]}), params)  # type: ignore[arg-type]  # a client in all that is used
+    seen = IpReservation(Lists([], {**found, "assignments": [assigned]}), params)
     with pytest.raises(CollectionError, match=r"in use by 192.0.2.1/32 on device worker-0 d, gateway g\. .* and delete its gateway"):
         seen.check_deletion(found)
     with pytest.raises(CollectionError, match="in use by assignment a, gateway g"):
@@ -259,17 +255,17 @@ ASKED = [{"plan": "c3.small.x86", "metro": "DA", "quantity": 2}]
 @pytest.mark.parametrize("told", [2, "2"])
 def test_capacity_is_told_for_each_of_what_was_asked(told: Any) -> None:
     answer = {"servers": [{"plan": "c3.small.x86", "metro": "da", "quantity": told, "available": False}, None]}
-    servers = ask_capacity(Lists([], answer), ASKED)  # type: ignore[arg-type]  # a client in all that is used
+    servers = ask_capacity(Lists([], answer), ASKED)
     assert servers == [{"plan": "c3.small.x86", "metro": "da", "quantity": 2, "available": False}]
     assert lacking(servers) == ["metro da has no capacity for 2 servers of plan c3.small.x86"]
 
 
 def test_a_service_without_the_question_is_no_reason_to_stop_unless_it_was_asked_for_that() -> None:
-    client: Any = Lists([], MetalError("not imitated", status=501))
+    client: Any = Lists([], Refused(501, "not imitated"))
     assert ask_capacity(client, ASKED, optional=True)[0]["available"] is None
     with pytest.raises(MetalError):
         ask_capacity(client, ASKED)
-    broken: Any = Lists([], ServerError("Oh snap", status=500))
+    broken: Any = Lists([], Refused(500, "Oh snap"))
     with pytest.raises(ServerError):
         ask_capacity(broken, ASKED, optional=True)
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, LostAnswerError, ValidationError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, LostAnswerError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import port as metal_port
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.port import PORT_OPTIONS, Port, PortState, plan
+from tests.unit.plugins.module_utils.fake_client import FakeClient, Lost, Refused
 
 
 def bond(text: str, *vlans: str, native: str = "") -> PortState:
@@ -95,10 +95,11 @@ def test_no_way_is_said_before_the_first_step(now: PortState, target: PortState,
         plan(now, target)
 
 
-class Switch:
+class Switch(FakeClient):
     """One bond port of the API, and nothing else of it."""
 
     def __init__(self, **fields: Any) -> None:
+        super().__init__()
         self.port: dict[str, Any] = {
             "id": "p",
             "type": "NetworkBondPort",
@@ -115,22 +116,21 @@ class Switch:
         self.batches: list[dict[str, Any]] = []
         self.batch_state = "completed"
 
-    def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        if "batches" in path:
+    def answer(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
+        if method == "GET" and path.endswith("/batches"):
+            return self.batches
+        if method == "GET" and "batches" in path:
             return {"id": "b", "state": self.batch_state, "error_messages": ["VLAN 9 is odd"]}
-        return dict(self.port)
+        return self.port if method == "GET" else self._change(method, path, body)
 
-    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        return self.batches
-
-    def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
+    def _change(self, method: str, path: str, body: Any) -> dict[str, Any]:
         action = path.removeprefix("ports/p/")
         if action in self.ignored:
             self.ignored.remove(action)
             return {"id": "p"}
         self.calls.append("-" * (method == "DELETE") + action)
         if action == self.refused:
-            raise ValidationError(f"Could not {doing}: no", status=422, errors=["no"])
+            raise Refused(422, "no")
         if action == "vlan-assignments/batches" and self.batch_state == "completed":
             for each in body["vlan_assignments"]:
                 self._vlan(each["vlan"], on=each["state"] == "assigned")
@@ -144,10 +144,8 @@ class Switch:
             self.port["native_virtual_network"] = {"id": f"id-{body['vnid']}", "vxlan": int(body["vnid"])}
         if action in self.lost:
             self.lost.remove(action)
-            raise LostAnswerError(f"Could not {doing}: lost")
+            raise Lost
         return {"id": "b"}
-
-    write_one = write
 
     def _vlan(self, number: str, *, on: bool) -> None:
         kept = [each for each in self.port["virtual_networks"] if str(each["vxlan"]) != number]
@@ -157,7 +155,7 @@ class Switch:
 def port(switch: Switch, *, progress_interval: float = 0, **given: Any) -> Port:
     params = {name: option.get("default") for name, option in PORT_OPTIONS.argument_spec.items()}
     params |= {"id": "p", "project_id": None, "wait_interval": 0, **given}
-    return Port(switch, params, Waiter(0.5, 0, progress_interval))  # type: ignore[arg-type]  # a client in all that is used
+    return Port(switch, params, Waiter(0.5, 0, progress_interval))
 
 
 WANTED = {"layer2": True, "vlan_ids": ["1", "2"], "native_vlan_id": "2"}

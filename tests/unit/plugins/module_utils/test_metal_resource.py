@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, NotFoundError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found, Resource, only_one, settle_drift
+from tests.unit.plugins.module_utils.fake_client import FakeClient
 
 ATTRIBUTES = (
     Attribute(name="name", option={"type": "str"}, required=True),
@@ -34,29 +34,18 @@ class Rack(Resource):
         return only_one([each for each in listed if each["name"] == self.params["name"]], f"racks are {self.title}", "its id")
 
 
-class Client:
-    """A service with these racks; writes are kept."""
+class Racks(FakeClient):
+    """A service with these racks."""
 
     def __init__(self, *racks: dict[str, Any]) -> None:
-        self.racks = {rack["id"]: rack for rack in racks}
-        self.writes: list[tuple[str, str, Any]] = []
+        super().__init__({f"racks/{rack['id']}": rack for rack in racks})
 
-    def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        identity = path.removeprefix("racks/")
-        if identity not in self.racks:
-            raise NotFoundError(f"Could not {doing}: 404", status=404)
-        return self.racks[identity]
-
-    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        return list(self.racks.values())
-
-    def write_one(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> dict[str, Any]:
-        self.writes.append((method, path, body))
-        return {"id": "new", **body}
-
-    def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Mapping[str, Any] | None = None) -> bool:
-        self.racks.pop(path.removeprefix("racks/"))
-        return True
+    def answer(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
+        if (method, path) == ("GET", "projects/p/racks"):
+            return list(self.answers.values())
+        if method == "DELETE":
+            return self.answers.pop(path) and None
+        return super().answer(method, path, body, params)
 
 
 RACK = {
@@ -70,10 +59,10 @@ RACK = {
 }
 
 
-def rack(*racks: dict[str, Any], **given: Any) -> tuple[Rack, Client]:
-    client = Client(*racks)
+def rack(*racks: dict[str, Any], **given: Any) -> tuple[Rack, Racks]:
+    client = Racks(*racks)
     params = {"id": None, "state": "present", "project_id": "p", **dict.fromkeys(options_of(ATTRIBUTES)), **given}
-    return Rack(client, params), client  # type: ignore[arg-type]  # a client in all that is used
+    return Rack(client, params), client
 
 
 def test_given_and_current_attributes_are_compared_in_one_form() -> None:

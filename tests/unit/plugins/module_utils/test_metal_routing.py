@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +12,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     CollectionError,
     LostAnswerError,
     NotFoundError,
-    ValidationError,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.bgp import (
     BGP_CONFIG_OPTIONS,
@@ -31,41 +28,22 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gate
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import update_once
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vrf import VRF_OPTIONS, Vrf, find_vrfs, normal_ranges
+from tests.unit.plugins.module_utils.fake_client import FakeClient, Refused
 
 
-class Answers:
-    """Answers by path; what is not there is 404. Writes are kept."""
+class Answers(FakeClient):
+    """A service that keeps the BGP configuration it is sent, if it ``obeys``, and deletes nothing."""
 
-    def __init__(self, **answers: Any) -> None:
-        self.answers = {name.replace("__", "/").replace("_", "-"): answer for name, answer in answers.items()}
-        self.writes: list[tuple[str, str, Any]] = []
-        self.obeys = True
+    obeys = True
 
-    def _answer(self, path: str, doing: str) -> Any:
-        if path not in self.answers:
-            raise NotFoundError(f"Could not {doing}: 404", status=404)
-        return self.answers[path]
-
-    def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> Any:
-        return self._answer(path, doing)
-
-    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> Any:
-        return self._answer(path, doing)
-
-    def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
-        self.writes.append((method, path, body))
-        if path.endswith("bgp-configs") and self.obeys:
-            self.answers["projects/p/bgp-config"] = {"id": "c", **body}
-        return {"id": "new"}
-
-    write_one = write
-
-    def send(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
-        self.write(method, path, body, doing=doing)
-        return SimpleNamespace(status=204, request_id="r-1")
-
-    def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Mapping[str, Any] | None = None) -> bool:
-        raise ValidationError(f"Could not {doing}: no", status=422, errors=["no"])
+    def answer(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
+        if method == "DELETE":
+            raise Refused(422, "no")
+        if path.endswith("bgp-configs"):
+            if self.obeys:
+                self.answers["projects/p/bgp-config"] = {"id": "c", **body}
+            return None
+        return super().answer(method, path, body, params)
 
 
 def given(options: Options, **params: Any) -> dict[str, Any]:
@@ -73,7 +51,7 @@ def given(options: Options, **params: Any) -> dict[str, Any]:
 
 
 def gateway(answers: Answers, **params: Any) -> Gateway:
-    return Gateway(answers, given(GATEWAY_OPTIONS, **params))  # type: ignore[arg-type]  # a client in all that is used
+    return Gateway(answers, given(GATEWAY_OPTIONS, **params))
 
 
 def one(identity: str, vlan: str, block: str, **more: Any) -> dict[str, Any]:
@@ -87,14 +65,16 @@ def one(identity: str, vlan: str, block: str, **more: Any) -> dict[str, Any]:
 
 
 GATEWAYS = Answers(
-    projects__p__metal_gateways=[
-        one("1", "v1", "b1"),
-        one("2", "v2", "b2", vrf={"id": "r"}),
-        one("3", "v2", "b3", vrf={"id": "r"}),
-        one("4", "v4", "b4", state="deleting"),
-        one("6", "v6", "b6"),
-        one("7", "v6", "b7", ip_reservation={"id": "b7", "type": "private_ipv4", "cidr": 28}),
-    ]
+    {
+        "projects/p/metal-gateways": [
+            one("1", "v1", "b1"),
+            one("2", "v2", "b2", vrf={"id": "r"}),
+            one("3", "v2", "b3", vrf={"id": "r"}),
+            one("4", "v4", "b4", state="deleting"),
+            one("6", "v6", "b6"),
+            one("7", "v6", "b7", ip_reservation={"id": "b7", "type": "private_ipv4", "cidr": 28}),
+        ]
+    }
 )
 
 
@@ -161,17 +141,19 @@ def test_gateways_are_listed_by_what_is_asked() -> None:
 
 
 VRFS = Answers(
-    projects__p__vrfs=[
-        {"id": "1", "name": "a", "metro": {"code": "da"}, "ip_ranges": ["10.0.0.0/8"], "tags": None},
-        {"id": "2", "name": "a", "metro": {"code": "am"}, "ip_ranges": None, "tags": ["t"]},
-        {"id": "3", "name": "b", "metro": {"code": "da"}},
-    ],
-    vrfs__3__ips=[{"id": "i", "network": "10.0.0.0", "cidr": 24, "metal_gateway": {"id": "g"}}],
+    {
+        "projects/p/vrfs": [
+            {"id": "1", "name": "a", "metro": {"code": "da"}, "ip_ranges": ["10.0.0.0/8"], "tags": None},
+            {"id": "2", "name": "a", "metro": {"code": "am"}, "ip_ranges": None, "tags": ["t"]},
+            {"id": "3", "name": "b", "metro": {"code": "da"}},
+        ],
+        "vrfs/3/ips": [{"id": "i", "network": "10.0.0.0", "cidr": 24, "metal_gateway": {"id": "g"}}],
+    }
 )
 
 
 def vrf(**params: Any) -> Vrf:
-    return Vrf(VRFS, given(VRF_OPTIONS, **params))  # type: ignore[arg-type]  # a client in all that is used
+    return Vrf(VRFS, given(VRF_OPTIONS, **params))
 
 
 def test_a_vrf_is_found_by_its_name_and_told_apart_by_its_metro() -> None:
@@ -203,11 +185,11 @@ CONFIG = {"id": "c", "deployment_type": "local", "asn": 65000, "md5": "Swordfish
 
 
 def config(answers: Answers, **params: Any) -> BgpConfig:
-    return BgpConfig(answers, given(BGP_CONFIG_OPTIONS, **params))  # type: ignore[arg-type]  # a client in all that is used
+    return BgpConfig(answers, given(BGP_CONFIG_OPTIONS, **params))
 
 
 def test_what_is_not_given_of_a_configuration_is_asked_for_as_it_is() -> None:
-    answers = Answers(projects__p__bgp_config=CONFIG)
+    answers = Answers({"projects/p/bgp-config": CONFIG})
     resource = config(answers, asn=65001)
     found = resource.find()
     assert found is not None
@@ -218,7 +200,7 @@ def test_what_is_not_given_of_a_configuration_is_asked_for_as_it_is() -> None:
 
 
 def test_a_configuration_that_was_accepted_and_is_not_there_is_asked_for_again_and_then_an_error() -> None:
-    answers = Answers(projects__p__bgp_config=CONFIG)
+    answers = Answers({"projects/p/bgp-config": CONFIG})
     answers.obeys = False
     with pytest.raises(
         LostAnswerError,
@@ -247,7 +229,7 @@ def test_a_password_is_compared_and_never_told(md5: str | None, wanted: str | No
 
 
 def test_a_configuration_that_was_never_asked_for_is_none() -> None:
-    resource = config(Answers(projects__p__bgp_config={}))
+    resource = config(Answers({"projects/p/bgp-config": {}}))
     assert resource.find() is None
     with pytest.raises(CollectionError, match=r"2 problems.*deployment_type.*asn"):
         resource.check_creation()
@@ -259,8 +241,8 @@ SESSIONS = [{"id": "4", "address_family": "ipv4"}, {"id": "6", "address_family":
 
 
 def session(**params: Any) -> BgpSession:
-    answers = Answers(devices__d__bgp__sessions=SESSIONS)
-    return BgpSession(answers, given(BGP_SESSION_OPTIONS, **params))  # type: ignore[arg-type]  # a client in all that is used
+    answers = Answers({"devices/d/bgp/sessions": SESSIONS})
+    return BgpSession(answers, given(BGP_SESSION_OPTIONS, **params))
 
 
 def test_sessions_of_both_families_are_told_apart() -> None:
@@ -275,10 +257,12 @@ def test_sessions_of_both_families_are_told_apart() -> None:
 
 def test_what_is_read_of_a_device_has_no_password_in_it() -> None:
     client: Any = Answers(
-        devices__d={"id": "d", "project": {"href": "/metal/v1/projects/p"}},
-        projects__p__bgp_config={},
-        devices__d__bgp__sessions=SESSIONS,
-        devices__d__bgp__neighbors=[{"peer_ips": ["192.0.2.1"], "md5_password": "Swordfish4Bgp"}],
+        {
+            "devices/d": {"id": "d", "project": {"href": "/metal/v1/projects/p"}},
+            "projects/p/bgp-config": {},
+            "devices/d/bgp/sessions": SESSIONS,
+            "devices/d/bgp/neighbors": [{"peer_ips": ["192.0.2.1"], "md5_password": "Swordfish4Bgp"}],
+        }
     )
     read = find_bgp(client, {"project_id": "another", "device_id": "d"})
     assert read["bgp_config"] is None

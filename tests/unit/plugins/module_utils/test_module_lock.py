@@ -50,7 +50,7 @@ class Locking(FakeMetal):
     def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
         if not self.held:
             raise LockNeededError
-        if len(self.writes) >= self.lost_after:
+        if len(self.changes) >= self.lost_after:
             self.lost_after = 99
             raise LockNeededError("lost")
         return super().write(method, path, body, doing=doing, again=again)
@@ -74,7 +74,7 @@ class Module(BareModule):
 
 
 def converge(module: Module) -> dict[str, Any]:
-    module.converge(lambda: Device(module.metal, module.params, module.warnings.append))  # type: ignore[arg-type]  # a client
+    module.converge(lambda: Device(module.metal, module.params, module.warnings.append))
     return {**module.result, "changed": module.result["changed"] or module._wrote}
 
 
@@ -84,7 +84,7 @@ def test_what_was_read_without_the_lock_is_read_again() -> None:
     assert metal.taken == 1
     assert result["changed"]
     assert metal.calls[:2] == ["GET projects/project-1/devices"] * 2
-    assert len(metal.writes) == 1
+    assert len(metal.changes) == 1
 
 
 def test_what_another_run_ordered_before_the_lock_was_taken_is_used() -> None:
@@ -94,7 +94,7 @@ def test_what_another_run_ordered_before_the_lock_was_taken_is_used() -> None:
 
     metal = Locking()
     result = converge(Late(dict(NEW), metal))
-    assert metal.writes == []
+    assert metal.changes == []
     assert not result["changed"]
     assert len(metal.devices) == 1
 
@@ -113,7 +113,7 @@ def test_what_was_done_before_the_lock_was_lost_is_still_told() -> None:
     assert metal.taken == 2
     assert result["changed"]
     assert len(metal.devices) == 1
-    assert sum(call.startswith("POST projects") for call in metal.writes) == 1
+    assert sum(call.startswith("POST projects") for call in metal.changes) == 1
 
 
 # --- the real module ------------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError, CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_ownership import Ownership, judge, machines_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import CORDONED, DEVICE, read_node
+from tests.unit.plugins.module_utils.fake_client import FakeClient
 
 TAGS = ["openshift-cluster=demo.metal.test"]
 MORNING, NOON, EVENING = (f"2026-11-22T{hour}:00:00Z" for hour in ("06", "12", "18"))
@@ -55,15 +56,16 @@ class Cluster:
         self.listed = [each for each in self.listed if each["metadata"]["name"] != name]
 
 
-class Metal:
+class Metal(FakeClient):
     """Devices of a project; ``late`` are missing from the first list."""
 
     def __init__(self, *devices: dict[str, Any], late: tuple[dict[str, Any], ...] = ()) -> None:
-        self._devices, self._late, self.asked = list(devices), list(late), 0
+        super().__init__()
+        self._devices, self._late = list(devices), list(late)
 
-    def read_list(self, path: str, key: str, **more: Any) -> list[dict[str, Any]]:
-        self.asked += 1
-        return self._devices if self.asked == 1 else [*self._devices, *self._late]
+    def answer(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
+        assert (method, path) == ("GET", "projects/p/devices")
+        return self._devices if len(self.requests) == 1 else [*self._devices, *self._late]
 
 
 MASTER = device("master-0")

@@ -330,7 +330,7 @@ def test_machines_that_are_given_by_name_are_alike() -> None:
 def test_what_a_machine_leaves_open_is_as_for_all() -> None:
     metal = FakeMetal()
     converge(metal, {"hostname": "a"}, {"hostname": "b", "metro": "am"}, plan="c3.small.x86", metro="da", operating_system="ubuntu_24_04")
-    assert [device["metro"]["code"] for device in metal.devices.values()] == ["da", "am"]
+    assert {device["hostname"]: device["metro"]["code"] for device in metal.devices.values()} == {"a": "da", "b": "am"}
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,8 @@ class Body:
             raise unprocessable(*self.problems)
 
     def readers(self) -> dict[str, Reader]:
-        """Field -> what reads it: those that several resources share."""
+        """Field -> what reads it: those that several resources share. A field that is not here is a text."""
         return {
-            "description": self.text,
             "tags": self._tags,
             "customdata": self._customdata,
         }
@@ -48,9 +47,9 @@ class Body:
         """
         readers = self.readers()
         return {
-            name: readers[name](name, self._body[name])
+            name: readers.get(name, self.text)(name, self._body[name])
             for name in names
-            if name in self._body and name in readers and not (name in blank and is_blank(self._body[name]))
+            if name in self._body and not (name in blank and is_blank(self._body[name]))
         }
 
     def text(self, name: str, value: Any) -> Any:

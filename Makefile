@@ -40,7 +40,7 @@ test: system-packages programs ## everything .ci/run runs: lint, sanity, molecul
 # The programs are a line of the recipe: a prerequisite with a recipe would have make begin another stage first, and this one takes longest.
 pytest: dev ## all tests of pytest but the long ones
 	@python -m sandbox build >/dev/null
-	@pytest -m 'not long' --durations=15 --durations-min=20 $(WORKERS) $(PYTEST)
+	@pytest -m 'not long' --durations=15 --durations-min=20 --junitxml=.build/pytest.xml $(WORKERS) $(PYTEST)
 
 lint: dev ## ruff, mypy, ansible-lint, documentation, changelog and shell scripts
 	@tools/lint.sh

@@ -150,6 +150,7 @@ def test_a_failure_is_told_with_what_tells_why_and_without_secrets(user: User) -
     assert "no cluster to ask yet" in json.loads(entries["certificate-requests.json"])["not_judged"]
 
 
+@pytest.mark.long
 def test_logs_of_programs_are_put_in_by_choice_only(user: User) -> None:
     run = user.play("install.yml", "-e", VARIABLES)
     user.sandbox.call("DELETE", "faults")

@@ -15,7 +15,8 @@ import pytest
 from sandbox.openshift.workloads import STOPS_AFTER
 from tests.e2e.harness import NAME, Moment, Run, User, until
 
-pytestmark = pytest.mark.e2e
+# All variants. tests/cluster/test_node_drain.py holds the decisions with a real API server, and test_first_light.py plays a removal.
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 PODS = "/api/v1/namespaces/default/pods"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
@@ -249,7 +250,6 @@ def worker_with_a_late_pod(cluster: Cluster) -> None:
     cluster.run("late", "worker-3", grace=HOUR, stops_after="never")
 
 
-@pytest.mark.long
 def test_an_interrupted_drain_is_taken_back_with_the_inventory(cluster: Cluster) -> None:
     """B3: the run was killed, so it could say nothing. Only what it has cordoned is uncordoned."""
     worker_with_a_late_pod(cluster)
@@ -315,7 +315,6 @@ def test_the_least_workers_stay_and_only_those_count_that_can_run_pods(cluster: 
     assert all(cluster.has(f"worker-{number}") for number in range(3))
 
 
-@pytest.mark.long
 def test_without_a_quorum_of_the_control_plane_nothing_is_removed(cluster: Cluster) -> None:
     cluster.want(1)
     cluster.user.switch("power_off", "master-1", "master-2")
@@ -329,7 +328,6 @@ def test_without_a_quorum_of_the_control_plane_nothing_is_removed(cluster: Clust
     assert cluster.has("worker-2")
 
 
-@pytest.mark.long
 def test_a_locked_device_is_told_before_its_pods_are_evicted(cluster: Cluster) -> None:
     cluster.want(1)
     path = f"devices/{cluster.id_of('worker-2')}"
@@ -339,7 +337,6 @@ def test_a_locked_device_is_told_before_its_pods_are_evicted(cluster: Cluster) -
     assert not cluster.is_cordoned("worker-2")
 
 
-@pytest.mark.long
 def test_check_mode_says_what_would_be_evicted_and_touches_nothing(cluster: Cluster) -> None:
     cluster.want(1)
     cluster.run("seen", "worker-2")
@@ -380,7 +377,6 @@ def test_a_worker_whose_device_is_gone_is_replaced(cluster: Cluster) -> None:
     assert "node worker-1.demo.metal.test has no device any more, but its kubelet still reports" in flat(run)
 
 
-@pytest.mark.long
 def test_a_worker_whose_device_is_gone_and_who_is_not_wanted_any_more(cluster: Cluster) -> None:
     """Its node and its DNS record go as well."""
     gone(cluster, "worker-2")
@@ -390,7 +386,6 @@ def test_a_worker_whose_device_is_gone_and_who_is_not_wanted_any_more(cluster: C
     test_a_second_run_changes_nothing(cluster)
 
 
-@pytest.mark.long
 def test_a_node_whose_device_is_in_another_project_is_not_taken_for_gone(cluster: Cluster) -> None:
     """With the wrong project no device is there, though all nodes are."""
     other = cluster.user.sandbox.call("POST", "users", json={"name": "other"})
@@ -399,7 +394,6 @@ def test_a_node_whose_device_is_in_another_project_is_not_taken_for_gone(cluster
     assert len(cluster.user.nodes()) == 5
 
 
-@pytest.mark.long
 def test_the_pods_of_an_unreachable_worker(cluster: Cluster) -> None:
     """Its kubelet confirms no end. After a time its machine is deleted all the same, which is the end of them for certain."""
     cluster.want(2)

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: phase_times
-short_description: How long each phase of a playbook took, as lines
+short_description: Duration of each phase of a playbook, as lines
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Makes lines of the log of M(equinix_metal.openshift.phase), for M(equinix_metal.openshift.print_lines). The last phase lasts until now.
+  - Returns the log of M(equinix_metal.openshift.phase) as lines for M(equinix_metal.openshift.print_lines). The last phase ends now.
 positional: _input
 options:
   _input:
@@ -23,17 +23,17 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Print how long each phase took
+- name: Print the duration of each phase
   equinix_metal.openshift.print_lines:
     lines: "{{ play_phase.log | equinix_metal.openshift.phase_times }}"
 """
 
 RETURN = r"""
 _value:
-  description: A line for each phase, and one for all of them.
+  description: A line for each phase, and one with the total.
   type: list
   elements: str
-  sample: ["Elapsed:   12s  Delete devices", "           12s  in all"]
+  sample: ["Elapsed:   12s  Delete devices", "           12s  total"]
 """
 
 import time
@@ -44,7 +44,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._summary i
 
 
 def phase_times(log: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return how long each phase took."""
+    """Return the duration of each phase."""
     return phase_lines(log, time.time())
 
 

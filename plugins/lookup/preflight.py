@@ -6,37 +6,37 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: preflight
-short_description: What there is, before anything is ordered
+short_description: Read the state of APIs, mirror, DNS and controller for the preflight checks
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Looks at the Metal API, the mirror, DNS, a balancer that exists, a cluster that exists, and this computer, as the role
-    P(equinix_metal.openshift.validate#role) wants it for the filter P(equinix_metal.openshift.preflight#filter). Nothing is changed
-    anywhere, and nothing is asked twice.
-  - What does not wait for another answer is asked at the same time.
-  - What cannot be read is no error here; the filter says what follows from that.
+  - Reads the state of the Metal API, the mirror, DNS, an existing load balancer, an existing cluster and the controller for the role
+    P(equinix_metal.openshift.validate#role) and the filter P(equinix_metal.openshift.preflight#filter). Changes nothing, and sends each
+    request once.
+  - Independent requests are sent at the same time.
+  - A failed request is no error of the lookup; the filter reports the consequences.
 requirements:
   - packet-python
   - dnspython
 options:
   _terms:
     description:
-      - What is wanted, one dictionary, as the filter takes it.
+      - The settings, one dictionary, as the filter takes it.
     type: list
     elements: dict
     required: true
 """
 
 EXAMPLES = r"""
-- name: Judge what is wanted by what there is
+- name: Run all preflight checks
   ansible.builtin.set_fact:
-    report: "{{ wanted | equinix_metal.openshift.preflight(lookup('equinix_metal.openshift.preflight', wanted)) }}"
+    report: "{{ settings | equinix_metal.openshift.preflight(lookup('equinix_metal.openshift.preflight', settings)) }}"
 """
 
 RETURN = r"""
 _list:
-  description: For each term what was read, by name. What was not asked is not there.
+  description: For each term the readings by name. A reading without a request is absent.
   type: list
   elements: dict
   sample: [{project: {msg: Could not read the project}, controller: {architecture: x86_64}}]
@@ -50,10 +50,10 @@ from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import (
-    balancer,
     cluster,
     controller,
     installer,
+    load_balancer,
     metal,
     mirror,
     names,
@@ -61,28 +61,28 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight
 
 
 class LookupModule(LookupBase):  # type: ignore[misc]  # ansible-core has no type information
-    """Lookup of what the checks of the role validate need."""
+    """Lookup of the readings for the preflight checks."""
 
     def run(self, terms: Sequence[Any], variables: Mapping[str, Any] | None = None, **kwargs: Any) -> list[dict[str, Any]]:
-        """Raises AnsibleLookupError when it is not called as the role does."""
-        if not all(isinstance(wanted, Mapping) and "machines" in wanted for wanted in terms):
-            raise AnsibleLookupError("preflight: what is wanted has to be a mapping with the machines by group")
-        return [world(_read(wanted)) for wanted in terms]
+        """Return the readings for each term. Raises AnsibleLookupError for malformed settings."""
+        if not all(isinstance(settings, Mapping) and "machines" in settings for settings in terms):
+            raise AnsibleLookupError("preflight: the settings have to be a mapping with the machines by group")
+        return [collect(_templated(settings)) for settings in terms]
 
 
-def _read(value: Any) -> Any:
-    """The value with nothing left to be templated: that is Ansible's work, and not to be done in several threads."""
+def _templated(value: Any) -> Any:
+    """Return the value with all templates rendered, since Ansible's templating is not thread-safe."""
     if isinstance(value, Mapping):
-        return {name: _read(item) for name, item in value.items()}
+        return {name: _templated(item) for name, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_read(item) for item in value]
+        return [_templated(item) for item in value]
     return value
 
 
-def world(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """What was read, by name."""
+def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the readings by name."""
     with ThreadPoolExecutor() as pool:
-        looks = [pool.submit(room.look, wanted) for room in (metal, mirror, names, controller, cluster)]
-    found = {name: reading for look in looks for name, reading in look.result().items()}
-    # These two want to know what the others have read.
-    return {**found, **balancer.look(wanted, found), **installer.look(wanted, found)}
+        results = [pool.submit(source.collect, settings) for source in (metal, mirror, names, controller, cluster)]
+    readings = {name: reading for result in results for name, reading in result.result().items()}
+    # These two need the readings of the others.
+    return {**readings, **load_balancer.collect(settings, readings), **installer.collect(settings, readings)}

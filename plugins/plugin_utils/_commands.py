@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The commands that a report names: how this playbook was called, and how another of the collection is called.
+"""The commands in reports: the one of this run, and those of other playbooks of the collection.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -23,9 +23,9 @@ JOB_VARIABLES = ("awx_job_id", "tower_job_id")
 
 @dataclass(frozen=True)
 class Caller:
-    """How ``ansible-playbook`` was called. Values of extra variables are never repeated: they may be secrets.
+    """The command line of ``ansible-playbook``, without the values of extra variables, which may be secrets.
 
-    ``arguments`` are its parsed ones, ``folder`` is where it runs; ``job``: it is a job of AWX, which has no command line.
+    ``arguments`` are the parsed ones, ``folder`` is the current folder; ``job``: the run is a job of AWX, which has no command line.
     """
 
     arguments: Mapping[str, Any]
@@ -35,12 +35,12 @@ class Caller:
 
     @classmethod
     def of_this_run(cls, variables: Mapping[str, Any]) -> Caller:
-        """Return how the run was called that this process belongs to."""
+        """Return the command line of the run that this process belongs to."""
         default = constants.DEFAULT_HOST_LIST
         try:
             folder = str(Path.cwd())
         except OSError:
-            folder = "/"  # it is gone: then no path is shortened
+            folder = "/"  # it was deleted: no path is shortened
         return cls(
             context.CLIARGS,
             [str(path) for path in default] if isinstance(default, list) else [str(default)],
@@ -50,11 +50,11 @@ class Caller:
 
     @property
     def again(self) -> str:
-        """The same command."""
+        """The command of this run."""
         return shlex.join([*self._start, *(self._playbooks or ["install.yml"])])
 
     def sibling(self, name: str) -> str:
-        """Return the command for another playbook of the collection: by path or by full name, as this one was called."""
+        """Return the command for another playbook of the collection: by path or by full name, like the one of this run."""
         last = (self._playbooks or ["install.yml"])[-1]
         path = PurePath(last)
         known = path.suffix in (".yml", ".yaml") and path.stem in PLAYBOOKS
@@ -62,7 +62,7 @@ class Caller:
 
     @property
     def same(self) -> str:
-        """What has to be said beside a command when not all of it is shown."""
+        """The text after a command whose options are not all shown."""
         return ", with the same -e and vault options" if any(self.arguments.get(name) for name in SAME_AGAIN) else ""
 
     @property

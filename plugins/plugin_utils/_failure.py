@@ -4,7 +4,7 @@
 """The report of a failed run: what failed, on which object, why, what to do next, what is still billed.
 
 Pure functions over plain data: the failed task's result, the log of phases, and what ``metal_cluster_info`` has returned. Any of it may be
-missing or malformed, since the report is made when something has gone wrong; it is then said to be unknown.
+missing or malformed, since a run has failed; the report then calls it unknown.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -23,18 +23,18 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._rows impo
 
 HIDDEN = "the output is hidden because the task handles secrets (no_log)"
 REFUSING = frozenset({"assert", "fail", "validate_argument_spec"})
-"""Actions that refuse to go on and have done nothing themselves."""
+"""Actions that only check: they have changed nothing."""
 SHOWN_ITEMS = 8
-"""Objects, groups of objects and devices that are listed; of hundreds nobody reads every line."""
+"""Objects, groups of objects and devices to list; the others are counted."""
 SHOWN_LINES = 12
-"""Lines of one reason."""
+"""Lines to print of one reason."""
 LONGEST_REASON = 2000
 OUTPUT_LINES = 6
-"""Last lines of what a program has printed, where the message only says that it failed."""
-SAYS_NOTHING = re.compile(r"^(non-zero return code|MODULE FAILURE|Module result deserialization failed|failed)\b", re.IGNORECASE)
-"""Messages that leave the reason to the output of the program."""
-NAMED_BY = ("hostname", "name", "id", "device_id", "dest", "path", "url", "src", "label", "key")
-"""Options and keys that say which object it is, the most telling first."""
+"""Last lines of a program's output to print, if the message has no reason."""
+WITHOUT_REASON = re.compile(r"^(non-zero return code|MODULE FAILURE|Module result deserialization failed|failed)\b", re.IGNORECASE)
+"""Messages without a reason, which is in the output of the program."""
+NAME_KEYS = ("hostname", "name", "id", "device_id", "dest", "path", "url", "src", "label", "key")
+"""Options and keys with the name of an object, in order of preference."""
 
 Data = Mapping[str, Any]
 
@@ -54,22 +54,22 @@ def _advice(pattern: str, text: str) -> Advice:
 ADVICE = (
     _advice(
         r"available servers|no capacity|cannot be had|has no room",
-        "Choose another metro or plan in metal_placement, or set openshift_worker_quorum to go on with fewer workers.",
+        "Choose another metro or plan in metal_placement, or set openshift_worker_quorum to continue with fewer workers.",
     ),
     _advice(
         r"provisioning (?:has )?failed|\bhas failed\b|state failed",
-        "Let failed devices be deleted and replaced: add -e openshift_replace_failed=2.",
+        "Have failed devices deleted and replaced: add -e openshift_replace_failed=2.",
     ),
-    _advice(r"waits for approval", "See why the certificate request is not approved: ansible-playbook playbooks/approve.yml --check."),
+    _advice(r"waits for approval", "Check why the certificate request is not approved: ansible-playbook playbooks/approve.yml --check."),
     _advice(
         r"no connection to http|was not answered in full|the connection was lost during|the service answered 5\d\d",
-        "The Metal API did not answer: check metal_api_url and the service, and run again when it answers.",
+        "The Metal API did not answer: check metal_api_url and the service, and run the playbook again when it answers.",
     ),
-    _advice(r"does not accept the token|the token may not do this", "Check metal_api_token and what it may do in the project."),
-    _advice(r"No space left on device|Disk quota exceeded", "Free disk space on this computer (cluster folder and temporary folder)."),
-    _advice(r"openshift-install", "Read the installer's log: ignition/.openshift_install.log in the cluster's folder."),
+    _advice(r"does not accept the token|the token may not do this", "Check metal_api_token and its permissions in the project."),
+    _advice(r"No space left on device|Disk quota exceeded", "Free disk space on the controller (cluster folder and temporary folder)."),
+    _advice(r"openshift-install", "Read the installer's log: ignition/.openshift_install.log in the cluster folder."),
 )
-"""In the order in which they are printed. What a message says itself is not repeated here."""
+"""In the order in which they are printed. The advice of a message itself is not repeated here."""
 
 
 def title(play: str, cluster: str, log: Sequence[Data], now: float) -> str:
@@ -88,13 +88,13 @@ def describe(task: Any, result: Any, title: str, cluster: str) -> dict[str, Any]
     Its keys: ``title``, ``cluster``, ``task``, ``action``, ``object``, ``items``, ``reasons``, ``advice``, ``refusal``.
 
     ``task`` and ``result`` are Ansible's ``ansible_failed_task`` and ``ansible_failed_result``, which are missing when the files of a
-    role could not be loaded. ``items`` has ``name`` and ``reason`` of each object that failed; ``reasons`` what is known otherwise.
+    role could not be loaded. ``items`` has ``name`` and ``reason`` of each object that failed; without objects ``reasons`` has the reason.
     """
     task, result = mapping(task), mapping(result)
     action = str(task.get("_resolved_action") or task.get("action") or "")
     items = [{"name": printable(name), "reason": printable(reason, LONGEST_REASON)} for name, reason in _items(result)]
     reasons = [] if items else [printable(line, LONGEST_REASON) for line in reason_lines(result)]
-    whole = "\n".join([*(item["reason"] for item in items), *reasons])
+    text = "\n".join([*(item["reason"] for item in items), *reasons])
     return {
         "title": printable(title),
         "cluster": printable(cluster),
@@ -103,13 +103,13 @@ def describe(task: Any, result: Any, title: str, cluster: str) -> dict[str, Any]
         "object": "" if items else printable(_object(result)),
         "items": items,
         "reasons": reasons,
-        "advice": [each.text for each in ADVICE if each.pattern.search(whole)],
+        "advice": [each.text for each in ADVICE if each.pattern.search(text)],
         "refusal": action.rpartition(".")[2] in REFUSING,
     }
 
 
 def kept_result(result: Any) -> dict[str, Any]:
-    """Return the failed result as it may be kept: nothing of a task or an item with ``no_log``, which Ansible hides only when it prints."""
+    """Return the failed result without tasks and items with ``no_log``, which Ansible only hides when it prints."""
     result = mapping(result)
     if _is_hidden(result):
         return {"censored": HIDDEN}
@@ -120,14 +120,14 @@ def kept_result(result: Any) -> dict[str, Any]:
 
 
 def reason_lines(result: Data) -> list[str]:
-    """Return why a task failed, as its module has put it; where that says nothing, with the end of what the program has printed."""
+    """Return the message of a failed task; if it has no reason, with the end of the program's output."""
     if _is_hidden(result):
         return [HIDDEN]
     message = result.get("msg") or result.get("reason") or result.get("message") or ""
     lines = [str(line).rstrip() for line in message] if isinstance(message, list) else str(message).rstrip().splitlines()
     lines = [line for line in lines if line.strip()] or ["the task has returned no reason"]
     lines[0] = lines[0].removeprefix("Task failed: ")
-    if SAYS_NOTHING.match(lines[0]):
+    if WITHOUT_REASON.match(lines[0]):
         lines += _output(result)
     if len(lines) > SHOWN_LINES:
         lines = [*lines[:SHOWN_LINES], f"and {len(lines) - SHOWN_LINES} more lines"]
@@ -135,7 +135,7 @@ def reason_lines(result: Data) -> list[str]:
 
 
 def _items(result: Data) -> Iterator[tuple[str, str]]:
-    """Each object that failed, and why: of a loop its items, of a set of devices its devices."""
+    """Yield each object that failed, and why: the items of a loop, or the devices of a set."""
     results = result.get("results")
     if isinstance(results, list):
         for item in map(mapping, results):
@@ -150,7 +150,7 @@ def _items(result: Data) -> Iterator[tuple[str, str]]:
 
 
 def _item_name(item: Data) -> str:
-    """What Ansible shows of a loop's item: its label; else what says best which it is."""
+    """Return the label of a loop's item, else its name."""
     if label := item.get("_ansible_item_label"):
         return _name(label)
     return _name(item.get(str(item.get("ansible_loop_var") or "item"), "an item whose name is unknown"))
@@ -158,17 +158,17 @@ def _item_name(item: Data) -> str:
 
 def _name(value: Any) -> str:
     if isinstance(value, Mapping):
-        return next((str(value[key]) for key in NAMED_BY if value.get(key)), "an item whose name is unknown")
+        return next((str(value[key]) for key in NAME_KEYS if value.get(key)), "an item whose name is unknown")
     return str(value)
 
 
 def _object(result: Data) -> str:
-    """The object of a task without a loop, by the options its module was called with."""
+    """Return the object of a task without a loop, by the options of its module."""
     if _is_hidden(result):
         return ""
     arguments = mapping(mapping(result.get("invocation")).get("module_args"))
-    name = next((str(arguments[key]) for key in NAMED_BY if isinstance(arguments.get(key), str) and arguments[key]), "")
-    # Of an address only what names the place: a user, a password or a signature may stand around it.
+    name = next((str(arguments[key]) for key in NAME_KEYS if isinstance(arguments.get(key), str) and arguments[key]), "")
+    # An address without user, password and query, which may have secrets.
     name = re.sub(r"//[^/@]*@", "//", name).partition("?")[0] if "://" in name else name
     return f"{arguments['kind']} {name}".strip() if isinstance(arguments.get("kind"), str) else name
 
@@ -203,18 +203,18 @@ def what_failed(report: Data) -> list[str]:
 
 
 def what_next(report: Data, caller: Caller) -> list[str]:
-    """Return what to do: advice for this kind of failure, then how to go on and how to release everything."""
+    """Return what to do: advice for this kind of failure, then how to continue and how to delete the cluster."""
     entries = continued("Next", report["advice"])
     if caller.job:
         entries += [
-            ("Continue", "launch this job template again: it goes on from what exists"),
+            ("Continue", "launch this job template again: it continues with what exists"),
             ("Release", "launch the job template that runs destroy.yml: it deletes all of the cluster and ends the billing"),
         ]
     elif (destroy := caller.sibling("destroy")) == caller.again:
         entries.append(("Continue", f"{caller.again}  (deletes what is left{caller.same})"))
     else:
         entries += [
-            ("Continue", f"{caller.again}  (goes on from what exists{caller.same})"),
+            ("Continue", f"{caller.again}  (continues with what exists{caller.same})"),
             ("Release", f"{destroy}  (deletes all of the cluster and ends the billing{caller.same})"),
         ]
     return rows(entries)
@@ -224,10 +224,10 @@ def still_billed(belongings: Any, cluster: str) -> list[str]:
     """Return what of the cluster is still billed, by the result of ``metal_cluster_info``: nothing, a list, or unknown and why."""
     clusters = mappings(mapping(belongings).get("clusters"))
     if not clusters:
-        reason = " ".join(reason_lines(mapping(belongings))) if mapping(belongings) else "it was not asked"
+        reason = " ".join(reason_lines(mapping(belongings))) if mapping(belongings) else "no request was sent"
         unknown = f"unknown, the Metal API returned no list of the cluster's devices: {printable(reason, LONGEST_REASON)}"
-        look = f"Look for devices with the tag openshift-cluster={cluster}, or run playbooks/orphans.yml when the API answers."
-        return rows(continued("Billed", [unknown, look]))
+        advice = f"Check for devices with the tag openshift-cluster={cluster}, or run playbooks/orphans.yml when the API answers."
+        return rows(continued("Billed", [unknown, advice]))
     devices, blocks = mappings(clusters[0].get("devices")), mappings(clusters[0].get("ip_reservations"))
     if not devices and not blocks:
         return rows([("Billed", f"nothing: {cluster} has no device and no address block in this project")])
@@ -264,7 +264,7 @@ def short(report: Data, bundle: Any) -> str:
 def grouped(items: Sequence[Data]) -> list[tuple[list[str], str]]:
     """Return the names of the objects that failed for the same reason, with the reason of the first of them.
 
-    The same is what differs only in the object's own name, in ids and in numbers of requests.
+    Reasons are the same if they differ only in the object's name, in ids and in request ids.
     """
     groups: dict[str, tuple[list[str], str]] = {}
     for item in items:

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lines for the operator that appear while a task runs, each once.
+"""Notices for the operator, displayed while a task runs, each once.
 
-``Display.warning`` is not used for them: since ansible-core 2.19 what a task warns of is kept until the task ends
-(``DeferredWarningContext``), which may be hours. ``Display.display`` is sent to the controller's main process at once, in every release.
+``Display.warning`` is not used: since ansible-core 2.19 the warnings of a task are kept until the task ends
+(``DeferredWarningContext``), which may be hours. ``Display.display`` is sent to Ansible's main process at once, in every release.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -31,7 +31,7 @@ _LIMIT = 1000
 
 
 def display_warning(text: str) -> None:
-    """Display a warning now, in the form and the place of Ansible's own."""
+    """Display a warning now, in the format of Ansible's own and on stderr."""
     Display().display(f"[WARNING]: {text}", color=constants.COLOR_WARN, stderr=True)
 
 
@@ -43,7 +43,7 @@ class NoticeDisplay:
         self._lock = threading.Lock()
 
     def show(self, notices: Any) -> None:
-        """Display those of a list that were not displayed yet: ``level`` (info or warning) and ``text`` of each."""
+        """Display the notices that were not displayed yet, each with ``level`` (info or warning) and ``text``."""
         for notice in notices if isinstance(notices, list) else ():
             if not isinstance(notice, Mapping):
                 continue
@@ -59,14 +59,14 @@ class NoticeDisplay:
 
     @contextmanager
     def following(self, path: str | None) -> Iterator[None]:
-        """Display what is left in this file while the body runs, as soon as it is there; nothing without a path.
+        """Display new notices in this file while the body runs; nothing without a path.
 
-        What other tasks have displayed from the file is not displayed by this one again, whoever says it.
+        Notices that other tasks have displayed from the file are not displayed again.
         """
         if not path:
             yield
             return
-        # As options of the type path are read.
+        # Like an option of the type path.
         path = str(Path(os.path.expandvars(path)).expanduser())
         ended, begun = threading.Event(), threading.Event()
         follower = threading.Thread(target=self._follow, args=(path, begun, ended), name="notices", daemon=True)
@@ -81,7 +81,7 @@ class NoticeDisplay:
     def _follow(self, path: str, begun: threading.Event, ended: threading.Event) -> None:
         try:
             known = texts(path)
-            # What is left in the file between both is among the latter.
+            # A notice written between both reads is in unshown.
             unshown = take_unshown(path)
             self._shown |= known - {str(notice["text"]) for notice in unshown}
             self.show(unshown)

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The phases of a playbook: which one runs, how long the ones before took.
+"""The phases of a playbook: the current one, and the duration of the earlier ones.
 
-Each task ``equinix_metal.openshift.phase`` hands on the log of the ones before, a list of dictionaries with ``title``, ``number``,
-``count`` and ``started_at`` (seconds since 1970). It holds moments and no durations, so that it does not change while nothing happens.
+Each task ``equinix_metal.openshift.phase`` returns the log of all phases so far, a list of dictionaries with ``title``, ``number``,
+``count`` and ``started_at`` (seconds since 1970). It has times and no durations, so that it is the same until the next phase.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -20,31 +20,31 @@ Log = list[dict[str, Any]]
 
 
 def begin(title: str, phases: Sequence[str], log: Sequence[Mapping[str, Any]], now: float) -> Log:
-    """Return the log with this phase at its end. The first of ``phases`` begins a new log: another playbook may have run before."""
+    """Return the log with this phase at its end. The first of ``phases`` starts a new log: another playbook may have run before."""
     number = list(phases).index(title) + 1 if title in phases else None
     earlier = [] if number == 1 else [dict(entry) for entry in log]
     return [*earlier, {"title": title, "number": number, "count": len(phases), "started_at": round(now, 1)}]
 
 
 def heading(log: Sequence[Mapping[str, Any]], now: float) -> str:
-    """Return the line that announces the phase which has just begun."""
+    """Return the heading of the phase that has just started."""
     last = log[-1]
     elapsed = f" (elapsed {duration(now - log[0]['started_at'])})" if len(log) > 1 else ""
     return f"{position(last, '[{number}/{count}] ')}{last['title']}{elapsed}"
 
 
 def position(entry: Mapping[str, Any], form: str) -> str:
-    """Return the number of the phase in this form, nothing for a phase that is not in its playbook's table."""
+    """Return the number of the phase in this format, empty for a phase that is not in its playbook's table."""
     return form.format(**entry) if entry.get("number") else ""
 
 
 def times(log: Sequence[Mapping[str, Any]], now: float) -> list[str]:
-    """Return one line for each phase with the time it took, and one with the sum; the last phase lasts until now."""
+    """Return one line for each phase with the time it took, and one with the total; the last phase ends now."""
     if not log:
         return []
     ends = [*(entry["started_at"] for entry in log[1:]), now]
     taken = [(duration(end - entry["started_at"]), entry["title"]) for entry, end in zip(log, ends, strict=True)]
-    taken.append((elapsed(log, now), "in all"))
+    taken.append((elapsed(log, now), "total"))
     width = max(len(text) for text, _title in taken)
     return [f"{text:>{width}}  {title}" for text, title in taken]
 

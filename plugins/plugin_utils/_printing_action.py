@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The common part of the action plugins that only print.
+"""The base class of the action plugins that only print.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -16,7 +16,7 @@ from ansible.plugins.action import ActionBase
 
 
 class PrintingAction(ActionBase):  # type: ignore[misc]  # ansible-core has no type information
-    """An action plugin that prints on the controller: without a connection, and in check mode as in any other."""
+    """An action plugin that prints on the controller: without a connection, and also in check mode."""
 
     _requires_connection = False
     _supports_check_mode = True
@@ -27,7 +27,7 @@ class PrintingAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
 
     @abstractmethod
     def print_result(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        """Print, and return what the task returns: ``changed`` is added, and that its result is not printed as well unless it failed."""
+        """Print, and return the result of the task. ``run`` adds ``changed``, and suppresses the result in the output unless it failed."""
 
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         super().run(tmp, task_vars)

@@ -1,13 +1,13 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Waiting that can be watched: the action plugin of a module that has the options of the fragment ``_wait``.
+"""Progress of a wait: the base class of the action plugins of modules with the options of the fragment ``_wait``.
 
-A module cannot show anything before it ends. So with ``progress_interval`` one call of it waits no longer than that and answers with
-``waiting``, texts that say what is still missing; this shows them and calls the module again until ``wait_timeout`` is over. What it
-answers as ``resume`` it gets back as that option, so that a call which goes on waiting does not order something once more.
+A module cannot print before it ends. So with ``progress_interval`` one call waits no longer than that and returns ``waiting``, texts of
+what is pending; the action plugin prints them and calls the module again until ``wait_timeout`` is over. The value ``resume`` of a result
+is the option of that name in the next call, so that a call that continues a wait orders nothing again.
 
-What a job beside the play has to say is shown too, as soon as it is there: the option ``notices_file`` names the file it is left in.
+Notices of a background job are displayed at once: the option ``notices_file`` is the path of the file that it writes them to.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -32,21 +32,21 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._notices i
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import duration, show
 
 DEFAULT_TIMEOUT = 1800.0
-# Names that modules also take for wait_timeout, from the collections before this one.
+# Aliases of wait_timeout in modules, from older collections.
 WAIT_TIMEOUT_ALIASES = ("provisioning_wait_seconds", "timeout")
-# Of a pool of hundreds nobody reads every line.
+# Lines of one progress report; the others are counted.
 SHOWN = 8
 LINE_LIMIT = 600
 
 
 class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no type information
-    """Calls the module of the same name, again and again while it answers that it is still waiting.
+    """Call the module of the same name until it waits no longer.
 
-    A subclass may show more of each answer (``announce``) and keep more of earlier ones (``merge``).
+    A subclass may print more of each result (``announce``) and keep more of earlier ones (``merge``).
     """
 
     unwatched_slice = 0.0
-    """Seconds after which a call ends to be made again although nothing is to be shown of the wait (``progress_interval`` 0). 0: never."""
+    """Seconds until a call ends and is repeated although no progress is printed (``progress_interval`` 0). 0: no limit."""
 
     _supports_check_mode = True
     _supports_async = True
@@ -55,20 +55,20 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         super().run(tmp, task_vars)
         self._notices = NoticeDisplay()
-        arguments = _by_their_names(self._task.args)
+        arguments = _without_aliases(self._task.args)
         interval = self._seconds(arguments, "progress_interval", 0.0)
         timeout = self._seconds(arguments, "wait_timeout", DEFAULT_TIMEOUT)
         waits = boolean(arguments.get("wait", True), strict=False) and not self._task.async_val and not self._task.check_mode
         beside = "" if self._task.async_val else arguments.get("notices_file")
-        with self._notices.following(beside), self._following_the_module():
+        with self._notices.following(beside), self._following_module_notices():
             if waits and (interval or self.unwatched_slice) > 0:
                 return self._in_slices(arguments, task_vars, timeout, interval)
-            # As a background task nothing can be shown, and without waiting there is nothing to show.
+            # A background task cannot print, and without a wait there is no progress.
             return self._once({**arguments, "progress_interval": 0} if "progress_interval" in arguments else arguments, task_vars)
 
     @contextmanager
-    def _following_the_module(self) -> Iterator[None]:
-        """Show at once what the module leaves in a file of its own: it cannot show anything itself before it ends."""
+    def _following_module_notices(self) -> Iterator[None]:
+        """Display the notices of the module at once: it writes them to a file, since it cannot print before it ends."""
         if self._task.async_val:
             yield
             return
@@ -78,8 +78,8 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
                 yield
 
     def _in_slices(self, arguments: Mapping[str, Any], task_vars: dict[str, Any] | None, timeout: float, interval: float) -> dict[str, Any]:
-        # Tasks run in a process of their own, with a session of its own: it does not notice the end of the play, and would go on to order
-        # and to wait beside the next run.
+        # A task runs in a process and a session of its own: without this check it would survive a killed play, and order and wait
+        # in parallel to the next run.
         play, started = os.getppid(), time.monotonic()
         answer: dict[str, Any] | None = None
         last: list[str] = []
@@ -98,20 +98,20 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
                 self.show(texts, time.monotonic() - started)
             last = texts
             if os.getppid() != play:
-                raise AnsibleActionFail("the play has been killed: nobody waits for this any more")
+                raise AnsibleActionFail("the play was killed: the wait ends")
 
     def merge(self, earlier: Mapping[str, Any], latest: Mapping[str, Any]) -> dict[str, Any]:
-        """One result of two calls: the latest, changed when any call has changed something, with the warnings of both."""
+        """Return one result of two calls: the latest, ``changed`` if any of both is, with the warnings of both."""
         merged = {**latest, "changed": bool(earlier.get("changed")) or bool(latest.get("changed"))}
         if warnings := list(earlier.get("warnings") or []):
             merged["warnings"] = [*warnings, *(text for text in latest.get("warnings") or [] if text not in warnings)]
         return merged
 
     def announce(self, answer: dict[str, Any]) -> None:
-        """Show something of an answer; nothing by default. What is for this alone may be taken out of it."""
+        """Print something of a result; nothing by default. May remove from it what is only for this."""
 
     def show(self, waiting: Sequence[str], seconds: float) -> None:
-        """Show what is still missing."""
+        """Print what is pending."""
         lines = [f"    {printable(text, LINE_LIMIT)}" for text in waiting[:SHOWN]]
         if len(waiting) > SHOWN:
             lines.append(f"    and {len(waiting) - SHOWN} more")
@@ -129,14 +129,14 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
             seconds = default if value is None else float(value)
         except (TypeError, ValueError) as problem:
             raise AnsibleActionFail(f"{name} has to be a number of seconds, it is {value!r}") from problem
-        # The module gets what is left of it, and could not refuse it any more.
+        # The module gets the rest of the time, so that it cannot refuse the value itself.
         if wrong := out_of_range(name, seconds):
             raise AnsibleActionFail(wrong)
         return seconds
 
 
-def _by_their_names(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with the time to wait under its own name: beside an alias the module would not heed what a slice has left of it."""
+def _without_aliases(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with ``wait_timeout`` instead of an alias, which would take precedence over the time that is left."""
     arguments = dict(given)
     for alias in WAIT_TIMEOUT_ALIASES:
         if alias in arguments:

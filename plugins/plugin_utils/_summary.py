@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The summary at the end of a run: nodes, devices and their price, console, how long each phase took, the next commands.
+"""The summary at the end of a run: nodes, devices and their price, console, duration of each phase, the next commands.
 
-Pure functions over what ``cluster_wait`` and ``metal_cluster_info`` have returned. Either may have failed or be malformed; then that is
-said, since the run itself has ended well.
+Pure functions over the results of ``cluster_wait`` and ``metal_cluster_info``. Either may have failed or be malformed; the summary reports
+that, since the run itself was successful.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -22,7 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._phases im
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._rows import columns, continued, count, mapping, mappings, price, rows
 
 SHOWN_NODES = 20
-"""Nodes that are listed, those that are not Ready first; the others are counted."""
+"""Nodes to list, those that are not Ready first; the others are counted."""
 SHOWN_WAITING = 8
 LONGEST = 500
 HEAD = ("NODE", "ROLES", "STATUS", "VERSION")
@@ -31,14 +31,14 @@ Data = Mapping[str, Any]
 
 
 def cluster_lines(cluster: str, state: Any) -> list[str]:
-    """Return which release runs on which nodes, and what the cluster still waits for."""
+    """Return the release, the nodes, and what the cluster still waits for."""
     state = mapping(state)
     nodes = mappings(state.get("nodes"))
     ready = sum(bool(node.get("ready")) for node in nodes)
     version = printable(state.get("cluster_version") or "of an unknown version")
     lines = [f"{printable(cluster)} runs OpenShift {version} on {count(len(nodes), 'node')}, {ready} Ready"]
     if not state.get("api_answers"):
-        lines = [f"{printable(cluster)}: its API does not answer"]
+        lines = [f"{printable(cluster)}: the API server does not answer"]
     waiting = [printable(text, LONGEST) for text in state.get("waiting") or []]
     if waiting and not state.get("reached"):
         more = [f"and {len(waiting) - SHOWN_WAITING} more"] if len(waiting) > SHOWN_WAITING else []
@@ -52,10 +52,12 @@ def cluster_lines(cluster: str, state: Any) -> list[str]:
 
 
 def device_lines(belongings: Any) -> list[str]:
-    """Return how many devices of which plan there are where, and what they cost."""
+    """Return the number of devices by plan and metro, and their price."""
     clusters = mappings(mapping(belongings).get("clusters"))
     if not clusters:
-        return rows([("Devices", f"unknown: {printable(mapping(belongings).get('msg') or 'the Metal API was not asked', LONGEST)}")])
+        return rows(
+            [("Devices", f"unknown: {printable(mapping(belongings).get('msg') or 'no request was sent to the Metal API', LONGEST)}")]
+        )
     devices = mappings(clusters[0].get("devices"))
     total = price(clusters[0].get("price_per_hour"), ", {:.2f} USD per hour")
     groups = Counter((_role(device), f"{device.get('plan')} in {device.get('metro')}") for device in devices)
@@ -66,13 +68,13 @@ def device_lines(belongings: Any) -> list[str]:
 
 
 def access_lines(state: Any, kubeconfig: str, password_file: str) -> list[str]:
-    """Return where the cluster is reached, and with what."""
+    """Return the addresses and the credentials of the cluster."""
     console = printable(mapping(state).get("console_url") or "none yet", LONGEST)
     return rows([("Console", console), ("", f"user kubeadmin, its password is in {password_file}"), ("Config", kubeconfig)])
 
 
 def next_lines(kubeconfig: str, caller: Caller) -> list[str]:
-    """Return the commands that come next."""
+    """Return the next commands."""
     if caller.job:
         return rows(
             continued(
@@ -93,7 +95,7 @@ def next_lines(kubeconfig: str, caller: Caller) -> list[str]:
 
 
 def phase_lines(log: Sequence[Data], now: float) -> list[str]:
-    """Return how long each phase took; nothing without phases."""
+    """Return the duration of each phase; empty without phases."""
     return rows(continued("Elapsed", times(log, now)))
 
 

@@ -73,7 +73,7 @@ def test_a_site_s_own_images_are_looked_at_before_a_machine_boots_them(role: Rol
 
     told = role.refused(check=True, **variables)
 
-    assert f"- {mirror.url}/{initramfs}: its sha256 is " in told
+    assert f"- {mirror.url}/{initramfs}: the sha256 of its " in told
     assert f"- {mirror.url}/{rootfs}: HTTP 404" in told
     assert f"{mirror.url}/{kernel}:" not in told
     assert f"/{initramfs}" in told.partition("Copy these files")[2]

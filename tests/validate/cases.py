@@ -17,7 +17,7 @@ GROUPS = ("bootstrap", "control_plane", "workers", "load_balancer")
 
 @dataclass(frozen=True)
 class Expected:
-    """What the report says of one check: its verdict, and a text that stands in what was found."""
+    """The expected finding of a check: its verdict, and a part of its text."""
 
     verdict: str
     found: str = ""
@@ -25,7 +25,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Case:
-    """One inventory. ``entry`` is as in the table, with the world's names put in."""
+    """One inventory. ``entry`` is the entry of the table with the values of ``$NAME``."""
 
     number: int
     entry: Mapping[str, Any]
@@ -36,27 +36,27 @@ class Case:
 
     @property
     def expected(self) -> dict[str, Expected]:
-        return {check: Expected(*([said] if isinstance(said, str) else said)) for check, said in self.entry["expect"].items()}
+        return {check: Expected(*([entry] if isinstance(entry, str) else entry)) for check, entry in self.entry["expect"].items()}
 
     @property
     def failures(self) -> set[str]:
         return {check for check, expected in self.expected.items() if expected.verdict == "failed"}
 
-    def inventory(self, ground: Mapping[str, Any]) -> dict[str, Any]:
-        """Variables of all hosts."""
+    def inventory(self, base: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the variables of all hosts."""
         without = self.entry.get("without", ())
-        inventory = {**ground["variables"], **self.entry.get("variables", {})}
+        inventory = {**base["variables"], **self.entry.get("variables", {})}
         return {name: value for name, value in inventory.items() if name not in without}
 
-    def hosts(self, ground: Mapping[str, Any]) -> dict[str, list[str]]:
-        """Hosts by group."""
-        return {**ground["hosts"], **self.entry.get("hosts", {})}
+    def hosts(self, base: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Return the hosts by group."""
+        return {**base["hosts"], **self.entry.get("hosts", {})}
 
-    def variables(self, ground: Mapping[str, Any]) -> dict[str, Any]:
-        """Variables of the host that this case is."""
-        inventory, hosts = self.inventory(ground), self.hosts(ground)
+    def variables(self, base: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the variables of localhost, with hosts and hostvars."""
+        inventory, hosts = self.inventory(base), self.hosts(base)
         own = self.entry.get("host_variables", {})
-        # The control plane's and the other groups' hosts as Ansible would know them: `groups` and `group_names` are its own variables.
+        # With Ansible's own variables `groups` and `group_names`.
         names = sorted({host for group in hosts.values() for host in group})
         groups = {**hosts, "worker": hosts["workers"]}
         hostvars = {
@@ -76,21 +76,21 @@ class Case:
         }
 
 
-def read(world: Mapping[str, str], played: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], list[Case]]:
-    """The ground and the cases, with ``$name`` replaced by what it is in this world; ``played``: those that it names, and its own."""
-    table = _filled(TABLE, world)
+def read(values: Mapping[str, str], played: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], list[Case]]:
+    """Return the base inventory and the cases, with ``$NAME`` replaced by ``values``; ``played``: the cases of that table."""
+    table = _filled(TABLE, values)
     entries = table["cases"]
     if played is not None:
         by_name = {entry["name"]: entry for entry in entries}
-        entries = [*(by_name[name] for name in played["cases"]), *_filled(played["worlds"], world)]
-    return table["ground"], [Case(number, entry) for number, entry in enumerate(entries)]
+        entries = [*(by_name[name] for name in played["cases"]), *_filled(played["worlds"], values)]
+    return table["base"], [Case(number, entry) for number, entry in enumerate(entries)]
 
 
-def _filled(value: Any, world: Mapping[str, str]) -> Any:
+def _filled(value: Any, values: Mapping[str, str]) -> Any:
     if isinstance(value, str):
-        return Template(value).safe_substitute(world)
+        return Template(value).safe_substitute(values)
     if isinstance(value, list):
-        return [_filled(item, world) for item in value]
+        return [_filled(item, values) for item in value]
     if isinstance(value, dict):
-        return {key: _filled(item, world) for key, item in value.items()}
+        return {key: _filled(item, values) for key, item in value.items()}
     return value

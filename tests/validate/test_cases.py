@@ -1,4 +1,4 @@
-"""Every inventory of cases.yml gets the report that the table says, from the filters that make it; what was read is the same for all."""
+"""Every inventory of cases.yml gets the report of the table from the filters. The readings are the same for all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import machines
 from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import preflight
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.checks import CHECKS
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from tests.validate.cases import GROUPS, TABLE, Case, read
 from tests.validate.page import PAGE, page
 
@@ -22,13 +22,13 @@ WORLD = {
     "dns_port": "5353",
     "api": "http://127.0.0.1:8800/metal/v1",
 }
-GROUND, CASES = read(WORLD)
+BASE, CASES = read(WORLD)
 SECRET = "planted-secret"
 DEFAULTS_FILE = Path(__file__).resolve().parents[2] / "roles" / "validate" / "defaults" / "main.yml"
-ODD: tuple[Any, ...] = (None, 0, -1, 1.5, True, [], {}, ["x"], [None], [{}], {"x": 1}, "\u00e4", "\u00b2", "\0")
-"""Of types and texts that nobody would write on purpose."""
+MALFORMED: tuple[Any, ...] = (None, 0, -1, 1.5, True, [], {}, ["x"], [None], [{}], {"x": 1}, "\u00e4", "\u00b2", "\0")
+"""Values of unexpected types and unexpected characters."""
 STOCK = {"ny": 3, "sv": 1, "mr": 4}
-"""Servers of each plan; elsewhere there are enough."""
+"""Servers of each plan by metro; other metros have enough."""
 SIZE = {"cpus": [{"count": 1, "type": "Xeon 8-Core Processor"}], "memory": {"total": "32GB"}, "drives": [{"count": 2, "size": "480GB"}]}
 PLANS = ("c3.small.x86", "c3.large.arm64")
 READINGS: dict[str, Any] = {
@@ -43,7 +43,7 @@ READINGS: dict[str, Any] = {
     "mirror": {"content": f"{'0' * 64}  openshift-install-linux-4.20.33.tar.gz\n"},
     "signature": {"status": 200, "good": True, "found": "good, by key 0123456789ABCDEF on 2026-11-01"},
     "controller": {"architecture": "x86_64", "free_bytes": 50_000_000_000, "writable": True, "mode": None},
-    "publish": {"ports": {"20000": "free", "20001": "free"}, "ours": False},
+    "publish": {"ports": {"20000": "free", "20001": "free"}, "own": False},
     "dns": {"dns_rc_str": "NOERROR"},
     "records": {"api.demo.metal.test": {"addresses": [], "alias": "", "problem": ""}},
     "resolver": {"at": "192.0.2.53", "own": "ns.metal.test.", "seen": "", "names": {}},
@@ -67,7 +67,7 @@ DEFAULTS = {
 
 
 def report(case: Case, **settings: Any) -> dict[str, Any]:
-    given, readings = case.variables(GROUND), dict(READINGS)
+    given, readings = case.variables(BASE), dict(READINGS)
     variables = {name: value for name, value in given.items() if not name.startswith("case_")}
     wanted = {
         **DEFAULTS,
@@ -75,33 +75,35 @@ def report(case: Case, **settings: Any) -> dict[str, Any]:
         "machines": {group: machines(given["case_hosts"][group], given["case_hostvars"], strict=False) for group in GROUPS},
         "variables": variables,
         **settings,
-        "bootstrap_over": case.entry.get("stands", False),
-        "folder_exists": case.entry.get("stands", False),
+        "bootstrap_over": case.entry.get("installed", False),
+        "folder_exists": case.entry.get("installed", False),
     }
-    if case.entry.get("stands"):
+    if case.entry.get("installed"):
         readings["controller"] = {**readings["controller"], "metadata": {"infraID": "demo-x7k2p", "clusterID": CLUSTER_ID}}
         readings["kubeconfig"] = {"cluster_id": CLUSTER_ID}
-    world = {**readings, **{name: {**(readings.get(name) or {}), **answer} for name, answer in given["case_answers"].items()}}
-    if "capacity" not in world:
+    readings = {**readings, **{name: {**(readings.get(name) or {}), **answer} for name, answer in given["case_answers"].items()}}
+    if "capacity" not in readings:
         for every in (False, True):
-            situation = Situation({**wanted, "known_variables": {}, "given_variables": []}, world)
-            asked = situation.servers(every=every)
-            world["capacity"] = {"servers": [{**each, "available": each["quantity"] <= STOCK.get(each["metro"], 99)} for each in asked]}
-            if not Situation(wanted, world).chosen()[1]:
+            context = Context({**wanted, "known_variables": {}, "given_variables": []}, readings)
+            questions = context.capacity_questions(every=every)
+            readings["capacity"] = {
+                "servers": [{**each, "available": each["quantity"] <= STOCK.get(each["metro"], 99)} for each in questions]
+            }
+            if not Context(wanted, readings).choose_places()[1]:
                 break
-    return preflight(wanted, world)
+    return preflight(wanted, readings)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_report_says_what_the_table_says(case: Case) -> None:
+def test_the_report_has_the_findings_of_the_table(case: Case) -> None:
     made = report(case)
     lines = {line["check"]: line for line in made["checks"]}
     for check, expected in case.expected.items():
         assert lines[check]["verdict"] == expected.verdict, lines[check]
         assert expected.found in lines[check]["found"], lines[check]
-    told = {check: line["found"] for check, line in lines.items() if line["verdict"] == "failed"}
-    assert set(told) == case.failures, told
-    assert made["failed"] == len(told)
+    failures = {check: line["found"] for check, line in lines.items() if line["verdict"] == "failed"}
+    assert set(failures) == case.failures, failures
+    assert made["failed"] == len(failures)
     assert SECRET not in json.dumps(made)
     assert all(line["expected"] and (line["advice"] or line["verdict"] != "failed") for line in lines.values())
     verdicts = [line["verdict"] for line in made["checks"]]
@@ -110,19 +112,19 @@ def test_the_report_says_what_the_table_says(case: Case) -> None:
 
 
 @pytest.mark.parametrize("variable", sorted(set(re.findall(r"\b(?:openshift|metal)_[a-z_]+\b", DEFAULTS_FILE.read_text(encoding="utf-8")))))
-def test_whatever_a_variable_is_there_is_a_report(variable: str) -> None:
-    for odd in ODD:
-        made = report(Case(0, {"name": "odd", "variables": {variable: odd}, "expect": {}}))
+def test_malformed_variables_do_not_break_the_report(variable: str) -> None:
+    for value in MALFORMED:
+        made = report(Case(0, {"name": "malformed", "variables": {variable: value}, "expect": {}}))
         assert len(made["checks"]) == len(CHECKS)
 
 
-def test_the_price_is_that_of_what_is_ordered() -> None:
+def test_the_price_is_that_of_the_machines_to_order() -> None:
     made = report(CASES[0])
     assert (made["price_per_hour"], made["price_of_the_run"], made["price_per_month"]) == (4.5, 4.5, round(5 * 0.75 * 730, 2))
 
 
 @pytest.mark.parametrize("stock", [0, 1, 2, 5])
-def test_the_price_is_that_of_all_machines_also_where_there_is_no_room_for_them(stock: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_price_includes_machines_without_capacity(stock: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(STOCK, "da", stock)
     made = report(CASES[0])
     assert made["failed"] == 1
@@ -139,7 +141,7 @@ def test_the_price_is_that_of_all_machines_also_where_there_is_no_room_for_them(
         ("disk_needed", "disk space", {"controller": {"free_bytes": 2_500_000_000}}, 2.5, 2.6),
     ],
 )
-def test_what_is_enough_is_a_setting(setting: str, check: str, answer: dict[str, Any], enough: float, too_little: float) -> None:
+def test_limits_are_settings(setting: str, check: str, answer: dict[str, Any], enough: float, too_little: float) -> None:
     case = Case(0, {"name": setting, "answers": answer, "expect": {}})
     verdicts = [
         line["verdict"] for value in (enough, too_little) for line in report(case, **{setting: value})["checks"] if line["check"] == check
@@ -147,11 +149,11 @@ def test_what_is_enough_is_a_setting(setting: str, check: str, answer: dict[str,
     assert verdicts == ["passed", "failed"]
 
 
-def test_names_are_of_one_case_and_checks_are_known() -> None:
+def test_case_names_are_unique_and_checks_exist() -> None:
     names = [entry["name"] for entry in TABLE["cases"]]
     assert len(names) == len(set(names)) >= 60
     assert {check for case in CASES for check in case.expected} <= {check.name for check in CHECKS}
 
 
-def test_the_page_is_made_of_the_table() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "make it anew: python -m tests.validate.page"
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m tests.validate.page"

@@ -1,4 +1,4 @@
-"""The inventories of played.yml are played beside a sandbox, several at a time, and their report says what the tables say."""
+"""Runs with the inventories of played.yml against a sandbox, several at a time, report the findings of the tables."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from tests.validate.test_cases import SECRET, STOCK
 pytestmark = pytest.mark.debian("gpgv")
 
 NAMES = {"api.gone": "192.0.2.7", "api.hand": "127.0.0.1", "api.lost": "192.0.2.9", "*.apps.alias": "lb.elsewhere.example."}
-"""Records that are there already, below the sandbox's domain."""
+"""Existing records, below the sandbox's domain."""
 
 
 @dataclass(frozen=True)
 class Played:
-    """How a run ended: its exit code, what it showed, and the report it wrote, by check."""
+    """The result of a run: exit code, output and report."""
 
     code: int
     output: str
@@ -46,14 +46,14 @@ class Played:
 
 @pytest.fixture(scope="module")
 def sandbox_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
-    """One of their own: the report tells what all there is, also what tests of something else have left."""
+    """A sandbox of its own, since reports include objects of other tests."""
     with fresh_sandbox(tmp_path_factory.mktemp("sandbox")) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def world(sandbox_process: RunningSandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """What the names of the tables stand for, in a sandbox with all that the cases need at the same time."""
+    """The values of the tables' names, from a sandbox with all objects of the cases."""
     folder, given = tmp_path_factory.mktemp("played"), sandbox_process.environment
     with ExitStack() as stack:
         taken = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
@@ -111,7 +111,7 @@ def _closed_port() -> int:
 
 
 def _keep(given: Mapping[str, str], records: Mapping[str, str | None]) -> None:
-    """Have these records in the sandbox's zone, a whole name's as aliases; nothing for an address: none of that name."""
+    """Set these records in the sandbox's zone; a name that ends with a dot is an alias, None deletes the record."""
     keyring = dns.tsigkeyring.from_text({given["OPENSHIFT_DNS_KEY_NAME"]: given["OPENSHIFT_DNS_KEY_SECRET"]})
     update = dns.update.UpdateMessage(given["OPENSHIFT_BASE_DOMAIN"], keyring=keyring)
     for name, address in records.items():
@@ -128,15 +128,15 @@ def played(
     tmp_path_factory: pytest.TempPathFactory,
     request: pytest.FixtureRequest,
 ) -> dict[str, tuple[Case, Played]]:
-    """Every case that was selected with its run. Those that want the sandbox otherwise are played one by one, the others side by side."""
-    ground, cases = read(world, PLAYED)
+    """The selected cases, each with its run. Cases with sandbox settings run one by one, the others in parallel."""
+    base, cases = read(world, PLAYED)
     selected = {item.callspec.params["name"] for item in request.session.items if item.path == Path(__file__) and hasattr(item, "callspec")}
     cases = [case for case in cases if case.name in selected]
     folder = tmp_path_factory.mktemp("inventories")
     sandbox_process.forget()
 
     def play(case: Case) -> Played:
-        return _play(case, ground, folder / str(case.number), user_environment(sandbox_process))
+        return _play(case, base, folder / str(case.number), user_environment(sandbox_process))
 
     runs: dict[str, tuple[Case, Played]] = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -151,17 +151,17 @@ def played(
     return runs
 
 
-def _play(case: Case, ground: Mapping[str, Any], folder: Path, environment: dict[str, str]) -> Played:
+def _play(case: Case, base: Mapping[str, Any], folder: Path, environment: dict[str, str]) -> Played:
     folder.mkdir()
     report = folder / "report.json"
-    (folder / "inventory.yml").write_text(yaml.safe_dump(_inventory(case, ground)), encoding="utf-8")
+    (folder / "inventory.yml").write_text(yaml.safe_dump(_inventory(case, base)), encoding="utf-8")
     done = subprocess.run(
         [
             *("ansible-playbook", "-i", str(folder / "inventory.yml"), str(REPOSITORY / "playbooks" / "validate.yml")),
             *("-e", f"validate_report_file={report}", "-e", "validate_artifact=true"),
         ],
         cwd=folder,
-        # All that is wanted stands in the inventory.
+        # All settings are in the inventory.
         env={name: value for name, value in environment.items() if not name.startswith(("METAL_", "OPENSHIFT_"))}
         | {"ANSIBLE_NOCOLOR": "1", "ANSIBLE_SHOW_CUSTOM_STATS": "1", "PWD": str(folder)},
         check=False,
@@ -177,31 +177,31 @@ def _play(case: Case, ground: Mapping[str, Any], folder: Path, environment: dict
     return Played(done.returncode, output, json.loads(report.read_text(encoding="utf-8")))
 
 
-def _inventory(case: Case, ground: Mapping[str, Any]) -> dict[str, Any]:
-    hosts, own = case.hosts(ground), case.entry.get("host_variables", {})
+def _inventory(case: Case, base: Mapping[str, Any]) -> dict[str, Any]:
+    hosts, own = case.hosts(base), case.entry.get("host_variables", {})
     groups = {group: {"hosts": {host: own.get(host, {}) for host in hosts[group]}} for group in GROUPS}
     groups["workers"] = {"children": {"worker": groups["workers"]}}
-    return {"all": {"vars": case.inventory(ground), "children": groups}}
+    return {"all": {"vars": case.inventory(base), "children": groups}}
 
 
 @pytest.mark.parametrize("name", [*PLAYED["cases"], *(entry["name"] for entry in PLAYED["worlds"])])
-def test_the_run_says_what_the_table_says(name: str, played: dict[str, tuple[Case, Played]]) -> None:
+def test_the_run_has_the_findings_of_the_table(name: str, played: dict[str, tuple[Case, Played]]) -> None:
     case, run = played[name]
     for check, expected in case.expected.items():
         assert run.lines[check]["verdict"] == expected.verdict, run.lines[check]
         assert expected.found in run.lines[check]["found"], run.lines[check]
-    told = {check: line for check, line in run.lines.items() if line["verdict"] == "failed"}
-    assert set(told) == case.failures, told
+    failures = {check: line for check, line in run.lines.items() if line["verdict"] == "failed"}
+    assert set(failures) == case.failures, failures
     assert run.code == (2 if case.failures else 0), run.output
-    # Each failure is told, with what to do about it; as text of several lines it may be broken anywhere.
+    # The advice of every failure is printed; lines may be wrapped anywhere.
     shown = "".join(run.output.split())
-    for line in told.values():
+    for line in failures.values():
         assert "".join(line["advice"].split()) in shown, line["advice"]
     assert SECRET not in run.output
     assert SECRET not in json.dumps(run.report)
 
 
-def test_nothing_was_changed_and_nothing_asked_twice(sandbox_process: RunningSandbox, played: dict[str, tuple[Case, Played]]) -> None:
+def test_nothing_was_changed_and_no_request_sent_twice(sandbox_process: RunningSandbox, played: dict[str, tuple[Case, Played]]) -> None:
     journal = sandbox_process.journal()
     assert len(journal) > len(played)
     assert not [entry for entry in journal if is_write(entry)]

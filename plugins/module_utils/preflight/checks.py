@@ -1,10 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is checked before the first order: one table, in the order of the report. How is told by what is looked at, beside this file.
+"""All preflight checks: one table, in the order of the report. The functions are in the files beside this one, by subject.
 
-The role ``validate`` reads the world and hands it in; nothing here asks anybody. So a check is what it says: what was found, what was
-expected, what to do.
+The checks send no request: the lookup ``preflight`` reads the state of APIs, mirror, DNS and controller, and the checks get its readings.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -16,13 +15,13 @@ from dataclasses import dataclass
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_state import CHOICES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight import (
-    balancer,
     capacity,
     controller,
     credentials,
     devices,
     install_config,
     inventory,
+    load_balancer,
     metal,
     mirror,
     names,
@@ -31,16 +30,16 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight 
     publishing,
     settings,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import Finding
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check: ``find`` looks, ``expected`` is what it wants, ``advice`` what to do when it is not so."""
+    """One check: ``find`` makes the finding, ``expected`` is the requirement, ``advice`` what to do when it is not met."""
 
     name: str
-    find: Callable[[Situation], Finding]
+    find: Callable[[Context], Finding]
     expected: str
     advice: str
 
@@ -49,352 +48,375 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "variables",
         inventory.variables,
-        expected="every openshift_* and metal_* variable known, and of the type its role wants",
-        advice="correct them in the inventory; docs/generated/variables.md has all of them",
+        expected="only variables of the collection with the prefixes openshift_ and metal_, each of the type that its argument spec"
+        " declares",
+        advice="correct these variables in the inventory; docs/generated/variables.md lists all variables",
     ),
     Check(
         "host variables",
         inventory.host_variables,
-        expected="what each host says of its machine can be read",
+        expected="valid openshift_* and metal_* variables on every host",
         advice="correct these variables on the host or its group",
     ),
     Check(
         "cluster name",
         settings.cluster_name,
-        expected="1 to 54 lower case letters, digits and dashes, no dash at the ends and no dot: '*.apps' takes nine of a DNS label's"
-        " 63 characters",
-        advice="set openshift_cluster_name to such a name",
+        expected="1 to 54 lower case letters, digits and dashes, with a letter or digit at both ends and no dot: '*.apps' takes nine of"
+        " the 63 characters of a DNS label",
+        advice="set openshift_cluster_name to a name of this form",
     ),
     Check(
         "base domain",
         settings.base_domain,
-        expected="a DNS domain of lower case labels without a dot at its end, 246 characters at most with the cluster's name before it",
+        expected="a DNS domain of lower case labels, without a dot at its end, at most 246 characters together with the cluster name",
         advice="set openshift_base_domain to a domain like example.com",
     ),
     Check(
         "version",
         settings.version,
         expected="a release like 4.20.33, or a channel like stable-4.20",
-        advice="set openshift_version to one release (a channel shows another one tomorrow)",
+        advice="set openshift_version to a release (the release of a channel changes over time)",
     ),
     Check(
         "bootstrap machine",
         inventory.bootstrap,
-        expected="one host in the group bootstrap",
-        advice="have exactly one host in the group bootstrap",
+        expected="exactly one host in the group bootstrap",
+        advice="put exactly one host into the group bootstrap",
     ),
     Check(
         "control plane",
         inventory.control_plane,
-        expected="3 to 5 hosts in the group control_plane, or 1 for a cluster that may fail with its machine; with 2 the bootstrap never"
-        " ends, since etcd waits for a third member",
-        advice="have 3 hosts in the group control_plane, or 1",
+        expected="3 to 5 hosts in the group control_plane, or 1 for a cluster without high availability; with 2 hosts bootstrap never"
+        " completes, since etcd waits for a third member",
+        advice="put 3 hosts into the group control_plane, or 1",
     ),
     Check(
         "workers",
         inventory.workers,
-        expected="none, or two or more in the groups below workers; one only beside a control plane of one",
-        advice="with one worker the second router has no place: have two or more, or none, and the control plane does their work",
+        expected="no workers, or at least two; a single worker only with a control plane of one host",
+        advice="put at least two hosts into the groups below workers, since a single worker has no place for the second router; or none,"
+        " and the control plane runs the workloads",
     ),
     Check(
-        "bootstrap machine afterwards",
+        "bootstrap machine reuse",
         inventory.reuse,
-        expected="openshift_bootstrap_becomes empty; or a worker's host, and then the bootstrap machine is what and where it may be,"
-        " and no end is set for it",
-        advice="give both hosts the same plan, metro, disk rule and keys, and set no lifetime;"
-        " or leave openshift_bootstrap_becomes out, and the machine is given back",
+        expected="openshift_bootstrap_becomes empty, or the name of a worker that may have the bootstrap device's plan and metro, boots"
+        " with the same options, and has no termination time",
+        advice="give both hosts the same plan, metro, install disk and keys, and set no lifetime; or leave openshift_bootstrap_becomes"
+        " empty, and the bootstrap device is deleted when bootstrap is complete",
     ),
     Check(
         "worker quorum",
         inventory.quorum,
-        expected="openshift_worker_quorum not above the number of workers",
-        advice="set openshift_worker_quorum to fewer, or to 0 for all of them",
+        expected="openshift_worker_quorum at most the number of workers",
+        advice="lower openshift_worker_quorum, or set it to 0, which requires all workers",
     ),
     Check(
-        "every host once",
-        inventory.once,
-        expected="every host in one of the groups bootstrap, control_plane, workers and load_balancer, each name once",
-        advice="two hosts have the same name, or one is in more than one of the groups bootstrap, control_plane, workers and load_balancer",
+        "unique hosts",
+        inventory.unique_hosts,
+        expected="every host in exactly one of the groups bootstrap, control_plane, workers and load_balancer, and every host name once",
+        advice="rename the hosts that have the same name, or remove the host from all but one of the groups bootstrap, control_plane,"
+        " workers and load_balancer",
     ),
     Check(
         "host names",
         inventory.host_names,
-        expected="lower case letters, digits, dashes and dots, 63 at most with the cluster's name behind it: it is the node's name",
-        advice="rename these hosts, or shorten the cluster's name or domain",
+        expected="lower case letters, digits, dashes and dots, at most 63 characters together with the cluster's domain: this is the"
+        " name of the node",
+        advice="rename these hosts, or shorten the cluster name or the base domain",
     ),
     Check(
-        "plan and metro of every host",
-        inventory.planned,
-        expected="metal_plan and metal_metro given",
-        advice="set metal_plan and metal_metro for them, on the host, on its group, or for all",
+        "plan and metro",
+        inventory.plan_and_metro,
+        expected="metal_plan and metal_metro set for every host",
+        advice="set metal_plan and metal_metro on these hosts, on their groups or for all hosts",
     ),
     Check(
         "placement",
         inventory.placement,
         expected="metal_placement a list of alternatives, each with metro, plan or both",
-        advice="write it as [{metro: da}, {metro: ny, plan: c3.medium.x86}], in order of preference",
+        advice="write metal_placement as [{metro: da}, {metro: ny, plan: c3.medium.x86}], in order of preference",
     ),
     Check(
         "architecture",
         settings.architecture,
-        expected="openshift_architecture of every host x86_64 or aarch64; left out, it follows the plan",
-        advice="leave openshift_architecture out, or set it as the mirror spells it: x86_64 or aarch64",
+        expected="openshift_architecture of every host x86_64 or aarch64; the default is the architecture of the plan",
+        advice="leave openshift_architecture unset, or set it to x86_64 or aarch64",
     ),
     Check(
         "platform",
         settings.platform,
-        expected="openshift_platform none or external, and nothing of another platform in openshift_install_config;"
-        " openshift_cloud_controller_manager External or left out",
+        expected="openshift_platform none or external, and no settings of another platform in openshift_install_config;"
+        " openshift_cloud_controller_manager External or unset",
         advice="set openshift_platform to none, or to external with openshift_platform_name",
     ),
     Check(
-        "networks of the cluster",
+        "cluster networks",
         networks.networks,
-        expected="cluster, service and machine networks that the installer takes, apart from each other and from those of OVN-Kubernetes,"
-        " with a share of the first for every node",
+        expected="cluster, service and machine networks that openshift-install accepts, which overlap neither each other nor the"
+        " internal networks of OVN-Kubernetes, with a host subnet for every node",
         advice="correct openshift_cluster_networks, openshift_service_networks, openshift_machine_networks or openshift_network_type",
     ),
     Check(
         "pull secret",
         credentials.pull_secret,
         expected='a JSON object with "auths", each with an "auth" of user and password in base64',
-        advice="set openshift_pull_secret to the JSON text that https://console.redhat.com/openshift/install/pull-secret gives",
+        advice="set openshift_pull_secret to the JSON text from https://console.redhat.com/openshift/install/pull-secret",
     ),
     Check(
-        "registries of the pull secret",
+        "pull secret registries",
         credentials.registries,
         expected=f"with OpenShift's own mirror: {', '.join(credentials.REGISTRIES)}",
-        advice="take the whole pull secret of https://console.redhat.com/openshift/install/pull-secret",
+        advice="set openshift_pull_secret to the complete pull secret from https://console.redhat.com/openshift/install/pull-secret",
     ),
     Check(
         "SSH key",
         credentials.ssh_key,
-        expected='public halves as authorized_keys has them: lines like "ssh-ed25519 AAAA...", options before and comments between them',
-        advice="set openshift_ssh_public_key to what is in the file that ends in .pub",
+        expected='public keys in the format of authorized_keys: lines like "ssh-ed25519 AAAA...", also with options and comments',
+        advice="set openshift_ssh_public_key to the content of the file whose name ends in .pub",
     ),
     Check(
         "install-config",
         install_config.rules,
-        expected="fields and values that openshift-install takes on this platform, and a cluster comes of; docs/ignition.md has the rules",
+        expected="fields and values that openshift-install accepts on this platform and that make a working cluster; docs/ignition.md"
+        " lists the rules",
         advice="correct the variable of the field (docs/generated/variables.md), or openshift_install_config",
     ),
     Check(
         "load balancer",
-        balancer.choice,
-        expected="dns with no host in the group load_balancer, or haproxy with one and openshift_dns_provider rfc2136",
-        advice="set openshift_load_balancer to dns or haproxy, and its group to fit; a balancer learns its machines from DNS",
+        load_balancer.kind,
+        expected="openshift_load_balancer dns with no host in the group load_balancer, or haproxy with one host and"
+        " openshift_dns_provider rfc2136",
+        advice="set openshift_load_balancer to dns or haproxy, with as many hosts in the group load_balancer; haproxy finds its backends"
+        " by DNS",
     ),
     Check(
         "DNS settings",
         names.settings,
-        expected="openshift_dns_provider none, or rfc2136 with server, key and a zone that the base domain is in",
-        advice="set openshift_dns_server, openshift_dns_key_name, openshift_dns_key_secret; openshift_dns_zone if it is another",
+        expected="openshift_dns_provider none, or rfc2136 with server, key and a zone that contains the base domain",
+        advice="set openshift_dns_server, openshift_dns_key_name and openshift_dns_key_secret, and openshift_dns_zone if the zone is not"
+        " the base domain",
     ),
     Check(
         "Metal API settings",
         metal.settings,
-        expected="address, token and project",
-        advice="set metal_api_url, metal_api_token and metal_project_id, or METAL_API_URL, METAL_AUTH_TOKEN, "
-        "METAL_PROJECT_ID as environment",
+        expected="address, token and project of the Metal API",
+        advice="set metal_api_url, metal_api_token and metal_project_id, or the environment variables METAL_API_URL, METAL_AUTH_TOKEN"
+        " and METAL_PROJECT_ID",
     ),
     Check(
-        "Metal API, token and project",
+        "Metal API access",
         metal.project,
-        expected="the project can be read",
-        advice="see that metal_api_url answers, that the token is right, and that the project's id is right and the token may see it",
+        expected="a project that can be read with this token",
+        advice="check that metal_api_url is reachable, that metal_api_token is valid, and that the token has access to the project"
+        " metal_project_id",
     ),
     Check(
-        "rights of the token",
-        metal.rights,
-        expected="a token that may write",
-        advice="take a key that was not made read-only: this one can look, and order nothing",
+        "token permissions",
+        metal.permissions,
+        expected="a token with write permission",
+        advice="use a token that is not read-only: a read-only token cannot create devices",
     ),
     Check(
         "plans",
         plans.known,
-        expected="plans of the service, for each machine that is missing and each of its alternatives",
-        advice="set metal_plan to a plan of the service",
+        expected="metal_plan and every plan of metal_placement available at the Metal API, for all machines to order",
+        advice="set metal_plan to a plan of the Metal API",
     ),
     Check(
-        "plans are big enough",
+        "plan sizes",
         plans.big_enough,
         expected="cores, memory and disk: "
         + ", ".join(f"{group} {n.cores}, {n.memory} GB, {n.disk} GB" for group, n in plans.SIZES.items()),
-        advice="take a bigger plan for these machines",
+        advice="set metal_plan to a larger plan for these machines",
     ),
     Check(
-        "architecture of the plans",
+        "plan architectures",
         plans.architecture,
-        expected="plans of the architecture of their machine, as all its alternatives: it boots images for that one",
-        advice="take other plans, or leave openshift_architecture out for these hosts: it follows the plan",
+        expected="plans of the same architecture as the machine, in every alternative: the boot images are for one architecture",
+        advice="choose other plans, or leave openshift_architecture unset for these hosts, which makes it the architecture of the plan",
     ),
     Check(
         "metros",
         metal.metros,
-        expected="metros of the service, for each machine that is missing and each of its alternatives",
-        advice="set metal_metro to a metro of the service",
+        expected="metal_metro and every metro of metal_placement available at the Metal API, for all machines to order",
+        advice="set metal_metro to a metro of the Metal API",
     ),
     Check(
         "operating systems",
         plans.operating_systems,
-        expected="the service offers custom_ipxe, with which the machines boot what we give them, on these plans",
-        advice="take plans on which the service offers custom_ipxe",
+        expected="the operating system custom_ipxe, which runs the iPXE script of this collection, available on these plans",
+        advice="choose plans on which custom_ipxe is available",
     ),
     Check(
-        "addresses of the machines",
+        "device addresses",
         devices.addresses,
-        expected="metal_ip_addresses not set, or with a public and a private IPv4 address: DNS records lead to the public one, and the"
-        " cluster is reached by it",
-        advice="leave metal_ip_addresses out, or add {address_family: 4, public: true} and {address_family: 4, public: false}",
+        expected="metal_ip_addresses unset, or with a public and a private IPv4 address: DNS records and clients of the cluster use the"
+        " public one",
+        advice="leave metal_ip_addresses unset, or add {address_family: 4, public: true} and {address_family: 4, public: false}",
     ),
     Check(
-        "options of the machines",
+        "device options",
         devices.options,
-        expected="no option with which a machine is delivered, but the install cannot be completed: custom_ipxe on all nodes, a bootstrap"
-        " machine that can be deleted, no end of a machine during the run",
-        advice="leave these options of the host or its group out",
+        expected="no option that makes the install fail after the devices are delivered: custom_ipxe on all nodes, a bootstrap device"
+        " that can be deleted, no termination time during the run",
+        advice="remove these options from the host or its group",
     ),
     Check(
         "capacity",
         capacity.capacity,
-        expected="room for all machines that are missing at once, each where metal_placement allows it",
-        advice="take another plan or metro for these, name more in metal_placement, or want fewer of them; nothing was ordered",
+        expected="capacity for all machines to order at once, each in one of the places of metal_placement",
+        advice="choose another plan or metro for these machines, add alternatives to metal_placement, or order fewer machines; nothing"
+        " was ordered",
     ),
     Check(
-        "device quota of the project",
+        "device quota",
         metal.quota,
-        expected="max_devices of the project not below what it has, of this cluster and of others, and what is missing",
-        advice="have the quota raised, give back machines of the project, or order fewer",
+        expected="max_devices of the project at least the devices of the project, of all clusters, plus the machines to order",
+        advice="ask for a higher quota, delete devices of the project, or order fewer machines",
     ),
     Check(
         "hardware reservations",
         capacity.reservations,
-        expected="the reserved machines that hosts name are there, free, sound, of their plan and metro",
+        expected="every reservation in metal_hardware_reservation_id exists, is free and in service, and has the plan and metro of its"
+        " host",
         advice="correct metal_hardware_reservation_id, or wait until the hardware is free",
     ),
     Check(
-        "networks beside the project's",
+        "project private networks",
         networks.private_blocks,
-        expected="cluster and service networks apart from the private blocks of the project in 10.0.0.0/8",
-        advice="take others for openshift_cluster_networks or openshift_service_networks: machines could not tell "
-        "pods from their neighbours",
+        expected="cluster and service networks that do not overlap the private IPv4 blocks of the project in 10.0.0.0/8",
+        advice="choose other openshift_cluster_networks or openshift_service_networks: with an overlap, nodes cannot route to both pods"
+        " and devices",
     ),
     Check(
         "clock",
         metal.clock,
-        expected="this computer's clock within validate_clock_tolerance seconds of the Metal API's",
-        advice="set the clock of this computer (chrony, systemd-timesyncd): certificates made by a wrong one are "
-        "not valid where machines boot",
+        expected="the controller's clock within validate_clock_tolerance seconds of the Metal API's",
+        advice="synchronize the controller's clock (chrony, systemd-timesyncd): certificates that are created with a wrong clock are not"
+        " valid on the nodes",
     ),
     Check(
         "mirror",
         mirror.mirror,
-        expected="the checksums of the version, with the installer's archive",
-        advice="see that openshift_mirror_url is right and that this computer may reach it",
+        expected="the checksums of the release on the mirror, with the archive of openshift-install",
+        advice="check that openshift_mirror_url is right and reachable from the controller",
     ),
     Check(
         "release signature",
         mirror.signature,
-        expected="the checksums' signature is good by openshift_release_keyring",
-        advice="do not use this mirror before you know why: the checksums are not what was signed, or the keyring is another's",
+        expected="a signature of the checksums by a key in openshift_release_keyring",
+        advice="do not use this mirror until the cause is known: either the checksums are not the signed ones, or the keyring does not"
+        " belong to this mirror",
     ),
     Check(
-        "installer's architecture",
+        "installer architecture",
         mirror.installer_architecture,
-        expected="an installer that runs on this computer",
+        expected="an openshift-install that runs on the controller",
         advice="run the playbook on a computer of that architecture",
     ),
     Check(
-        "own installer",
+        "openshift_installer",
         mirror.own_installer,
-        expected="openshift_installer runs here, and is of openshift_version if that is given",
-        advice="set openshift_installer to an openshift-install of that version for this computer, or leave it out",
+        expected="an openshift-install that runs on the controller, of the version openshift_version if that is set",
+        advice="set openshift_installer to an openshift-install of that version for the controller, or leave it unset",
     ),
     Check(
-        "installer's answer",
-        install_config.answer,
-        expected="an installer that is at hand makes manifests of the install-config, in a folder that is removed again",
-        advice="correct the variable of the field that it names; it says the same when the Ignition files are made",
+        "installer validation",
+        install_config.validation,
+        expected="the openshift-install on the controller, if there is one, creates manifests from the install-config (in a temporary"
+        " folder)",
+        advice="correct the variable of the field that openshift-install names; the creation of the Ignition files would fail with the"
+        " same error",
     ),
     Check(
-        "architecture of the release",
+        "release architecture",
         mirror.release_architecture,
-        expected="a release for the machines: multi for both architectures; bootstrap machine and control plane of the same",
-        advice="leave openshift_release_architecture out, or take an installer of a multi release; a cluster that stands has to become one",
+        expected="a release for the architecture of all machines, multi if there are two; bootstrap machine and control plane of one"
+        " architecture",
+        advice="leave openshift_release_architecture unset, or use an openshift-install of a multi release; migrate an installed cluster"
+        " to a multi release first",
     ),
     Check(
         "disk space",
         controller.disk_space,
-        expected="validate_disk_needed gigabytes free where the cluster's folder is",
-        advice="make room, or set openshift_directory to a folder on another disk",
+        expected="validate_disk_needed gigabytes free on the file system of the cluster folder",
+        advice="free disk space, or set openshift_directory to a folder on another disk",
     ),
     Check(
-        "cluster's folder",
+        "cluster folder",
         controller.directory,
-        expected="a folder that this user may write, and nobody else may read: it has secrets",
-        advice="chmod 700 it, or set openshift_directory to another",
+        expected="a folder that the user can write and no other user can read, since it contains secrets",
+        advice="run chmod 700 on the folder, or set openshift_directory to another folder",
     ),
     Check(
-        "project of the cluster's files",
+        "project of the cluster folder",
         controller.files,
-        expected="files that are there were made for this project",
-        advice="set metal_project_id to the project that the cluster is in; if nothing of it is there, delete project in its folder",
+        expected="no files in the cluster folder, or files of this project",
+        advice="set metal_project_id to the project of the cluster; if nothing of the cluster exists there, delete the file project from"
+        " the cluster folder",
     ),
     Check(
-        "install of what exists",
+        "existing cluster objects",
         controller.install,
-        expected="nothing of the cluster exists, or all of it is of the install whose files are in the cluster's folder",
+        expected="nothing of the cluster exists, or all of it belongs to the install whose files are in the cluster folder",
         advice=CHOICES,
     ),
     Check(
-        "cluster of the kubeconfig",
+        "kubeconfig",
         controller.kubeconfig,
-        expected="the kubeconfig in the cluster's folder leads to the cluster whose files are beside it (ClusterVersion, clusterID)",
-        advice="put the kubeconfig of this cluster back: ignition/auth/kubeconfig in the folder is the one that its installer made",
+        expected="the kubeconfig in the cluster folder is for the cluster whose files are beside it (clusterID of ClusterVersion)",
+        advice="restore the kubeconfig of this cluster: the installer wrote it to ignition/auth/kubeconfig in the cluster folder",
     ),
     Check(
-        "control plane that exists",
+        "existing control plane",
         controller.control_plane,
-        expected="a cluster that stands has all devices of its control plane: another one in its place would be no member of etcd",
-        advice="replace it by OpenShift's procedure for a control plane node (take the lost member out of etcd first); these playbooks"
-        " order no control plane machine for a cluster that stands. If it was renamed in the inventory, name it as it was",
+        expected="an installed cluster has all devices of its control plane: a new device would not be a member of etcd",
+        advice="replace the machine by OpenShift's procedure for a control plane node (remove the lost member from etcd first), since"
+        " these playbooks create no control plane machine for an installed cluster; if the host was renamed in the inventory, restore"
+        " its name",
     ),
     Check(
         "publishing address",
-        publishing.place,
-        expected="an address that machines reach, of this computer or of who else publishes; or a bucket",
-        advice="set openshift_publish_address to the address at which the machines reach who publishes, without scheme and port",
+        publishing.address,
+        expected="an address of the controller, or of the host that publishes, that machines can reach; or a bucket",
+        advice="set openshift_publish_address to the address that machines reach the publishing host at, without scheme and port",
     ),
     Check(
         "publishing ports",
         publishing.ports,
-        expected="free, or those of this cluster's own server",
-        advice="end what listens there, which may be another cluster's server,"
-        " or set openshift_publish_http_port and openshift_publish_https_port",
+        expected="free ports, or ports of the boot file server of this cluster",
+        advice="stop the program that listens on these ports, which may be the boot file server of another cluster, or set"
+        " openshift_publish_http_port and openshift_publish_https_port",
     ),
     Check(
-        "DNS zone takes updates",
+        "DNS updates",
         names.zone,
-        expected="the server lets the key update the names that the cluster will have; nothing is changed by asking",
-        advice="see that the server answers for this zone and takes updates signed with openshift_dns_key_name",
+        expected="the DNS server lets the key update the records of the cluster (checked without a change)",
+        advice="check that the server is authoritative for this zone and accepts updates signed with openshift_dns_key_name",
     ),
     Check(
-        "no stale DNS records",
+        "stale DNS records",
         names.stale_records,
-        expected="no name of a cluster that does not exist yet leads anywhere",
-        advice="another cluster may have this name: take another openshift_cluster_name, or remove these records",
+        expected="no records of the cluster before the cluster exists",
+        advice="choose another openshift_cluster_name if another cluster has this one, or remove these records",
     ),
     Check(
-        "DNS as nodes ask it",
+        "DNS resolver of the nodes",
         names.resolver,
-        expected="the resolver that nodes use finds the base domain where the names are kept",
-        advice="delegate the zone to the server, or give the nodes a resolver that asks it",
+        expected="the resolver of the nodes finds the zone of the base domain on the DNS server",
+        advice="delegate the zone to the DNS server, or give the nodes a resolver that forwards to it",
     ),
     Check(
-        "balancer's ports",
-        balancer.ports,
-        expected="6443, 22623, 80 and 443 answer at a balancer that exists",
-        advice="look at haproxy on the balancer: its journal tells what became of it",
+        "load balancer ports",
+        load_balancer.ports,
+        expected="ports 6443, 22623, 80 and 443 of an existing load balancer are open",
+        advice="check haproxy on the load balancer: journalctl -u haproxy",
     ),
-    Check("price", capacity.price, expected="what an hour of all that is missing costs", advice="look the prices up"),
+    Check(
+        "price",
+        capacity.price,
+        expected="the price per hour of all machines to order",
+        advice="get the prices from the service",
+    ),
 )

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of the computer that Ansible runs on.
+"""Checks of the controller and the cluster folder.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -10,81 +10,81 @@ from __future__ import annotations
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_state import state_problem
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
-    either,
     failed,
     listed,
     not_checkable,
     passed,
+    passed_if,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
 
 
-def disk_space(situation: Situation) -> Finding:
-    free = (situation.world.get("controller") or {}).get("free_bytes")
+def disk_space(context: Context) -> Finding:
+    free = (context.readings.get("controller") or {}).get("free_bytes")
     if free is None:
-        return not_checkable("the folder did not tell")
-    if situation.standing:
-        return passed(f"{int(free) / 1e9:.1f} GB; the installer is there already")
-    found, needed = f"{int(free) / 1e9:.1f} GB at {situation.text('directory')}", float(situation.wanted["disk_needed"])
-    return passed(found) if int(free) >= needed * 1e9 else failed(f"{found}, {needed:g} GB are needed")
+        return not_checkable("the free space of the folder cannot be read")
+    if context.is_bootstrapped:
+        return passed(f"{int(free) / 1e9:.1f} GB; openshift-install was downloaded before")
+    found, needed = f"{int(free) / 1e9:.1f} GB at {context.text('directory')}", float(context.settings["disk_needed"])
+    return passed(found) if int(free) >= needed * 1e9 else failed(f"{found}, {needed:g} GB required")
 
 
-def directory(situation: Situation) -> Finding:
-    controller = situation.world.get("controller") or {}
+def directory(context: Context) -> Finding:
+    controller = context.readings.get("controller") or {}
     if controller.get("msg"):
         return failed(str(controller["msg"]))
     if not controller.get("writable", True):
-        return failed(f"{situation.text('directory')} cannot be written")
+        return failed(f"{context.text('directory')} is not writable")
     mode = controller.get("mode")
     if mode is None:
-        return passed(f"{situation.text('directory')} will be made")
-    return either(int(mode, 8) & 0o077 == 0, f"{situation.text('directory')} has mode {mode}")
+        return passed(f"{context.text('directory')} will be created")
+    return passed_if(int(mode, 8) & 0o077 == 0, f"{context.text('directory')} has mode {mode}")
 
 
-def files(situation: Situation) -> Finding:
-    """Where the machines of files that are there are not found, others would be made, and with them other keys."""
-    made_for = str((situation.world.get("controller") or {}).get("project") or "")
-    if not made_for:
-        return passed("none are there yet")
-    return either(made_for == situation.text("metal_project_id"), f"{situation.text('directory')} is for project {made_for}")
+def files(context: Context) -> Finding:
+    """Return whether the files are for this project. In another one their devices are not found, and new keys would be created."""
+    owner = str((context.readings.get("controller") or {}).get("project") or "")
+    if not owner:
+        return passed("no files yet")
+    return passed_if(owner == context.text("metal_project_id"), f"{context.text('directory')} is for project {owner}")
 
 
-def install(situation: Situation) -> Finding:
-    """What exists of the cluster has to be of the install whose files are here: it would be adopted, and its networks too."""
-    metadata = situation.metadata
-    belongings = (situation.world.get("belongings") or {}).get("clusters")
-    cluster = belongings[0] if belongings else {"name": situation.cluster, "devices": situation.read("devices", "devices")}
+def install(context: Context) -> Finding:
+    """Return whether all devices and networks of the cluster belong to the install of the cluster folder. Others would be adopted."""
+    metadata = context.metadata
+    belongings = (context.readings.get("belongings") or {}).get("clusters")
+    cluster = belongings[0] if belongings else {"name": context.cluster, "devices": context.read("devices", "devices")}
     infra_id = str(metadata.get("infraID") or "")
-    if problem := state_problem(cluster, infra_id, situation.text("directory")):
+    if problem := state_problem(cluster, infra_id, context.text("directory")):
         return failed(problem)
-    if (situation.world.get("belongings") or {}).get("msg"):
-        return not_checkable(str(situation.world["belongings"]["msg"]))
+    if (context.readings.get("belongings") or {}).get("msg"):
+        return not_checkable(str(context.readings["belongings"]["msg"]))
     exists = bool(cluster["devices"])
-    return passed(f"{infra_id}, as the devices that exist" if infra_id and exists else infra_id or "nothing of the cluster exists")
+    return passed(f"{infra_id}, like the existing devices" if infra_id and exists else infra_id or "nothing of the cluster exists")
 
 
-def kubeconfig(situation: Situation) -> Finding:
-    """The kubeconfig may have been exchanged by another cluster's: nodes would be judged and removed there."""
-    reading = situation.world.get("kubeconfig")
-    wanted = str(situation.metadata.get("clusterID") or "")
+def kubeconfig(context: Context) -> Finding:
+    """Return whether the kubeconfig is for this cluster. With another one's, that cluster's nodes would be drained and deleted."""
+    reading = context.readings.get("kubeconfig")
+    cluster_id = str(context.metadata.get("clusterID") or "")
     if not reading:
-        return passed("there is none yet")
+        return passed("no kubeconfig yet")
     if reading.get("msg"):
-        return not_checkable(f"the cluster does not answer: {reading['msg']}")
-    if not wanted or not reading.get("cluster_id"):
-        return not_checkable("no id to compare: metadata.json or ClusterVersion has none")
-    path = f"{situation.text('directory')}/kubeconfig"
-    if reading["cluster_id"] == wanted:
-        return passed(f"it leads to the cluster {wanted}")
-    return failed(f"{path} leads to the cluster {reading['cluster_id']}, and the files in ignition are of {wanted}")
+        return not_checkable(f"the API server does not answer: {reading['msg']}")
+    if not cluster_id or not reading.get("cluster_id"):
+        return not_checkable("metadata.json or ClusterVersion has no clusterID")
+    path = f"{context.text('directory')}/kubeconfig"
+    if reading["cluster_id"] == cluster_id:
+        return passed(f"for cluster {cluster_id}")
+    return failed(f"{path} is for cluster {reading['cluster_id']}, the files in ignition are for cluster {cluster_id}")
 
 
-def control_plane(situation: Situation) -> Finding:
-    """Another machine in the place of one that is gone is no member of etcd, and bootstraps nothing."""
-    missing = [machine["hostname"] for machine in situation.missing_by_group.get("control_plane", [])]
-    nodes = [device for device in situation.devices if f"{ROLE_TAG}load-balancer" not in (device.get("tags") or [])]
-    if not (situation.standing and nodes):
-        return passed("they are ordered by this run" if missing else "they are there")
-    return either(not missing, listed(missing) or "all are there")
+def control_plane(context: Context) -> Finding:
+    """Return whether all control plane devices of an installed cluster exist. A new device would not be a member of etcd."""
+    pending = [machine["hostname"] for machine in context.machines_to_order_by_group.get("control_plane", [])]
+    nodes = [device for device in context.devices if f"{ROLE_TAG}load-balancer" not in (device.get("tags") or [])]
+    if not (context.is_bootstrapped and nodes):
+        return passed("this run creates it" if pending else "complete")
+    return passed_if(not pending, f"no device for {listed(pending)}" if pending else "complete")

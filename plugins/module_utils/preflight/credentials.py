@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of what opens something: pull secret, SSH key.
+"""Checks of credentials: pull secret, SSH key.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -14,40 +14,41 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config import authorized_keys
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
-    either,
+    counted,
     failed,
     listed,
     not_checkable,
     passed,
+    passed_if,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.install_config import judged
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
 
 REGISTRIES = ("cloud.openshift.com", "quay.io", "registry.connect.redhat.com", "registry.redhat.io")
-"""What the pull secret has to open when the release comes from OpenShift's own mirror."""
+"""Registries for which the pull secret needs credentials when the release comes from OpenShift's own mirror."""
 
 
-def pull_secret(situation: Situation) -> Finding:
-    secret = situation.wanted.get("pull_secret")
-    if situation.okd and not secret:
-        return passed("none: everybody may have the images of OKD")
-    if not secret and not situation.made_from_files:
-        return failed("missing")
-    unusable = _unusable(situation)
-    warnings = [f"no user and password in base64 for {listed(unusable)}: nothing can be pulled from there"] if unusable else []
-    return judged(situation, "pullSecret", f"for {len(_auths(situation))} registries", warnings=warnings)
+def pull_secret(context: Context) -> Finding:
+    secret = context.settings.get("pull_secret")
+    if context.is_okd and not secret:
+        return passed("not set: the images of OKD are public")
+    if not secret and not context.is_ignition_in_use:
+        return failed("not set")
+    unusable = _unusable(context)
+    warnings = [f"no user and password in base64 for {listed(unusable)}: nodes cannot pull images from there"] if unusable else []
+    return judged(context, "pullSecret", f"for {listed(sorted(_auths(context)))}", warnings=warnings)
 
 
-def _unusable(situation: Situation) -> list[str]:
-    """Registries whose entry opens nothing on a node. The installer does not look into them."""
-    return [registry for registry, entry in _auths(situation).items() if not _credentials(entry)]
+def _unusable(context: Context) -> list[str]:
+    """Return the registries whose entry has no usable credentials. The installer does not check the entries."""
+    return [registry for registry, entry in _auths(context).items() if not _has_credentials(entry)]
 
 
-def _auths(situation: Situation) -> Mapping[str, Any]:
-    """The entries by registry; nothing of a pull secret that cannot be read."""
-    secret = situation.wanted.get("pull_secret")
+def _auths(context: Context) -> Mapping[str, Any]:
+    """Return the entries by registry; none of a malformed pull secret."""
+    secret = context.settings.get("pull_secret")
     try:
         read = json.loads(secret) if isinstance(secret, str) else secret
     except ValueError:
@@ -56,7 +57,7 @@ def _auths(situation: Situation) -> Mapping[str, Any]:
     return auths if isinstance(auths, Mapping) else {}
 
 
-def _credentials(entry: Any) -> bool:
+def _has_credentials(entry: Any) -> bool:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("auth"), str):
         return False
     try:
@@ -65,27 +66,27 @@ def _credentials(entry: Any) -> bool:
         return False
 
 
-def registries(situation: Situation) -> Finding:
-    if situation.okd:
-        return passed("OKD's images need none")
-    auths = _auths(situation)
+def registries(context: Context) -> Finding:
+    if context.is_okd:
+        return passed("not needed: the images of OKD are public")
+    auths = _auths(context)
     if not auths:
-        return not_checkable("the pull secret cannot be read")
-    if not situation.public_mirror:
-        return not_checkable(f"which ones a mirror of one's own needs is not known; there are {listed(sorted(auths))}")
-    unusable = _unusable(situation)
+        return not_checkable("the pull secret is malformed")
+    if not context.uses_public_mirror:
+        return not_checkable(f"which registries this mirror needs is unknown; the pull secret has {listed(sorted(auths))}")
+    unusable = _unusable(context)
     lacking = [registry for registry in REGISTRIES if registry not in auths or registry in unusable]
-    return either(not lacking, f"missing, or without user and password in base64: {listed(lacking)}" if lacking else "all there")
+    return passed_if(not lacking, f"missing, or without user and password in base64: {listed(lacking)}" if lacking else "complete")
 
 
-def ssh_key(situation: Situation) -> Finding:
-    text = situation.text("ssh_public_key")
+def ssh_key(context: Context) -> Finding:
+    text = context.text("ssh_public_key")
     if not text.strip():
-        return passed("none: nobody will be able to log in to the nodes")
-    if "PRIVATE KEY" in text and not situation.made_from_files:
-        return failed("the private half of a key")
+        return passed("not set: nobody will be able to log in to the nodes by SSH")
+    if "PRIVATE KEY" in text and not context.is_ignition_in_use:
+        return failed("a private key instead of a public key")
     lines = authorized_keys.read(text)
     ignored = [f"line {line.number} is ignored by sshd: {line.problem}" for line in lines if line.problem]
-    # The installer wants one key that it can read; sshd takes each line for itself, and by its kind.
+    # The installer requires one valid key; sshd reads each line on its own, and checks its key type.
     useless = ignored if len(ignored) == len(lines) and any(line.kind for line in lines) else []
-    return judged(situation, "sshKey", f"{len(lines)} given", problems=useless, warnings=ignored)
+    return judged(context, "sshKey", counted(len(lines), "key"), problems=useless, warnings=ignored)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a check can find: passed, passed with a warning, failed or not checkable.
+"""The finding of a check: passed, passed with a warning, failed or not checkable.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -16,16 +16,16 @@ Verdict = Literal["passed", "warning", "not checkable", "failed"]
 
 
 class UnreadableError(Exception):
-    """What a check needs was not read; ``failed``: it was asked for, and the answer was an error that has to be mended."""
+    """A check has no data. ``failed``: the data was requested and the answer was an error, so the check fails."""
 
-    def __init__(self, why: str, *, failed: bool = False) -> None:
-        super().__init__(why)
+    def __init__(self, reason: str, *, failed: bool = False) -> None:
+        super().__init__(reason)
         self.failed = failed
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found. ``advice`` is what to do when it is not the check's usual advice."""
+    """The finding of one check. ``advice`` replaces the advice of the check."""
 
     verdict: Verdict
     found: str
@@ -48,15 +48,16 @@ def not_checkable(found: str, advice: str | None = None) -> Finding:
     return Finding("not checkable", found, advice)
 
 
-def either(good: bool, found: str, advice: str | None = None) -> Finding:
-    return passed(found) if good else failed(found, advice)
+def passed_if(condition: bool, found: str, advice: str | None = None) -> Finding:
+    return passed(found) if condition else failed(found, advice)
 
 
 def counted(number: int, what: str) -> str:
-    """``1 host``, ``2 hosts``."""
+    """Return ``1 host``, ``2 hosts``."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def listed(items: Iterable[Any], limit: int = 12) -> str:
+    """Return the items separated by commas, and how many there are beyond ``limit``."""
     texts = [str(item) for item in items]
     return ", ".join(texts[:limit]) + (f" and {len(texts) - limit} more" if len(texts) > limit else "")

@@ -14,16 +14,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import Place, alternatives
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import NAME, Context, Machine, is_placement
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
     counted,
-    either,
     failed,
     listed,
     passed,
+    passed_if,
     warning,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import NAME, Machine, Situation, well_formed
 
 INHERITED = (
     "boot_profile",
@@ -34,127 +34,129 @@ INHERITED = (
     "project_ssh_keys",
     "user_ssh_keys",
 )
-"""What a machine keeps when it is reinstalled as another."""
+"""Options that a device keeps when it is reinstalled as a worker."""
 
 
-def variables(situation: Situation) -> Finding:
-    known: Mapping[str, Any] = situation.wanted.get("known_variables") or {}
-    given: Sequence[str] = situation.wanted.get("given_variables") or []
-    problems = list(situation.wanted.get("variable_errors") or [])
+def variables(context: Context) -> Finding:
+    known: Mapping[str, Any] = context.settings.get("known_variables") or {}
+    given: Sequence[str] = context.settings.get("given_variables") or []
+    problems = list(context.settings.get("variable_errors") or [])
     # Each variable once, however many hosts have it.
     unknown = {name: "" for name in given if name not in known} | {
-        name: f" ({where})" for name, where in _unknown_of_hosts(situation) if name not in given
+        name: f" ({where})" for name, where in _unknown_of_hosts(context) if name not in given
     }
-    meant = {name: difflib.get_close_matches(name, known, n=1, cutoff=0.9) for name in unknown}
-    problems += [f"{name}{unknown[name]} is not known: {close[0]} is" for name, close in meant.items() if close]
+    similar = {name: difflib.get_close_matches(name, known, n=1, cutoff=0.9) for name in unknown}
+    problems += [f"unknown variable {name}{unknown[name]}, did you mean {close[0]}?" for name, close in similar.items() if close]
     if problems:
         return failed("; ".join(problems))
-    told = f"{sum(name in known for name in given)} given"
-    return passed(told + (f"; nobody here reads {listed(name + where for name, where in unknown.items())}" if unknown else ""))
+    found = f"{counted(sum(name in known for name in given), 'variable')} of the collection set"
+    return passed(found + (f"; not used by the collection: {listed(name + where for name, where in unknown.items())}" if unknown else ""))
 
 
-def _unknown_of_hosts(situation: Situation) -> list[tuple[str, str]]:
-    """Variables of hosts that are not known, each with the groups or hosts that have it: a play of localhost does not see them."""
-    having: dict[str, list[str]] = {}
-    for machine in situation.machines:
+def _unknown_of_hosts(context: Context) -> list[tuple[str, str]]:
+    """Return unknown variables of hosts, each with the groups or hosts that have it. A play on localhost does not have them."""
+    hosts_by_name: dict[str, list[str]] = {}
+    for machine in context.machines:
         for name in machine.get("unknown_variables") or []:
-            having.setdefault(name, []).append(str(machine.get("inventory_hostname")))
-    groups = {name: [str(each.get("inventory_hostname")) for each in machines] for name, machines in situation.groups.items()}
-    for machine in situation.groups["workers"]:
+            hosts_by_name.setdefault(name, []).append(str(machine.get("inventory_hostname")))
+    groups = {name: [str(each.get("inventory_hostname")) for each in machines] for name, machines in context.groups.items()}
+    for machine in context.groups["workers"]:
         if machine.get("pool"):
             groups.setdefault(str(machine["pool"]), []).append(str(machine.get("inventory_hostname")))
-    # The largest first; of a pool and of all workers, where they are the same, the pool.
+    # The largest first. A pool that is all workers is named rather than the group workers.
     ordered = sorted(groups, key=lambda name: (-len(groups[name]), name == "workers"))
-    return [(name, _whose(set(hosts), {group: groups[group] for group in ordered})) for name, hosts in sorted(having.items())]
+    return [(name, _owners(set(hosts), {group: groups[group] for group in ordered})) for name, hosts in sorted(hosts_by_name.items())]
 
 
-def _whose(hosts: set[str], groups: Mapping[str, Sequence[str]]) -> str:
-    """``group workers, host master-0``: where a variable may be set that these hosts have."""
-    left, whose = set(hosts), []
+def _owners(hosts: set[str], groups: Mapping[str, Sequence[str]]) -> str:
+    """Return where a variable of these hosts may be set: ``group workers, host master-0``."""
+    left, owners = set(hosts), []
     for group, members in groups.items():
         if len(members) > 1 and left.issuperset(members):
-            whose.append(f"group {group}")
+            owners.append(f"group {group}")
             left -= set(members)
-    return listed([*whose, *(f"host {host}" for host in sorted(left))], 4)
+    return listed([*owners, *(f"host {host}" for host in sorted(left))], 4)
 
 
-def host_variables(situation: Situation) -> Finding:
-    problems = [problem for machine in situation.machines for problem in machine.get("problems") or []]
-    return either(not problems, "; ".join(problems) or f"of {counted(len(situation.machines), 'host')}")
+def host_variables(context: Context) -> Finding:
+    problems = [problem for machine in context.machines for problem in machine.get("problems") or []]
+    return passed_if(not problems, "; ".join(problems) or f"valid on {counted(len(context.machines), 'host')}")
 
 
-def bootstrap(situation: Situation) -> Finding:
-    return either(len(situation.groups["bootstrap"]) == 1, counted(len(situation.groups["bootstrap"]), "host"))
+def bootstrap(context: Context) -> Finding:
+    return passed_if(len(context.groups["bootstrap"]) == 1, counted(len(context.groups["bootstrap"]), "host"))
 
 
-def control_plane(situation: Situation) -> Finding:
-    number = len(situation.groups["control_plane"])
+def control_plane(context: Context) -> Finding:
+    number = len(context.groups["control_plane"])
     found = counted(number, "host")
-    if number in (4, 5) and situation.release is not None and situation.release < (4, 18):
-        return warning(f"{found}, which OpenShift supports from 4.18 on")
-    return either(number in (1, 3, 4, 5), found)
+    if number in (4, 5) and context.release is not None and context.release < (4, 18):
+        return warning(f"{found}; OpenShift supports this number from release 4.18 on")
+    return passed_if(number in (1, 3, 4, 5), found)
 
 
-def reuse(situation: Situation) -> Finding:
-    chosen, heir, bootstraps = situation.text("bootstrap_becomes"), situation.heir, situation.groups["bootstrap"]
+def reuse(context: Context) -> Finding:
+    chosen, worker, bootstraps = context.text("bootstrap_becomes"), context.reused_worker, context.groups["bootstrap"]
     if not chosen:
-        return passed("it is given back")
-    if not situation.bootstrapping:
-        return passed("it is no more: the cluster stands")
-    if heir is None:
-        return failed(f"{chosen} is no host of the workers")
+        return passed("not reused: the device is deleted when bootstrap is complete")
+    if not context.has_bootstrap_machine:
+        return passed("bootstrap is complete and the bootstrap device is gone")
+    if worker is None:
+        return failed(f"{chosen} is not a host of the group workers")
     problems = []
-    if situation.text("bootstrap_lifetime") not in ("", "0"):
-        problems.append("openshift_bootstrap_lifetime has the service end it, and no service promises to forget that")
+    if context.text("bootstrap_lifetime") not in ("", "0"):
+        problems.append("openshift_bootstrap_lifetime sets a termination time, which a reused device may keep")
     for machine in bootstraps:
         name = machine["hostname"]
         if machine.get("termination_time"):
-            problems.append(f"metal_termination_time of {name} has the service end it, and no service promises to forget that")
+            problems.append(f"metal_termination_time of {name} is set, which a reused device may keep")
         problems += [
-            f"{name} may be {place}, {chosen} may not" for place in situation.places(machine) if place not in situation.places(heir)
+            f"{name} may be ordered as {place}, {chosen} may not"
+            for place in context.places_of(machine)
+            if place not in context.places_of(worker)
         ]
-        problems += [f"{name} and {chosen} differ in {what}" for what in INHERITED if machine.get(what) != heir.get(what)]
-    return either(not problems, "; ".join(problems) or f"{heir['hostname']}, which is not ordered")
+        problems += [f"{name} and {chosen} differ in {what}" for what in INHERITED if machine.get(what) != worker.get(what)]
+    return passed_if(not problems, "; ".join(problems) or f"reused as {worker['hostname']}, which is not ordered")
 
 
-def workers(situation: Situation) -> Finding:
-    workers = len(situation.groups["workers"])
-    return either(workers != 1 or len(situation.groups["control_plane"]) == 1, counted(workers, "host"))
+def workers(context: Context) -> Finding:
+    workers = len(context.groups["workers"])
+    return passed_if(workers != 1 or len(context.groups["control_plane"]) == 1, counted(workers, "host"))
 
 
-def quorum(situation: Situation) -> Finding:
-    workers = len(situation.groups["workers"])
-    return either(situation.quorum <= workers, f"{situation.quorum} of {workers}" if situation.quorum else "all are needed")
+def quorum(context: Context) -> Finding:
+    workers = len(context.groups["workers"])
+    return passed_if(context.quorum <= workers, f"{context.quorum} of {workers}" if context.quorum else "all workers are required")
 
 
-def once(situation: Situation) -> Finding:
-    counts = Counter(machine["hostname"].lower() for machine in situation.machines)
+def unique_hosts(context: Context) -> Finding:
+    counts = Counter(machine["hostname"].lower() for machine in context.machines)
     twice = [name for name, count in counts.items() if count > 1]
-    return either(not twice, listed(twice) or f"{len(counts)} names")
+    return passed_if(not twice, listed(twice) or f"{counted(len(counts), 'host name')}")
 
 
-def host_names(situation: Situation) -> Finding:
-    names = [machine["hostname"] for machine in situation.machines]
+def host_names(context: Context) -> Finding:
+    names = [machine["hostname"] for machine in context.machines]
     # kubernetes.io/hostname is a label of the node, and the value of a label has 63 characters at most.
-    odd = [name for name in names if not NAME.fullmatch(name) or len(name) > 63]
-    return either(not odd, listed(dict.fromkeys(odd)) or "as Kubernetes wants them")
+    invalid = [name for name in names if not NAME.fullmatch(name) or len(name) > 63]
+    return passed_if(not invalid, listed(dict.fromkeys(invalid)) or "valid node names")
 
 
-def planned(situation: Situation) -> Finding:
+def plan_and_metro(context: Context) -> Finding:
     without = [
-        machine["hostname"] for machine in situation.machines if well_formed(machine.get("placement")) and not _placed(situation, machine)
+        machine["hostname"] for machine in context.machines if is_placement(machine.get("placement")) and not _placed(context, machine)
     ]
-    return either(not without, listed(dict.fromkeys(without)) or "given")
+    return passed_if(not without, f"not set for {listed(dict.fromkeys(without))}" if without else "set for every host")
 
 
-def _placed(situation: Situation, machine: Machine) -> bool:
+def _placed(context: Context, machine: Machine) -> bool:
     places = alternatives(Place(str(machine.get("metro") or ""), str(machine.get("plan") or "")), machine.get("placement"))
-    return len(situation.places(machine)) == len(places)
+    return len(context.places_of(machine)) == len(places)
 
 
-def placement(situation: Situation) -> Finding:
-    odd = [machine["hostname"] for machine in situation.machines if not well_formed(machine.get("placement"))]
-    if odd:
-        return failed(f"not readable for {listed(odd)}")
-    counted = [len(machine["placement"]) for machine in situation.machines if machine.get("placement")]
-    return passed(f"{len(counted)} hosts with up to {max(counted)} alternatives" if counted else "no alternatives")
+def placement(context: Context) -> Finding:
+    malformed = [machine["hostname"] for machine in context.machines if not is_placement(machine.get("placement"))]
+    if malformed:
+        return failed(f"malformed for {listed(malformed)}")
+    sizes = [len(machine["placement"]) for machine in context.machines if machine.get("placement")]
+    return passed(f"{counted(len(sizes), 'host')} with up to {counted(max(sizes), 'alternative')}" if sizes else "no alternatives")

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of where machines are to find what they boot.
+"""Checks of the address and ports at which boot files are published.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -12,70 +12,76 @@ import ipaddress
 import re
 from collections.abc import Mapping
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import NAME, Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
-    either,
     failed,
     listed,
     not_checkable,
     passed,
+    passed_if,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import NAME, Situation
 
 PRIVATE = [ipaddress.ip_network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")]
 """RFC 1918, RFC 6598, RFC 4193."""
 
 
-def place(situation: Situation) -> Finding:
-    way = situation.text("publish")
-    if way == "object_storage":
-        bucket = situation.text("publish_bucket")
-        return passed(f"the bucket {bucket}") if bucket else failed("no bucket is named", "set openshift_publish_bucket to one")
-    if way == "host" and not situation.text("publish_host"):
-        return failed("no host is named that publishes", "set openshift_publish_host to a host of the inventory")
-    return _address(situation)
+def address(context: Context) -> Finding:
+    method = context.text("publish")
+    if method == "object_storage":
+        bucket = context.text("publish_bucket")
+        return (
+            passed(f"bucket {bucket}")
+            if bucket
+            else failed("openshift_publish_bucket is not set", "set openshift_publish_bucket to the name of a bucket")
+        )
+    if method == "host" and not context.text("publish_host"):
+        return failed("openshift_publish_host is not set", "set openshift_publish_host to a host of the inventory")
+    return _address(context)
 
 
-def _address(situation: Situation) -> Finding:
-    address = situation.text("publish_address")
+def _address(context: Context) -> Finding:
+    address = context.text("publish_address")
     if not re.fullmatch(r"[0-9A-Za-z.:-]+", address) or "//" in address:
         return failed(f"'{address}'")
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         if re.fullmatch(r"[0-9.]+", address) or not NAME.fullmatch(address.lower()):
-            return failed(f"'{address}' is neither an address nor a name")
-        return not_checkable(f"{address} is a name: no machine is there yet that could say whether it finds it")
+            return failed(f"'{address}' is neither an IP address nor a host name")
+        return not_checkable(f"{address} is a host name: whether the machines can resolve it is unknown until they boot")
     if parsed.is_unspecified:
-        return failed(f"{address} is every address of this computer and none for others")
+        return failed(f"{address} means all addresses of the controller, and machines cannot connect to it")
     if parsed.is_loopback:
-        local = re.search(r"//(127\.|\[::1\]|localhost)", situation.text("metal_api_url"))
-        return either(bool(local), f"{address} is loopback" + (", as the Metal API is" if local else ": only this computer reaches it"))
+        local = re.search(r"//(127\.|\[::1\]|localhost)", context.text("metal_api_url"))
+        return passed_if(
+            bool(local), f"{address} is a loopback address" + (", like the Metal API's" if local else ", which only the controller reaches")
+        )
     private = any(parsed in network for network in PRIVATE if network.version == parsed.version)
     return not_checkable(
-        f"no machine is there yet that could say whether it reaches {address}"
-        + (", which is a private address: only networks that have a way to it do" if private else "")
+        f"whether the machines reach {address} is unknown until they boot"
+        + (": it is a private address, which needs a route from their network" if private else "")
     )
 
 
-def ports(situation: Situation) -> Finding:
-    if situation.standing and not situation.missing:
-        return not_checkable("nothing is to be published: all machines are there")
-    if situation.text("publish") in ("host", "object_storage"):
-        return not_checkable("none of this computer: it does not publish (openshift_publish)")
-    read = situation.world.get("publish") or {}
-    ports: Mapping[str, str] = read.get("ports") or {}
-    where = situation.text("publish_bind_address") or situation.text("publish_address")
+def ports(context: Context) -> Finding:
+    if context.is_bootstrapped and not context.machines_to_order:
+        return not_checkable("not checked: no machines to order, so nothing is published")
+    if context.text("publish") in ("host", "object_storage"):
+        return not_checkable("not checked: the controller does not publish (openshift_publish)")
+    reading = context.readings.get("publish") or {}
+    ports: Mapping[str, str] = reading.get("ports") or {}
+    where = context.text("publish_bind_address") or context.text("publish_address")
     if not ports:
-        return not_checkable("without an address and ports there is nothing to look at")
-    impossible = {port: state for port, state in ports.items() if state not in ("free", "taken")}
-    if impossible:
+        return not_checkable("not checked: publishing address or ports are malformed")
+    unusable = {port: state for port, state in ports.items() if state not in ("free", "taken")}
+    if unusable:
         return failed(
-            f"nobody can listen at {where}: " + "; ".join(f"{port}: {state}" for port, state in impossible.items()),
+            f"no program can listen at {where}: " + "; ".join(f"{port}: {state}" for port, state in unusable.items()),
             "set openshift_publish_bind_address to an address of this computer, and ports above 1023",
         )
-    # This cluster's own server of an earlier run listens on both; the role that starts it knows it by its id.
+    # The boot file server of an earlier run listens on both; it reports the id in its settings.
     taken = [port for port, state in ports.items() if state == "taken"]
-    if taken and not read.get("ours"):
-        return failed(f"another program has {listed(taken)} at {where}")
-    return passed(f"{listed(ports)}, with our server of an earlier run" if taken else listed(ports))
+    if taken and not reading.get("own"):
+        return failed(f"another program listens on {listed(taken)} at {where}")
+    return passed(f"{listed(ports)}: used by the boot file server of this cluster" if taken else f"{listed(ports)}: free")

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report: every check of ``checks.py`` made, and told.
+"""The report: the findings of all checks of ``checks.py``.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -16,17 +16,19 @@ from typing import Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.capacity import cost
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.checks import CHECKS, Check
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     UnreadableError,
     Verdict,
+    counted,
     failed,
     not_checkable,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
 
 VERDICTS: tuple[Verdict, ...] = ("passed", "not checkable", "warning", "failed")
-"""In the order of the report: what has to be read stands last."""
-WORDS = {"warning": "with a warning"}
+"""In the order of the report: what needs attention is last."""
+SUMMARY_WORDS = {"warning": "with a warning"}
+"""A verdict as the summary prints it. Any other is printed as it is."""
 
 
 @dataclass(frozen=True)
@@ -40,32 +42,35 @@ class Line:
     advice: str
 
 
-def judge(wanted: Mapping[str, Any], world: Mapping[str, Any]) -> dict[str, Any]:
-    """The report: ``checks`` with failures last, counts, prices in US dollars, ``servers`` to ask capacity for, and ``text`` to show."""
-    situation = Situation(wanted, world)
-    lines = sorted((_line(each, situation) for each in CHECKS), key=lambda line: VERDICTS.index(line.verdict))
+def judge(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the report: ``checks`` with failures last, counts, prices in US dollars, ``servers`` to check capacity for, ``text`` to show.
+
+    For ``settings`` and ``readings`` see :class:`Context`.
+    """
+    context = Context(settings, readings)
+    lines = sorted((_line(each, context) for each in CHECKS), key=lambda line: VERDICTS.index(line.verdict))
     counts = Counter(line.verdict for line in lines)
-    costs = cost(situation)
-    summary = _summary(situation, counts, costs)
+    costs = cost(context)
+    summary = _summary(context, counts, costs)
     return {
-        "cluster": situation.cluster,
+        "cluster": context.cluster,
         "checks": [asdict(line) for line in lines],
         "passed": counts["passed"],
         "warnings": counts["warning"],
         "not_checkable": counts["not checkable"],
         "failed": counts["failed"],
-        "machines_to_order": len(situation.missing),
+        "machines_to_order": len(context.machines_to_order),
         **costs,
-        "servers": situation.servers(),
+        "servers": context.capacity_questions(),
         "summary": summary,
         "text": [*_columns(lines), summary],
         "problems": _problems(lines),
     }
 
 
-def _line(each: Check, situation: Situation) -> Line:
+def _line(each: Check, context: Context) -> Line:
     try:
-        finding = each.find(situation)
+        finding = each.find(context)
     except UnreadableError as problem:
         finding = failed(str(problem)) if problem.failed else not_checkable(str(problem))
     found = printable(" ".join(finding.found.split()), 4000)
@@ -80,36 +85,34 @@ def _columns(lines: Sequence[Line]) -> list[str]:
 
 
 def _problems(lines: Sequence[Line]) -> list[str]:
-    told = []
+    problems = []
     for line in lines:
         if line.verdict == "failed":
-            told += [f"- {line.check}: {line.found}", f"    expected: {line.expected}", f"    to do: {line.advice}"]
-    return told
+            problems += [f"- {line.check}: {line.found}", f"    expected: {line.expected}", f"    to do: {line.advice}"]
+    return problems
 
 
-def _summary(situation: Situation, counts: Mapping[Verdict, int], costs: Mapping[str, Any]) -> str:
-    told = ", ".join(f"{counts[verdict]} {WORDS.get(verdict, verdict)}" for verdict in VERDICTS if counts[verdict] or verdict != "warning")
-    ordered = len(situation.missing)
-    if not ordered:
-        return f"{told}; no machine is to be ordered"
-    told += f"; {ordered} {'machine is' if ordered == 1 else 'machines are'} to be ordered"
-    if costs["price_of_the_run"] is None:
-        return told
-    hours = float(situation.wanted.get("run_hours") or 1)
+def _summary(context: Context, counts: Mapping[Verdict, int], costs: Mapping[str, Any]) -> str:
+    shown = [verdict for verdict in VERDICTS if counts[verdict] or verdict != "warning"]
+    verdicts = ", ".join(f"{counts[verdict]} {SUMMARY_WORDS.get(verdict, verdict)}" for verdict in shown)
+    summary = f"{verdicts}; {counted(len(context.machines_to_order), 'machine')} to order"
+    if not context.machines_to_order or costs["price_of_the_run"] is None:
+        return summary
+    hours = float(context.settings.get("run_hours") or 1)
     return (
-        f"{told}, for {costs['price_per_hour']:.2f} US dollars an hour, so the run costs about {costs['price_of_the_run']:.2f}"
-        f" ({hours:g} h) and a month of those that stay {costs['price_per_month']:.0f}"
+        f"{summary} for {costs['price_per_hour']:.2f} US dollars per hour: about {costs['price_of_the_run']:.2f} for the run ({hours:g} h)"
+        f" and {costs['price_per_month']:.0f} per month for the machines that stay"
     )
 
 
 WORDS = {"passed": "passed", "failed": "FAILED", "not checkable": "unknown"}
-"""A verdict as it is printed. Any other is printed as it is called."""
+"""A verdict as the lines of checks print it. Any other is printed as it is."""
 
 
 def screen_lines(report: Mapping[str, Any], *, verbose: bool = False) -> list[str]:
-    """Return the report for a person: what failed and what is unknown, each with what to do, and one line for all that passed.
+    """Return the report as lines: failed and unknown checks with what to do, and one line for all that passed.
 
-    ``verbose``: every check. What failed comes last, next to the error that ends the run.
+    ``verbose``: a line for every check. Failed checks are last, next to the error that ends the run.
     """
     checks = sorted(report["checks"], key=lambda check: (check["verdict"] != "passed", check["verdict"] == "failed"))
     shown = [check for check in checks if verbose or check["verdict"] != "passed"]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which cluster the kubeconfig in the cluster's folder leads to.
+"""Read which cluster the kubeconfig in the cluster folder is for.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -17,15 +17,15 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cl
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import cluster_id_of
 
 
-def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """``kubeconfig``: the ``cluster_id`` of the cluster that answers, or ``msg`` when none does. Nothing without such a file."""
-    path = Path(str(wanted["directory"])).expanduser() / "kubeconfig"
-    if not wanted.get("bootstrap_over"):
+def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``kubeconfig``: the ``cluster_id`` of the cluster, or ``msg`` of the failed request. Empty without a kubeconfig."""
+    path = Path(str(settings["directory"])).expanduser() / "kubeconfig"
+    if not settings.get("bootstrap_over"):
         return {}
     if KUBERNETES_IMPORT_ERROR:
-        return {"kubeconfig": {"msg": "the Python library kubernetes is missing"}}
+        return {"kubeconfig": {"msg": "the Python library kubernetes is not installed on the controller"}}
     try:
-        version = ClusterClient(str(path), timeout=float(wanted["timeout"])).cluster_version()
+        version = ClusterClient(str(path), timeout=float(settings["timeout"])).cluster_version()
     except CollectionError as problem:
         return {"kubeconfig": {"msg": problem.message}}
     return {"kubeconfig": {"cluster_id": cluster_id_of(version) or ""}}

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The computer that Ansible runs on: room and rights where the cluster's folder is, and who has the ports to publish at.
+"""Read the state of the controller: disk space and permissions of the cluster folder, its files, and the publishing ports.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -26,27 +26,29 @@ from urllib.error import URLError
 from ansible.module_utils.urls import open_url
 
 
-def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """``controller`` (architecture, and what :func:`_folder` says) and ``publish`` (ports, ours)."""
-    world: dict[str, Any] = {"controller": {"architecture": platform.machine(), **_folder(str(wanted["directory"]))}}
-    ports = [str(wanted[name]) for name in ("publish_http_port", "publish_https_port")]
-    address = str(wanted["publish_bind_address"])
-    # What is no address or no port is told by the checks of the settings.
+def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``controller`` (architecture, and the values of :func:`_folder`) and ``publish`` (ports, own)."""
+    readings: dict[str, Any] = {"controller": {"architecture": platform.machine(), **_folder(str(settings["directory"]))}}
+    ports = [str(settings[name]) for name in ("publish_http_port", "publish_https_port")]
+    address = str(settings["publish_bind_address"])
+    # Malformed addresses and ports are reported by the checks of the settings.
     if re.fullmatch(r"[0-9A-Za-z.:-]+", address) and all(port.isdecimal() and int(port) < 2**16 for port in ports):
         found = {port: _state(address, int(port)) for port in ports}
-        world["publish"] = {"ports": found, "ours": "taken" in found.values() and _ours(address, ports[0], wanted)}
-    return world
+        readings["publish"] = {"ports": found, "own": "taken" in found.values() and _is_own_server(address, ports[0], settings)}
+    return readings
 
 
 def _folder(path: str) -> dict[str, Any]:
-    """Of the cluster's folder, or the nearest above it: free_bytes, mode of the folder or None, writable; ``project``, which its files are
-    for or which is empty; ``metadata`` of its install. ``msg`` when it can be none.
+    """Return ``free_bytes``, ``writable``, ``mode``, and ``project`` and ``metadata`` of the files of the cluster folder.
+
+    If the folder does not exist, ``mode`` is None, and ``free_bytes`` and ``writable`` are those of its nearest parent. A path that cannot
+    be a folder has only ``msg``.
     """
     try:
         directory = Path(path).expanduser().absolute()
         nearest = next((folder for folder in (directory, *directory.parents) if folder.is_dir()), Path("/"))
     except (OSError, RuntimeError) as problem:
-        # A name that is too long, or the home of somebody who is not there.
+        # A name that is too long, or the home of an unknown user.
         return {"msg": f"{path}: {getattr(problem, 'strerror', None) or problem}"}
     return {
         "free_bytes": shutil.disk_usage(nearest).free,
@@ -58,12 +60,12 @@ def _folder(path: str) -> dict[str, Any]:
 
 
 def metadata(path: str) -> dict[str, Any]:
-    """What the installer says of the install whose files are in this cluster's folder: clusterID, infraID ... Empty without any."""
+    """Return the metadata.json of the install in the cluster folder: clusterID, infraID ... Empty without one."""
     try:
-        told = json.loads((Path(path).expanduser() / "ignition" / "metadata.json").read_bytes())
+        content = json.loads((Path(path).expanduser() / "ignition" / "metadata.json").read_bytes())
     except (OSError, RuntimeError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _text(path: Path) -> str:
@@ -74,13 +76,13 @@ def _text(path: Path) -> str:
 
 
 def _state(address: str, port: int) -> str:
-    """``free``, ``taken``, or why nobody could listen there."""
+    """Return ``free``, ``taken``, or why no program can listen on the port."""
     try:
         family, kind, protocol, _name, where = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as problem:
         return str(getattr(problem, "strerror", None) or problem)
     with closing(socket.socket(family, kind, protocol)) as probe:
-        # As servers do it: the remains of connections that have ended are in nobody's way.
+        # As servers do: connections in TIME_WAIT do not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(where)
@@ -89,17 +91,17 @@ def _state(address: str, port: int) -> str:
     return "free"
 
 
-def _ours(address: str, port: str, wanted: Mapping[str, Any]) -> bool:
-    """Whether who listens is this cluster's own server of an earlier run: it tells the id of the settings in its folder.
+def _is_own_server(address: str, port: str, settings: Mapping[str, Any]) -> bool:
+    """Return whether the boot file server of an earlier run listens: it reports the id of the settings in the cluster folder.
 
-    By these, not by those of this run: it ends by itself when others are written there.
+    It stops by itself when other settings are written there, so settings of this run are not compared.
     """
     reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104 - asked, not bound
     host = f"[{reached}]" if ":" in reached else reached
     try:
-        settings = json.loads((Path(str(wanted["directory"])).expanduser() / "publish" / "settings.json").read_bytes())
-        with open_url(f"http://{host}:{port}/healthz", timeout=float(wanted["timeout"]), use_proxy=False) as answer:
-            told = json.loads(answer.read())
+        own = json.loads((Path(str(settings["directory"])).expanduser() / "publish" / "settings.json").read_bytes())
+        with open_url(f"http://{host}:{port}/healthz", timeout=float(settings["timeout"]), use_proxy=False) as answer:
+            health = json.loads(answer.read())
     except (URLError, http.client.HTTPException, OSError, RuntimeError, ValueError):
         return False
-    return isinstance(told, Mapping) and isinstance(settings, Mapping) and "id" in settings and told.get("id") == settings["id"]
+    return isinstance(health, Mapping) and isinstance(own, Mapping) and "id" in own and health.get("id") == own["id"]

@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the Metal API says before anything is ordered: each question once, those that do not wait for an answer at the same time.
+"""Read the state of the Metal API: each request once, independent requests at the same time.
 
-A reading is what the module of its name returns, or ``msg`` and ``failure`` as its error has them.
+A reading is the result of the module of its name, or ``msg`` and ``failure`` of its error.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -33,63 +33,65 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.netw
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_objects import CLUSTER_INFO_OPTIONS, find_clusters
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.controller import metadata
 
 Reading = dict[str, Any]
 
 
-def look(wanted: Mapping[str, Any]) -> dict[str, Reading]:
-    """Readings by name, and ``clock``: the service's time and ours when it came. Nothing without address, token and project."""
-    if not Situation(wanted, {}).metal_given:
+def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
+    """Return the readings by name, and ``clock``: the time of the Metal API and the controller's. Empty if settings are missing."""
+    if not Context(settings, {}).has_metal_settings:
         return {}
     try:
-        # A service that does not answer now is told at once, not after minutes of patience.
-        hasty = _client(wanted, retries=int(wanted["metal_api_retries"]))
+        # Few retries: that the Metal API does not answer is reported at once.
+        probe = _client(settings, retries=int(settings["metal_api_retries"]))
     except CollectionError as problem:
         return {"project": _failure(problem)}
-    world = {"project": _read(hasty, find_projects, PROJECT_INFO_OPTIONS, wanted)}
-    if hasty.time_told:
-        date, now = hasty.time_told
-        world["clock"] = {"date": date, "now": now}
-    if "project" not in world["project"]:
-        return world
+    readings = {"project": _read(probe, find_projects, PROJECT_INFO_OPTIONS, settings)}
+    if probe.time_told:  # codespell:ignore told
+        date, now = probe.time_told  # codespell:ignore told
+        readings["clock"] = {"date": date, "now": now}
+    if "project" not in readings["project"]:
+        return readings
 
-    client = _client(wanted)
-    world |= _devices(client, wanted, limited=bool(world["project"]["project"]["max_devices"]))
-    if not metadata(str(wanted["directory"])):
-        # Nothing here is of this cluster yet: whatever exists of it is of somebody else, networks and addresses too.
-        cluster = f"{wanted['cluster_name']}.{wanted['base_domain']}"
-        world["belongings"] = _read(client, find_clusters, CLUSTER_INFO_OPTIONS, wanted, names=[cluster])
-    missing = Situation(wanted, world).missing
-    if not missing:
-        return world
+    client = _client(settings)
+    readings |= _devices(client, settings, has_quota=bool(readings["project"]["project"]["max_devices"]))
+    if not metadata(str(settings["directory"])):
+        # Without files of an install, every object with the ownership tag of this cluster is of another owner.
+        cluster = f"{settings['cluster_name']}.{settings['base_domain']}"
+        readings["belongings"] = _read(client, find_clusters, CLUSTER_INFO_OPTIONS, settings, names=[cluster])
+    pending = Context(settings, readings).machines_to_order
+    if not pending:
+        return readings
 
     with ThreadPoolExecutor() as pool:
-        asked = {
-            "plans": pool.submit(_read, client, metal_catalogue.plans, metal_catalogue.PLAN_OPTIONS, wanted),
-            "metros": pool.submit(_read, client, metal_catalogue.metros, metal_catalogue.METRO_OPTIONS, wanted),
+        requests = {
+            "plans": pool.submit(_read, client, metal_catalogue.plans, metal_catalogue.PLAN_OPTIONS, settings),
+            "metros": pool.submit(_read, client, metal_catalogue.metros, metal_catalogue.METRO_OPTIONS, settings),
             "operating_systems": pool.submit(
-                _read, client, metal_catalogue.operating_systems, metal_catalogue.OPERATING_SYSTEM_OPTIONS, wanted
+                _read, client, metal_catalogue.operating_systems, metal_catalogue.OPERATING_SYSTEM_OPTIONS, settings
             ),
-            "private_blocks": pool.submit(_read, client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, wanted, types=["private_ipv4"]),
+            "private_blocks": pool.submit(
+                _read, client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, types=["private_ipv4"]
+            ),
         }
-        if any(machine.get("hardware_reservation_id") for machine in missing):
-            asked["reservations"] = pool.submit(_read, client, find_hardware_reservations, HARDWARE_RESERVATION_INFO_OPTIONS, wanted)
-    world |= {name: answer.result() for name, answer in asked.items()}
-    if "plans" in world["plans"] and "metros" in world["metros"]:
-        world["capacity"] = _capacity(client, Situation(wanted, world).servers())
-        situation = Situation(wanted, world)
-        if "servers" in world["capacity"] and situation.chosen()[1]:
-            world["capacity"] = _capacity(client, situation.servers(every=True))
-    return world
+        if any(machine.get("hardware_reservation_id") for machine in pending):
+            requests["reservations"] = pool.submit(_read, client, find_hardware_reservations, HARDWARE_RESERVATION_INFO_OPTIONS, settings)
+    readings |= {name: answer.result() for name, answer in requests.items()}
+    if "plans" in readings["plans"] and "metros" in readings["metros"]:
+        readings["capacity"] = _capacity(client, Context(settings, readings).capacity_questions())
+        context = Context(settings, readings)
+        if "servers" in readings["capacity"] and context.choose_places()[1]:
+            readings["capacity"] = _capacity(client, context.capacity_questions(every=True))
+    return readings
 
 
-def _devices(client: MetalClient, wanted: Mapping[str, Any], *, limited: bool) -> dict[str, Reading]:
-    """The cluster's devices; of a project with a quota also how many of each plan it has, whoever they are of: all are listed then."""
-    tag = f"{CLUSTER_TAG}{wanted['cluster_name']}.{wanted['base_domain']}"
-    listing = _read(client, find_devices, DEVICE_INFO_OPTIONS, wanted, tags=[] if limited else [tag])
-    if not limited or "devices" not in listing:
+def _devices(client: MetalClient, settings: Mapping[str, Any], *, has_quota: bool) -> dict[str, Reading]:
+    """Return the cluster's devices; for a project with a quota also the number of all its devices by plan."""
+    tag = f"{CLUSTER_TAG}{settings['cluster_name']}.{settings['base_domain']}"
+    listing = _read(client, find_devices, DEVICE_INFO_OPTIONS, settings, tags=[] if has_quota else [tag])
+    if not has_quota or "devices" not in listing:
         return {"devices": listing}
     return {
         "devices": {"devices": [device for device in listing["devices"] if tag in device["tags"]]},
@@ -97,12 +99,12 @@ def _devices(client: MetalClient, wanted: Mapping[str, Any], *, limited: bool) -
     }
 
 
-def _client(wanted: Mapping[str, Any], **more: Any) -> MetalClient:
-    """The environment says what the modules take from it, too."""
+def _client(settings: Mapping[str, Any], **more: Any) -> MetalClient:
+    """Return a client with the settings that modules read from the environment."""
     return MetalClient(
-        url=str(wanted["metal_api_url"]),
-        token=str(wanted["metal_api_token"]),
-        timeout=float(wanted["timeout"]),
+        url=str(settings["metal_api_url"]),
+        token=str(settings["metal_api_token"]),
+        timeout=float(settings["timeout"]),
         read_only=True,
         ca_path=os.environ.get("METAL_API_CA_PATH"),
         proxy=os.environ.get("METAL_API_PROXY"),
@@ -115,12 +117,12 @@ def _read(
     client: MetalClient,
     find: Callable[[MetalClient, Mapping[str, Any]], dict[str, Any]],
     options: Options,
-    wanted: Mapping[str, Any],
+    settings: Mapping[str, Any],
     **given: Any,
 ) -> Reading:
     params = {name: option.get("default") for name, option in options.argument_spec.items()}
     try:
-        return find(client, {**params, "project_id": str(wanted["metal_project_id"]), **given})
+        return find(client, {**params, "project_id": str(settings["metal_project_id"]), **given})
     except CollectionError as problem:
         return _failure(problem)
 

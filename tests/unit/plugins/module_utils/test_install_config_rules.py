@@ -119,6 +119,18 @@ def test_numbers_that_are_too_large_for_their_type() -> None:
     assert judge(changed(("networking", "clusterNetwork", 0, "hostPrefix"), 2**31 - 1), (4, 19)).problems
 
 
+def test_numbers_of_ansible_are_compared_without_a_loop() -> None:
+    class TaggedNumber(int):
+        """A number of the inventory since ansible-core 2.19. A range finds only plain integers without comparing each of its numbers."""
+
+        def __eq__(self, other: object) -> bool:
+            raise AssertionError("compared")
+
+        __hash__ = int.__hash__
+
+    assert not judge(changed(("networking", "clusterNetwork", 0, "hostPrefix"), TaggedNumber(23)), (4, 19)).problems
+
+
 def test_no_config_at_all() -> None:
     for config in ({}, {"apiVersion": "v1"}, {"apiVersion": "v2"}):
         assert judge(config).problems

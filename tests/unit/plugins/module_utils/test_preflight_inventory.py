@@ -1,4 +1,4 @@
-"""Where a variable that nobody knows is set is told by the groups and hosts that have it."""
+"""An unknown variable is reported with the groups and hosts that have it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import known_variables
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.inventory import variables
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
 
 HOSTS = {
     "bootstrap": ["bootstrap-0"],
@@ -28,7 +28,7 @@ def found(having: dict[str, list[str]], hosts: dict[str, list[str]] | None = Non
         return {"inventory_hostname": host, "hostname": host, "pool": pool, "unknown_variables": unknown}
 
     machines = {group: [machine(group, host) for host in names] for group, names in (hosts or HOSTS).items()}
-    finding = variables(Situation({"machines": machines, "known_variables": known_variables(), "given_variables": list(given)}, {}))
+    finding = variables(Context({"machines": machines, "known_variables": known_variables(), "given_variables": list(given)}, {}))
     return finding.verdict, finding.found
 
 
@@ -45,21 +45,27 @@ def found(having: dict[str, list[str]], hosts: dict[str, list[str]] | None = Non
     ],
 )
 def test_groups_are_named_where_all_of_their_hosts_have_it(hosts: list[str], where: str) -> None:
-    assert found({"metal_plann": hosts}) == ("failed", f"metal_plann ({where}) is not known: metal_plan is")
+    assert found({"metal_plann": hosts}) == ("failed", f"unknown variable metal_plann ({where}), did you mean metal_plan?")
 
 
 def test_one_pool_of_all_workers_is_named_rather_than_the_workers() -> None:
     hosts = {**HOSTS, "workers": ["worker-0", "worker-1"]}
-    assert found({"metal_plann": hosts["workers"]}, hosts) == ("failed", "metal_plann (group worker) is not known: metal_plan is")
+    assert found({"metal_plann": hosts["workers"]}, hosts) == (
+        "failed",
+        "unknown variable metal_plann (group worker), did you mean metal_plan?",
+    )
 
 
-def test_what_is_set_for_all_is_told_once() -> None:
+def test_a_variable_of_all_hosts_is_reported_once() -> None:
     every = [host for hosts in HOSTS.values() for host in hosts]
-    assert found({"metal_plann": every}, given=("metal_plann",)) == ("failed", "metal_plann is not known: metal_plan is")
+    assert found({"metal_plann": every}, given=("metal_plann",)) == ("failed", "unknown variable metal_plann, did you mean metal_plan?")
 
 
-def test_a_variable_of_the_user_s_own_is_told_and_is_no_mistake() -> None:
-    assert found({"openshift_colour": ["worker-0"]}) == ("passed", "0 given; nobody here reads openshift_colour (host worker-0)")
+def test_a_variable_of_the_user_is_listed_and_no_error() -> None:
+    assert found({"openshift_colour": ["worker-0"]}) == (
+        "passed",
+        "0 variables of the collection set; not used by the collection: openshift_colour (host worker-0)",
+    )
 
 
 def test_the_nearest_name_is_looked_for_once_however_many_hosts_have_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:

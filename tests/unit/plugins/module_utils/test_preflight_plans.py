@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.plans import gigabytes, size
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.plans import gigabytes, size_of
 
 
 @pytest.mark.parametrize(
@@ -18,5 +18,5 @@ def test_gigabytes(text: Any, found: float | None) -> None:
 
 
 def test_a_number_of_cores_that_no_processor_has_counts_for_nothing() -> None:
-    assert size({"specs": {"cpus": [{"count": 2, "type": "EPYC 7402P 24-Core Processor"}]}})[0] == 48
-    assert size({"specs": {"cpus": [{"count": 1, "type": "9" * 5000 + "-Core"}, 7]}})[0] is None
+    assert size_of({"specs": {"cpus": [{"count": 2, "type": "EPYC 7402P 24-Core Processor"}]}})[0] == 48
+    assert size_of({"specs": {"cpus": [{"count": 1, "type": "9" * 5000 + "-Core"}, 7]}})[0] is None

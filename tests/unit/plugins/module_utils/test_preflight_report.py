@@ -1,4 +1,4 @@
-"""The report of the preflight checks as a person sees it."""
+"""The report of the preflight checks as lines of the terminal."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ REPORT = {
         check("installer", "warning", "read the warning"),
         check("pull secret", "failed", "take the whole pull secret"),
     ],
-    "summary": "38 passed, 2 not checkable, 1 failed; 6 machines are to be ordered",
+    "summary": "38 passed, 2 not checkable, 1 failed; 6 machines to order",
 }
 
 
-def test_what_failed_and_what_is_unknown_is_told_with_what_to_do_and_the_rest_is_one_line() -> None:
+def test_failed_and_unknown_checks_have_advice_and_the_others_are_one_line() -> None:
     assert screen_lines(REPORT) == [
         "38 checks passed (all of them with -v)",
         "unknown  resolver     found of resolver",
@@ -34,7 +34,7 @@ def test_what_failed_and_what_is_unknown_is_told_with_what_to_do_and_the_rest_is
         "FAILED   pull secret  found of pull secret",
         "         expected: expected of pull secret",
         "         to do:    take the whole pull secret",
-        "38 passed, 2 not checkable, 1 failed; 6 machines are to be ordered",
+        "38 passed, 2 not checkable, 1 failed; 6 machines to order",
     ]
 
 

@@ -183,7 +183,7 @@ def test_for_what_is_known_there_is_advice(message: str, advice: str) -> None:
 
 def test_without_advice_there_are_the_commands() -> None:
     assert what_next(report({"msg": "a new kind of failure"}), Caller({})) == [
-        "  Continue: ansible-playbook install.yml  (goes on from what exists)",
+        "  Continue: ansible-playbook install.yml  (continues with what exists)",
         "  Release:  ansible-playbook destroy.yml  (deletes all of the cluster and ends the billing)",
     ]
 

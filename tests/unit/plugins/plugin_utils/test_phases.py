@@ -35,11 +35,11 @@ def test_a_log_is_not_changed_in_place() -> None:
 
 def test_the_last_phase_lasts_until_now() -> None:
     log = begin(PHASES[2], PHASES, begin(PHASES[0], PHASES, [], 0.0), 61.0)
-    assert times(log, 4000.0) == ["1m01s  Run preflight checks", "1h05m  Publish boot files", "1h06m  in all"]
+    assert times(log, 4000.0) == ["1m01s  Run preflight checks", "1h05m  Publish boot files", "1h06m  total"]
     assert times([], 4000.0) == []
     assert times(begin(PHASES[1], PHASES, begin(PHASES[0], PHASES, [], 0.0), 599.0), 605.0)[1:] == [
         "    6s  Create Ignition files",
-        "10m05s  in all",
+        "10m05s  total",
     ]
 
 

@@ -32,13 +32,13 @@ def wanted(folder: Path, *, bootstrap_over: bool = True) -> dict[str, Any]:
 
 
 def test_before_the_bootstrap_is_complete_no_cluster_is_asked(tmp_path: Path) -> None:
-    assert cluster.look(wanted(tmp_path, bootstrap_over=False)) == {}
+    assert cluster.collect(wanted(tmp_path, bootstrap_over=False)) == {}
 
 
 def test_the_cluster_id_of_cluster_version_is_returned(tmp_path: Path) -> None:
     with serving(Reply(data={"kind": "ClusterVersion", "spec": {"clusterID": CLUSTER_ID}})) as service:
         write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
-        assert cluster.look(wanted(tmp_path)) == {"kubeconfig": {"cluster_id": CLUSTER_ID}}
+        assert cluster.collect(wanted(tmp_path)) == {"kubeconfig": {"cluster_id": CLUSTER_ID}}
         assert [(seen.method, seen.path) for seen in service.seen] == [("GET", VERSION)]
 
 
@@ -54,13 +54,13 @@ def test_the_cluster_id_of_cluster_version_is_returned(tmp_path: Path) -> None:
 def test_without_a_cluster_id_none_is_returned(reply: Reply, tmp_path: Path) -> None:
     with serving(reply) as service:
         write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
-        assert cluster.look(wanted(tmp_path)) == {"kubeconfig": {"cluster_id": ""}}
+        assert cluster.collect(wanted(tmp_path)) == {"kubeconfig": {"cluster_id": ""}}
 
 
 def test_a_refusal_is_returned_as_message_without_the_token(tmp_path: Path) -> None:
     with serving(Reply(401, data={"kind": "Status", "message": "Unauthorized"})) as service:
         write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
-        reading = cluster.look(wanted(tmp_path))["kubeconfig"]
+        reading = cluster.collect(wanted(tmp_path))["kubeconfig"]
     assert "401" in reading["msg"] or "Unauthorized" in reading["msg"]
     assert "bearer-token" not in reading["msg"]
 
@@ -68,5 +68,5 @@ def test_a_refusal_is_returned_as_message_without_the_token(tmp_path: Path) -> N
 @pytest.mark.parametrize("content", ["", "{", "[]"])
 def test_a_file_that_is_no_kubeconfig_is_returned_as_message(content: str, tmp_path: Path) -> None:
     (tmp_path / "kubeconfig").write_text(content, encoding="utf-8")
-    reading = cluster.look(wanted(tmp_path))["kubeconfig"]
+    reading = cluster.collect(wanted(tmp_path))["kubeconfig"]
     assert str(tmp_path / "kubeconfig") in reading["msg"]

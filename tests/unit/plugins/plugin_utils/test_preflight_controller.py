@@ -52,15 +52,15 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, in
     process.wait()
 
 
-def test_a_server_is_ours_by_the_id_in_our_folder(serving: tuple[Path, int], tmp_path: Path) -> None:
+def test_the_cluster_s_own_server_is_recognized_by_its_id(serving: tuple[Path, int], tmp_path: Path) -> None:
     folder, port = serving
-    assert controller.look(wanted(folder, port))["publish"] == {"ports": {str(port): "taken"}, "ours": True}
+    assert controller.collect(wanted(folder, port))["publish"] == {"ports": {str(port): "taken"}, "own": True}
     other = settings_of(tmp_path / "other", port, "another cluster's")
-    assert controller.look(wanted(other, port))["publish"]["ours"] is False
-    assert controller.look(wanted(tmp_path / "new", port))["publish"]["ours"] is False
+    assert controller.collect(wanted(other, port))["publish"]["own"] is False
+    assert controller.collect(wanted(tmp_path / "new", port))["publish"]["own"] is False
 
 
-def test_who_speaks_another_language_is_not_ours(tmp_path: Path) -> None:
+def test_a_server_of_another_protocol_is_not_the_cluster_s_own(tmp_path: Path) -> None:
     def greet(server: socket.socket) -> None:
         connection, _address = server.accept()
         with connection:
@@ -71,19 +71,19 @@ def test_who_speaks_another_language_is_not_ours(tmp_path: Path) -> None:
         port = int(server.getsockname()[1])
         thread = threading.Thread(target=greet, args=(server,))
         thread.start()
-        found = controller.look(wanted(settings_of(tmp_path / "cluster", port, IDENTITY), port))
+        found = controller.collect(wanted(settings_of(tmp_path / "cluster", port, IDENTITY), port))
         thread.join()
-    assert found["publish"] == {"ports": {str(port): "taken"}, "ours": False}
+    assert found["publish"] == {"ports": {str(port): "taken"}, "own": False}
 
 
 @pytest.mark.parametrize("folder", ["~somebody-who-is-not-there/cluster", "/tmp/" + "a" * 300])
-def test_what_no_folder_can_be_is_told(folder: str) -> None:
-    found = controller.look(wanted(folder))["controller"]
+def test_a_path_that_cannot_be_a_folder_is_reported(folder: str) -> None:
+    found = controller.collect(wanted(folder))["controller"]
     assert folder in found["msg"]
-    assert mirror.look({"installer": folder, "installer_timeout": 5})["installer"]["msg"]
+    assert mirror.collect({"installer": folder, "installer_timeout": 5})["installer"]["msg"]
 
 
 @pytest.mark.parametrize("address", ["a" * 64, ".."])
-def test_what_no_address_can_be_is_told(address: str, tmp_path: Path) -> None:
-    (state,) = controller.look(wanted(tmp_path, publish_bind_address=address))["publish"]["ports"].values()
+def test_an_invalid_address_is_reported(address: str, tmp_path: Path) -> None:
+    (state,) = controller.collect(wanted(tmp_path, publish_bind_address=address))["publish"]["ports"].values()
     assert state not in ("free", "taken")

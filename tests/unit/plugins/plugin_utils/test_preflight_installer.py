@@ -58,7 +58,7 @@ def wanted(directory: Path, **settings: Any) -> dict[str, Any]:
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
     found = {"installer": mirror.installer_version(mirror.path(asked["installer"]), asked)} if asked.get("installer") else {}
-    return dict(installer.look(asked, found))
+    return dict(installer.collect(asked, found))
 
 
 def script(path: Path, manifests: str = "exit 0", version: str = VERSION, architecture: str = "amd64") -> str:

@@ -44,7 +44,7 @@ def url(state: Path) -> Iterator[str]:
         thread.join()
 
 
-def look(state: Path, **settings: Any) -> dict[str, Any]:
+def collect(state: Path, **settings: Any) -> dict[str, Any]:
     nodes = [{"role": "control-plane", "architecture": "x86_64"}]
     wanted = {
         "machines": {"control_plane": nodes, "workers": []},
@@ -56,12 +56,12 @@ def look(state: Path, **settings: Any) -> dict[str, Any]:
         "installer_timeout": 60,
         "signature_timeout": 30,
     }
-    return mirror.look({**wanted, **settings})
+    return mirror.collect({**wanted, **settings})
 
 
 @pytest.mark.debian("gpgv")
 def test_a_release_of_the_mirror(state: Path, url: str) -> None:
-    found = look(state, mirror_url=f"{url}/mirror")
+    found = collect(state, mirror_url=f"{url}/mirror")
     assert found["mirror"]["url"] == f"{url}/mirror/x86_64/clients/ocp/{VERSION}/sha256sum.txt"
     assert f"openshift-install-linux-{VERSION}.tar.gz" in found["mirror"]["content"]
     assert found["signature"]["good"], found
@@ -71,7 +71,7 @@ def test_a_release_of_the_mirror(state: Path, url: str) -> None:
 @pytest.mark.debian("gpgv")
 def test_a_release_for_both_architectures_and_its_checksums_of_checksums(state: Path, url: str) -> None:
     workers = [{"role": "worker", "architecture": "aarch64"}, {"role": "worker", "architecture": "x86_64"}]
-    found = look(state, mirror_url=f"{url}/mirror", machines={"control_plane": [], "workers": workers})
+    found = collect(state, mirror_url=f"{url}/mirror", machines={"control_plane": [], "workers": workers})
     assert found["mirror"]["url"] == f"{url}/mirror/multi/clients/ocp/{VERSION}/sha256sum.txt"
     assert f"openshift-install-linux-{VERSION}.tar.gz" in found["mirror"]["content"]
     assert found["signature"]["good"], found
@@ -80,48 +80,48 @@ def test_a_release_for_both_architectures_and_its_checksums_of_checksums(state: 
     good = below.read_bytes()
     below.write_bytes(good.replace(b"a", b"b", 1))
     try:
-        found = look(state, mirror_url=f"{url}/mirror", release_architecture="multi")
+        found = collect(state, mirror_url=f"{url}/mirror", release_architecture="multi")
     finally:
         below.write_bytes(good)
     assert found["mirror"]["content"] == ""
-    assert "is not the one that sha256sum.txt above it means" in found["mirror"]["msg"]
+    assert "does not have the checksum of sha256sum.txt above it" in found["mirror"]["msg"]
 
 
 @pytest.mark.debian("gpgv")
 def test_okd(state: Path, url: str) -> None:
-    found = look(state, mirror_url=f"{url}/okd-releases", distribution="okd", version=OKD)
+    found = collect(state, mirror_url=f"{url}/okd-releases", distribution="okd", version=OKD)
     assert found["mirror"]["url"] == f"{url}/okd-releases/{OKD}/sha256sum.txt"
     assert found["signature"]["good"], found
 
 
 def test_a_mirror_without_it(state: Path, url: str) -> None:
-    found = look(state, mirror_url=f"{url}/mirror", version="4.99.9")
+    found = collect(state, mirror_url=f"{url}/mirror", version="4.99.9")
     assert (found["mirror"]["content"], found["mirror"]["msg"]) == ("", "the mirror answered 404 File not found")
 
 
 def test_an_installer_of_one_s_own_is_asked_and_no_mirror(state: Path, tmp_path: Path) -> None:
     with tarfile.open(state / "mirror" / "multi" / "clients" / "ocp" / VERSION / "amd64" / "openshift-install-linux.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
-    found = look(state, installer=str(tmp_path / "openshift-install"), version="", mirror_url="http://127.0.0.1:9")
+    found = collect(state, installer=str(tmp_path / "openshift-install"), version="", mirror_url="http://127.0.0.1:9")
     assert found == {"installer": {"version": VERSION, "architecture": "multi"}}
 
 
 def test_installers_that_are_none(state: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.write_text("#!/bin/sh\necho no libraries >&2\nexit 3\n", encoding="utf-8")
-    assert look(state, installer=str(broken)) == {"installer": {"msg": "Permission denied"}}
+    assert collect(state, installer=str(broken)) == {"installer": {"msg": "Permission denied"}}
     broken.chmod(0o755)
-    assert look(state, installer=str(broken)) == {"installer": {"msg": "it ended with 3: no libraries"}}
-    assert look(state, installer=str(tmp_path / "none")) == {"installer": {"msg": "No such file or directory"}}
+    assert collect(state, installer=str(broken)) == {"installer": {"msg": "it ended with 3: no libraries"}}
+    assert collect(state, installer=str(tmp_path / "none")) == {"installer": {"msg": "No such file or directory"}}
 
 
 def test_an_installer_that_does_not_answer(state: Path, tmp_path: Path) -> None:
     silent = tmp_path / "silent"
     silent.write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")
     silent.chmod(0o755)
-    assert "timed out after 0.1 s" in look(state, installer=str(silent), installer_timeout=0.1)["installer"]["msg"]
+    assert "timed out after 0.1 s" in collect(state, installer=str(silent), installer_timeout=0.1)["installer"]["msg"]
 
 
 @pytest.mark.debian("gpgv")
 def test_a_gpgv_that_does_not_answer(state: Path, url: str) -> None:
-    assert look(state, mirror_url=f"{url}/mirror", signature_timeout=0)["signature"]["found"] == "gpgv did not answer within 0 s"
+    assert collect(state, mirror_url=f"{url}/mirror", signature_timeout=0)["signature"]["found"] == "gpgv did not answer within 0 s"

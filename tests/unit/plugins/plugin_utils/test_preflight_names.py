@@ -1,4 +1,4 @@
-"""What is asked of a name server, answered by the sandbox's and by one that nobody here wrote: BIND."""
+"""The queries of the preflight checks, against the sandbox's DNS server and against BIND."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Named]:
 
 
 @pytest.mark.debian("bind9")
-@pytest.mark.parametrize(("key", "told"), [(WRITER, "NOERROR"), (OTHER, "REFUSED")])
-def test_a_key_is_asked_for_its_rights_to_the_very_names_and_nothing_is_written(named: Named, key: str, told: str) -> None:
+@pytest.mark.parametrize(("key", "code"), [(WRITER, "NOERROR"), (OTHER, "REFUSED")])
+def test_permissions_of_the_key_are_checked_for_the_names_of_the_cluster_without_a_change(named: Named, key: str, code: str) -> None:
     # An address that has to stay, and a name that has to stay away.
     named.update(f"api.{CLUSTER}", "A", "192.0.2.1")
     before = named.zone()
-    assert names.look(wanted(named.port, dns_key_name=key))["dns"] == {"dns_rc_str": told}
+    assert names.collect(wanted(named.port, dns_key_name=key))["dns"] == {"dns_rc_str": code}
     assert named.zone() == before
 
 
@@ -61,7 +61,7 @@ def test_an_alias_is_no_address_wherever_it_leads(named: Named) -> None:
     named.update(f"ingress.{ZONE}", "A", "192.0.2.3")
     named.update(f"*.apps.{CLUSTER}", "CNAME", f"ingress.{ZONE}.")
     named.update(f"api-int.{CLUSTER}", "CNAME", "api.elsewhere.example.")
-    records = names.look(wanted(named.port))["records"]
+    records = names.collect(wanted(named.port))["records"]
     assert records[f"*.apps.{CLUSTER}"] == {**KEEPING, "alias": f"ingress.{ZONE}."}
     assert records[f"api-int.{CLUSTER}"] == {**KEEPING, "alias": "api.elsewhere.example."}
     assert records[f"worker-0.{CLUSTER}"] == KEEPING
@@ -108,10 +108,10 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
 
 
 @pytest.mark.debian("bind9")
-def test_what_a_wildcard_above_answers_is_in_nobodys_way(named: Named) -> None:
+def test_answers_of_a_wildcard_above_are_no_records_of_the_name(named: Named) -> None:
     named.update(f"*.{ZONE}", "A", "192.0.2.7")
     named.update(f"api.{CLUSTER}", "A", "192.0.2.1")
-    found = names.look(wanted(named.port))["records"]
+    found = names.collect(wanted(named.port))["records"]
     named.update(f"*.{ZONE}", "A")
     assert found[f"api.{CLUSTER}"] == {"addresses": ["192.0.2.1"], "alias": "", "problem": ""}
     assert found[f"worker-0.{CLUSTER}"] == {"addresses": [], "alias": "", "problem": ""}
@@ -120,40 +120,40 @@ def test_what_a_wildcard_above_answers_is_in_nobodys_way(named: Named) -> None:
 async def test_the_sandbox_s_server_answers_as_bind_does(serve: Serve) -> None:
     server = await serve(DynamicZone)
     before = (server.zone.records(), server.zone.serial)
-    found = await asyncio.to_thread(names.look, wanted(server.port))
+    found = await asyncio.to_thread(names.collect, wanted(server.port))
     assert found["dns"] == {"dns_rc_str": "NOERROR"}
     assert found["records"] == dict.fromkeys(found["records"], KEEPING)
     assert (server.zone.records(), server.zone.serial) == before
 
 
-@pytest.mark.parametrize(("kind", "told"), [(Moody, "it answered SERVFAIL"), (Silent, "timed out")])
-async def test_who_does_not_answer_is_not_taken_for_one_that_has_nothing(serve: Serve, kind: type[DynamicZone], told: str) -> None:
+@pytest.mark.parametrize(("kind", "problem"), [(Moody, "the server answered SERVFAIL"), (Silent, "timed out")])
+async def test_an_error_is_not_reported_as_no_records(serve: Serve, kind: type[DynamicZone], problem: str) -> None:
     server = await serve(kind)
-    found = await asyncio.to_thread(names.look, wanted(server.port, timeout=1 if kind is Silent else 20))
+    found = await asyncio.to_thread(names.collect, wanted(server.port, timeout=1 if kind is Silent else 20))
     assert found["dns"] == {"dns_rc_str": "NOERROR"}
-    assert all(told in record["problem"] and not record["addresses"] for record in found["records"].values()), found
+    assert all(problem in record["problem"] and not record["addresses"] for record in found["records"].values()), found
 
 
-async def test_who_hangs_up_has_not_answered(serve: Serve) -> None:
+async def test_a_closed_connection_is_an_error(serve: Serve) -> None:
     server = await serve(Rude)
-    assert await asyncio.to_thread(names.look, wanted(server.port)) == {"dns": {"msg": "EOF"}}
+    assert await asyncio.to_thread(names.collect, wanted(server.port)) == {"dns": {"msg": "EOF"}}
 
 
-async def test_names_that_no_message_carries_are_left_to_others(serve: Serve) -> None:
+async def test_names_that_do_not_fit_into_a_message_are_skipped(serve: Serve) -> None:
     server = await serve(DynamicZone)
-    odd = [{"hostname": f"{'a' * 64}.{CLUSTER}"}, {"hostname": f"a..b.{CLUSTER}"}, {"hostname": "worker.elsewhere.example"}]
-    found = await asyncio.to_thread(names.look, wanted(server.port, machines={"workers": odd}))
+    hosts = [{"hostname": f"{'a' * 64}.{CLUSTER}"}, {"hostname": f"a..b.{CLUSTER}"}, {"hostname": "worker.elsewhere.example"}]
+    found = await asyncio.to_thread(names.collect, wanted(server.port, machines={"workers": hosts}))
     assert found["dns"] == {"dns_rc_str": "NOERROR"}
 
 
 @pytest.mark.parametrize("port", [2**16, 10**30])
-def test_a_port_that_is_none_is_told(port: int) -> None:
-    assert set(names.look(wanted(port))["dns"]) == {"msg"}
-    assert "resolver" not in names.look(wanted(1, dns_provider="none", resolver="127.0.0.1", resolver_port=10**30))
+def test_an_invalid_port_is_reported(port: int) -> None:
+    assert set(names.collect(wanted(port))["dns"]) == {"msg"}
+    assert "resolver" not in names.collect(wanted(1, dns_provider="none", resolver="127.0.0.1", resolver_port=10**30))
 
 
 @pytest.mark.parametrize("algorithm", ["hmac-nonsense", "", "name"])
-async def test_an_algorithm_nobody_knows_is_told(serve: Serve, algorithm: str) -> None:
+async def test_an_unknown_algorithm_is_reported(serve: Serve, algorithm: str) -> None:
     server = await serve(DynamicZone)
-    found = await asyncio.to_thread(names.look, wanted(server.port, dns_key_algorithm=algorithm))
-    assert found == {"dns": {"msg": f"there is no algorithm {algorithm}"}}
+    found = await asyncio.to_thread(names.collect, wanted(server.port, dns_key_algorithm=algorithm))
+    assert found == {"dns": {"msg": f"unknown TSIG algorithm {algorithm}"}}

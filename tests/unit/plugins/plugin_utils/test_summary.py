@@ -74,7 +74,7 @@ def test_what_is_not_settled_yet_is_said() -> None:
 
 def test_an_api_that_does_not_answer_is_said() -> None:
     lines = cluster_lines(NAME, state(api_answers=False, reached=False, waiting=["no address answers"]))
-    assert lines == ["demo.metal.test: its API does not answer", "  Waiting:  no address answers"]
+    assert lines == ["demo.metal.test: the API server does not answer", "  Waiting:  no address answers"]
 
 
 def test_devices_are_counted_by_role_and_place_with_the_price_of_all() -> None:
@@ -127,5 +127,5 @@ def test_text_of_others_cannot_pretend_to_be_something_else() -> None:
 
 def test_how_long_each_phase_took() -> None:
     log = [{"title": "Create devices", "number": 1, "count": 1, "started_at": 10.0}]
-    assert phase_lines(log, 40.0) == ["  Elapsed:  30s  Create devices", "            30s  in all"]
+    assert phase_lines(log, 40.0) == ["  Elapsed:  30s  Create devices", "            30s  total"]
     assert phase_lines([], 40.0) == []

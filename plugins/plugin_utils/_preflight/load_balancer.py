@@ -1,0 +1,59 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Check the ports of the cluster's load balancer: the device of an earlier run, or an external one that the DNS records lead to.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+API_PORTS = (6443, 22623)
+APPS_PORTS = (443, 80)
+
+
+def collect(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``load_balancer``: ``own``, and ``results``, each with address, port and answer: ``open``, ``refused`` or ``silent``."""
+    devices = (readings.get("devices") or {}).get("devices") or []
+    own = [device["addresses"]["public_ipv4"] for device in devices if "openshift-role=load-balancer" in device["tags"]]
+    if own and own[0]:
+        endpoints = [(own[0], port) for port in (*API_PORTS, *APPS_PORTS)]
+    elif settings["dns_provider"] == "none":
+        endpoints = _external_endpoints(devices, (readings.get("resolver") or {}).get("names") or {})
+    else:
+        endpoints = []
+    if not endpoints:
+        return {}
+    with ThreadPoolExecutor() as pool:
+        answers = list(pool.map(partial(_connect, timeout=float(settings["connect_timeout"])), endpoints))
+    results = [{"address": address, "port": port, "answer": answer} for (address, port), answer in zip(endpoints, answers, strict=True)]
+    return {"load_balancer": {"own": bool(own), "results": results}}
+
+
+def _external_endpoints(devices: list[Mapping[str, Any]], names: Mapping[str, list[str]]) -> list[tuple[str, int]]:
+    """Return addresses and ports of records that were created by hand, without the cluster's own devices, which have no load balancer."""
+    own = {entry["address"] for device in devices for entry in device["ip_addresses"]}
+    endpoints = {
+        (address, port): None
+        for name, addresses in names.items()
+        for address in addresses
+        if address not in own
+        for port in (API_PORTS if name.startswith("api") else APPS_PORTS)
+    }
+    return list(endpoints)
+
+
+def _connect(endpoint: tuple[str, int], timeout: float) -> str:
+    try:
+        socket.create_connection(endpoint, timeout=timeout).close()
+    except ConnectionRefusedError:
+        return "refused"
+    except OSError:
+        return "silent"
+    return "open"

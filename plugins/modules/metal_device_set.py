@@ -200,7 +200,7 @@ options:
         O(plan). The list is all there is, so name what you would like best first.
       - Before anything is ordered the service is asked once for all alternatives and all machines. Machines with the same list go to the
         first alternative that has room for all of them. When none has, nothing is ordered.
-      - When a place has nothing left by the time of the order, what is still missing goes to the next alternative. RV(happened) tells it.
+      - When a place has nothing left by the time of the order, the remaining devices are ordered at the next alternative, see RV(notes).
       - A device that is there may be in any of these places.
     type: list
     elements: dict
@@ -245,7 +245,7 @@ options:
   replace_failed:
     description:
       - How often a device that has failed is replaced by another of the same name, for the whole set. The failed one is deleted.
-      - This is for those that fail now, and for those found failed. Each replacement is told by RV(happened) and while it is waited for.
+      - Devices that fail during the run and devices found failed both count. Each replacement is printed, and listed in RV(notes).
     type: int
     default: 0
   quorum:
@@ -561,8 +561,8 @@ missing_machines:
   type: list
   elements: str
   sample: [build-1.example.com]
-happened:
-  description: What was not as first preferred and what was done about it, in the order it happened, a text each.
+notes:
+  description: Deviations from the first choice and what was done about each, in chronological order.
   returned: always
   type: list
   elements: str

@@ -101,7 +101,7 @@ def test_one_of_five_fails_and_is_replaced(pool: Pool) -> None:
     assert calls > 1
     assert [device["state"] for device in result["devices"]] == ["active"] * 5
     assert [len(outcome["replacements"]) for outcome in result["outcomes"].values()] == [0, 0, 1, 0, 0]
-    assert "pool-2.contract.metal.test is replaced (replacement 1 of 1)" in result["happened"][0]
+    assert "pool-2.contract.metal.test is replaced (replacement 1 of 1)" in result["notes"][0]
     assert pool.orders == 6
     again = pool.well(5)
     assert not again["changed"]
@@ -161,7 +161,7 @@ def test_what_runs_out_meanwhile_goes_to_the_next_place(pool: Pool) -> None:
     pool.stock(after_check=2, da={SMALL: 4})
     result = pool.well(4, placement=PLACES)
     assert metros(result) == {"da": 2, "am": 2}
-    assert len([text for text in result["happened"] if "was gone when it was ordered" in text]) == 2
+    assert len([text for text in result["notes"] if "was gone when it was ordered" in text]) == 2
     assert len(pool.requests("POST", "/capacity/metros")) == 2
     assert pool.orders == 4
     assert not pool.well(4, placement=PLACES)["changed"]

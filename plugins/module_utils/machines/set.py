@@ -97,7 +97,7 @@ class _Listing:
 class DeviceSet:
     """The devices of ``machines`` or ``hostnames``, or all with ``ownership_tags``; ``params`` are the options of ``metal_device_set``.
 
-    ``members`` are the machines of the set. ``happened`` tells what was not as planned and what was done about
+    ``members`` are the machines of the set. ``notes`` lists deviations from the plan and what was done about
     it. ``now`` gives seconds of a clock that two calls of a module share.
     """
 
@@ -121,7 +121,7 @@ class DeviceSet:
         self._refused: list[Place] = []
         self._enough_since: float | None = None
         self.members: list[Member] = []
-        self.happened: list[str] = []
+        self.notes: list[str] = []
 
     @property
     def ownership_tags(self) -> list[str]:
@@ -304,7 +304,7 @@ class DeviceSet:
                 told[member.place, place] += 1
             member.put_at(place)
             member.expect()
-        self.happened += [f"{before} {why}: {count} ordered as {after}" for (before, after), count in told.items()]
+        self.notes += [f"{before} {why}: {count} ordered as {after}" for (before, after), count in told.items()]
 
     def _elsewhere(self, members: Iterable[Member]) -> list[Member]:
         """Those whose place had nothing left when they were ordered, put at the next alternative that has room for what is missing."""
@@ -320,11 +320,11 @@ class DeviceSet:
         try:
             chosen = fill(pools, room(ask_capacity(self._client, asked, optional=True)))
         except CollectionError as error:
-            self.happened.append(f"No other place was found for {len(movable)} machines: {error}")
+            self.notes.append(f"No other place was found for {len(movable)} machines: {error}")
             return []
         for member in movable:
             if member.key in chosen and member.place is not None:
-                self.happened.append(f"{member.key}: {member.place} was gone when it was ordered, it is ordered as {chosen[member.key]}")
+                self.notes.append(f"{member.key}: {member.place} was gone when it was ordered, it is ordered as {chosen[member.key]}")
                 member.put_at(chosen[member.key])
                 member.expect()
                 member.error, member.settled, member.texts = None, False, [f"{member.key} is not ordered again"]
@@ -369,8 +369,8 @@ class DeviceSet:
     def _tell_duplicates(self, member: Member) -> None:
         for each in member.duplicates:
             text = f"{member.key}: another run had ordered it as well: {each['kept']} is used, {each['id']} was deleted"
-            if text not in self.happened:
-                self.happened.append(text)
+            if text not in self.notes:
+                self.notes.append(text)
 
     def _renew(self) -> list[Member]:
         """Have other devices ordered for those that have failed, as often as was chosen for the whole set."""
@@ -386,7 +386,7 @@ class DeviceSet:
                 continue
             self._replacements_left -= 1
             used = self._params["replace_failed"] - self._replacements_left
-            self.happened.append(f"{member.key} is replaced (replacement {used} of {self._params['replace_failed']}): {reason}")
+            self.notes.append(f"{member.key} is replaced (replacement {used} of {self._params['replace_failed']}): {reason}")
             renewed.append(member)
         return renewed
 
@@ -404,7 +404,7 @@ class DeviceSet:
         turns = held[: max(0, self._params["replace_at_once"] - busy)]
         for member in turns:
             member.begin_turn()
-            self.happened.append(f"{member.key} is replaced, since it differs in what cannot be changed")
+            self.notes.append(f"{member.key} is replaced, since it differs in what cannot be changed")
         return turns
 
     def _enough(self) -> bool:
@@ -442,7 +442,7 @@ class DeviceSet:
             "outcomes": {member.key: member.result() for member in self.members},
             "failed_machines": [key for key, status in statuses.items() if status == "failed"],
             "missing_machines": [key for key, status in statuses.items() if status == "missing"],
-            "happened": list(self.happened),
+            "notes": list(self.notes),
         }
 
     def diff(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -478,7 +478,7 @@ class DeviceSet:
             "replacements_left": self._replacements_left,
             "refused": [list(place) for place in self._refused],
             "enough_since": self._enough_since,
-            "happened": self.happened,
+            "notes": self.notes,
         }
 
     def recall(self, memory: Mapping[str, Any], listing: Sequence[Found]) -> None:
@@ -486,7 +486,7 @@ class DeviceSet:
         self._replacements_left = memory["replacements_left"]
         self._refused = [Place(*place) for place in memory["refused"]]
         self._enough_since = memory["enough_since"]
-        self.happened = list(memory["happened"])
+        self.notes = list(memory["notes"])
         by_id = {str(device.get("id")): device for device in listing}
         for key, known in memory["members"].items():
             if self._params["all_owned"]:

@@ -359,7 +359,7 @@ def test_all_go_to_the_first_place_with_room_for_all_and_stay_there() -> None:
     result = converge(metal, **pool(5), placement=ANYWHERE)
     assert places(metal) == {"am": 5}
     assert metal.calls.count("GET capacity/metros") == 1
-    assert result["happened"] == ["c3.small.x86 in da has no room for all that are to be ordered: 5 ordered as c3.small.x86 in am"]
+    assert result["notes"] == ["c3.small.x86 in da has no room for all that are to be ordered: 5 ordered as c3.small.x86 in am"]
     metal.calls.clear()
     again = converge(metal, **pool(5), placement=ANYWHERE)
     assert not again["changed"]
@@ -395,8 +395,8 @@ def test_what_runs_out_between_question_and_order_goes_to_the_next_place() -> No
     metal.taken_after_question = 2
     result = converge(metal, **pool(5), placement=ANYWHERE)
     assert places(metal) == {"da": 3, "am": 2}
-    assert len(result["happened"]) == 2
-    assert all("was gone when it was ordered, it is ordered as c3.small.x86 in am" in text for text in result["happened"])
+    assert len(result["notes"]) == 2
+    assert all("was gone when it was ordered, it is ordered as c3.small.x86 in am" in text for text in result["notes"])
     assert metal.calls.count("GET capacity/metros") == 2
     assert not converge(metal, **pool(5), placement=ANYWHERE)["changed"]
 
@@ -444,7 +444,7 @@ def test_one_that_fails_is_replaced_under_its_name(fate: str) -> None:
     outcome = result["outcomes"]["worker-2"]
     assert (outcome["action"], outcome["status"]) == ("created", "ready")
     assert [len(each["replacements"]) for each in result["outcomes"].values()] == [0, 0, 1, 0, 0]
-    assert "worker-2 is replaced (replacement 1 of 1)" in result["happened"][0]
+    assert "worker-2 is replaced (replacement 1 of 1)" in result["notes"][0]
     assert len(orders(metal)) == 6
 
 
@@ -460,7 +460,7 @@ def test_it_is_replaced_so_many_times_over_the_whole_set(slices: bool) -> None:
     assert error is not None
     assert "2 of 3 machines" in error.message
     assert len(orders(metal)) == 3 + 3
-    assert len(module.result["happened"]) == 3
+    assert len(module.result["notes"]) == 3
     assert module.result["failed_machines"] == ["worker-0", "worker-1"]
     assert len(metal.devices) == 3  # the last failed ones stay to be looked at
 
@@ -679,7 +679,7 @@ def test_of_two_that_are_ordered_at_the_same_moment_the_younger_goes(sliced: boo
     assert sorted(staying) == sorted(device["id"] for device in result["devices"])
     assert result["changed"]
     assert all(len(outcome["duplicates"]) == 1 for outcome in result["outcomes"].values())
-    assert len(result["happened"]) == 2
+    assert len(result["notes"]) == 2
 
 
 def test_the_older_of_two_is_kept_and_the_other_is_left_to_who_ordered_it() -> None:

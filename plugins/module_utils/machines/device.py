@@ -25,6 +25,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     ValidationError,
     together,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity, lacking
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import (
     BEGINNING,
@@ -37,7 +38,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.o
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import (
     LEAVING,
-    entries,
     inner,
     metro_code,
     normal_data,
@@ -160,7 +160,7 @@ def device_facts(device: Mapping[str, Any]) -> dict[str, Any]:
 
     Never userdata, customdata, root_password or the text of keys. ``addresses`` holds the first management address of each kind.
     """
-    addresses = [entry for entry in entries(device.get("ip_addresses")) if isinstance(entry.get("address"), str)]
+    addresses = [entry for entry in mappings(device.get("ip_addresses")) if isinstance(entry.get("address"), str)]
     return {
         "id": device.get("id"),
         "hostname": device.get("hostname"),
@@ -183,7 +183,7 @@ def device_facts(device: Mapping[str, Any]) -> dict[str, Any]:
             }
             for entry in addresses
         ],
-        "network_ports": [_port_facts(port) for port in entries(device.get("network_ports"))],
+        "network_ports": [_port_facts(port) for port in mappings(device.get("network_ports"))],
         "billing_cycle": device.get("billing_cycle"),
         "hardware_reservation_id": reference(device.get("hardware_reservation")),
         "project_id": reference(device.get("project")),
@@ -198,7 +198,7 @@ def device_facts(device: Mapping[str, Any]) -> dict[str, Any]:
 
 def _provisioning_started(device: Mapping[str, Any]) -> str | None:
     """When the event that begins every provisioning happened last: a reinstallation tells it anew (recorded answers)."""
-    moments = [event.get("created_at") for event in entries(device.get("provisioning_events")) if event.get("type") == BEGINNING]
+    moments = [event.get("created_at") for event in mappings(device.get("provisioning_events")) if event.get("type") == BEGINNING]
     return max((moment for moment in moments if isinstance(moment, str)), default=None)
 
 
@@ -220,7 +220,7 @@ def _port_facts(port: Mapping[str, Any]) -> dict[str, Any]:
         "bonded": data.get("bonded"),
         "bond": inner(port, "bond", "name"),
         "network_type": port.get("network_type"),
-        "virtual_networks": [network for network in map(reference, entries(port.get("virtual_networks"))) if network],
+        "virtual_networks": [network for network in map(reference, mappings(port.get("virtual_networks"))) if network],
     }
 
 
@@ -861,7 +861,7 @@ def state_text(device: Found) -> str:
     percentage = device.get("provisioning_percentage")
     moving = state_of(device) in ("queued", "provisioning", "reinstalling") and isinstance(percentage, (int, float))
     progress = f" ({percentage:.0f} %)" if moving else ""
-    steps = [event for event in entries(device.get("provisioning_events")) if event.get("created_at") and event.get("body")]
+    steps = [event for event in mappings(device.get("provisioning_events")) if event.get("created_at") and event.get("body")]
     last = f": {steps[-1]['body']}" if moving and steps else ""
     return f"{device.get('hostname') or device.get('id')} is {state_of(device)}{progress}{last}"
 
@@ -909,7 +909,7 @@ def failed(client: MetalClient, found: Found) -> DeviceFailedError:
         events = client.read_list(f"devices/{found['id']}/events", "events", doing="read the device's events")
     except MetalError:
         # The device's own list is the next best; what went wrong with reading events is not what the user has to know now.
-        events = [dict(event) for event in entries(found.get("provisioning_events"))]
+        events = [dict(event) for event in mappings(found.get("provisioning_events"))]
     happened = [event for event in events if event.get("created_at")]
     last = max(happened, key=lambda event: str(event["created_at"]), default=None)
     said = f"the last event is {last.get('body')!r} ({last.get('type')}, {last['created_at']})" if last else "the service tells no event"

@@ -21,9 +21,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argsp
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import entries, metro_code, reference, references
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, reference, references
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
     Resource,
     meant_by_tags,
@@ -206,7 +207,7 @@ class IpReservation(Resource):
     def _users(self, current: Found) -> list[str]:
         """Each address of it with its device, by name."""
         users = []
-        for each in entries(self.with_users(current).get("assignments")):
+        for each in mappings(self.with_users(current).get("assignments")):
             device = each.get("assigned_to")
             hostname = device.get("hostname") if isinstance(device, Mapping) else None
             address = f"{each['address']}/{each.get('cidr')}" if each.get("address") else f"assignment {reference(each)}"

@@ -62,10 +62,6 @@ def inner(item: Mapping[str, Any], outer: str, inner: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def entries(value: Any) -> list[Mapping[str, Any]]:
-    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
-
-
 def texts(value: Any) -> list[str]:
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 

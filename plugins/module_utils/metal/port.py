@@ -34,6 +34,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     together,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.identifiers import VLAN_NUMBER
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter, WaitTimeout, clock
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import reference
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Resource
@@ -181,12 +182,11 @@ def _contradictions(now: PortState, target: PortState) -> list[str]:
 
 
 def _vlans(port: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    value = port.get("virtual_networks")
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+    return mappings(port.get("virtual_networks"))
 
 
 def _ports(device: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [port for port in device.get("network_ports") or [] if isinstance(port, Mapping)]
+    return mappings(device.get("network_ports"))
 
 
 def _is_bond(port: Mapping[str, Any]) -> bool:

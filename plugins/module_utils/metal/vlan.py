@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import STATE_OPTIONS, Options, identifier
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import entries, metro_code, reference, references
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, reference, references
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
     Resource,
     meant_by_tags,
@@ -117,14 +118,14 @@ class Vlan(Resource):
 
 def _users(network: Mapping[str, Any]) -> list[str]:
     """Return what still uses the VLAN and blocks its deletion, as far as names are listed: devices, gateways, a virtual circuit."""
-    users = [_device_text(device, reference(network)) for device in entries(network.get("instances"))]
+    users = [_device_text(device, reference(network)) for device in mappings(network.get("instances"))]
     users += [f"gateway {gateway}" for gateway in references(network.get("metal_gateways"))]
     return users + (["a virtual circuit"] if network.get("assigned_to_virtual_circuit") is True else [])
 
 
 def _device_text(device: Mapping[str, Any], network: str | None) -> str:
     """Return a device with its ports in the network, as far as they are listed: ``device worker-0 <id> (bond0)``."""
-    listed = entries(device.get("network_ports"))
+    listed = mappings(device.get("network_ports"))
     ports = [_text(port, "name") for port in listed if network in references(port.get("virtual_networks"))]
     name = " ".join(filter(None, (_text(device, "hostname"), reference(device))))
     return f"device {name} ({', '.join(ports)})" if ports else f"device {name}"

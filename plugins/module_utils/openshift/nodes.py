@@ -14,13 +14,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import (
-    FIELD_OWNER,
-    mapping,
-    mappings,
-    text,
-    timestamp,
-)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import FIELD_OWNER, timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import node_state
 
 if TYPE_CHECKING:

@@ -176,7 +176,7 @@ def test_a_run_waits_for_a_run_of_another_computer_until_it_is_sure(service: Ser
 
     broken = service.run("metal_cluster_lock", {"name": SCOPE, "state": "released", "unlock": lock, **WAIT, "metal_api_timeout": 1})
     assert broken["changed"]
-    assert broken["broken"]["who"] == "alice@bastion"
+    assert broken["broken_lock"]["holder"] == "alice@bastion"
     assert service.locks == []
     assert not service.run("metal_cluster_lock", free)["changed"]
     again = service.run("metal_cluster_lock", {"name": SCOPE, "state": "released", "unlock": lock, **WAIT})

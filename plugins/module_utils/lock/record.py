@@ -77,7 +77,7 @@ class Holder:
     """
 
     run: str
-    who: str
+    user: str
     operation: str
     job: str
     boot: str
@@ -98,7 +98,7 @@ class Holder:
 
     def __str__(self) -> str:
         more = "".join(f", {text}" for text in (self.job, f"process {self.process.pid}") if text)
-        return f"{self.operation or 'a run'} of {self.who or 'somebody'}{more}"
+        return f"{self.operation or 'a run'} of {self.user or 'an unknown user'}{more}"
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Lock:
         holder = self.holder
         values = {
             "run": holder.run,
-            "holder": holder.who,
+            "holder": holder.user,
             "operation": holder.operation,
             "job": holder.job,
             "process": f"{holder.boot}/{holder.namespace}/{holder.process.pid}/{holder.process.started}",
@@ -144,12 +144,12 @@ class Lock:
         return {
             "id": self.id,
             "run": self.holder.run,
-            "who": self.holder.who,
+            "holder": self.holder.user,
             "operation": self.holder.operation,
             "job": self.holder.job,
-            "since": time_text(self.since) or None,
-            "renewed": time_text(self.renewed) or None,
-            "expires": time_text(self.expires) or None,
+            "acquired_at": time_text(self.since) or None,
+            "renewed_at": time_text(self.renewed) or None,
+            "expires_at": time_text(self.expires) or None,
         }
 
     def __str__(self) -> str:
@@ -165,7 +165,7 @@ def read_lock(identity: str, tags: Sequence[str], created_at: str | None, *, lif
     # What has no run of its own is one that nobody is.
     holder = Holder(
         run=said.get("run") or f"unknown-{identity}",
-        who=said.get("holder", ""),
+        user=said.get("holder", ""),
         operation=said.get("operation", ""),
         job=said.get("job", ""),
         boot=boot if pid.isdecimal() else "",

@@ -35,7 +35,7 @@ KINDS = ("devices", "ip_reservations", "virtual_networks", "metal_gateways")
 LOCKS = "locks"
 """Networks that are the lock of a run which writes to the cluster now: they are gone with that run and are nothing the cluster has."""
 
-LOCK_FACTS = ("id", "who", "operation", "job", "since", "renewed", "expires", "project_id")
+LOCK_FACTS = ("id", "holder", "operation", "job", "acquired_at", "renewed_at", "expires_at", "project_id")
 
 Facts = dict[str, Any]
 

@@ -163,7 +163,7 @@ def lock_of(networks: Networks, run: Run | None = None, *, patient: bool = False
 
 
 def elsewhere(**changes: Any) -> Holder:
-    return Holder(**{"run": "zz", "who": "alice@bastion", "operation": "scale.yml", "job": "AWX job 17", **ON_ANOTHER, **changes})
+    return Holder(**{"run": "zz", "user": "alice@bastion", "operation": "scale.yml", "job": "AWX job 17", **ON_ANOTHER, **changes})
 
 
 ON_ANOTHER: dict[str, Any] = {"boot": ELSEWHERE, "namespace": "1", "process": Process(4711, "42")}
@@ -760,14 +760,14 @@ def test_devices_of_a_cluster_are_locked_by_their_cluster_others_by_their_tags()
 
 
 def test_a_lock_is_read_as_it_was_written() -> None:
-    holder = replace(elsewhere(), who="Ünal, the 2nd\n@host", operation="x" * 500)
+    holder = replace(elsewhere(), user="Ünal, the 2nd\n@host", operation="x" * 500)
     lock = Lock("i", holder, since=1_800_000_000, renewed=1_800_000_100, lifetime=300, limit=35)
     read = read_lock("i", lock.tags(SCOPE, TAGS), None, lifetime=7)
     assert (read.since, read.renewed, read.lifetime, read.limit) == (1_800_000_000, 1_800_000_100, 300, 35)
     assert read.expires == 1_800_000_400
     assert read_lock("i", ["openshift-lock-lifetime=120"], None, lifetime=7).limit == 30
     assert read.holder.process == holder.process
-    assert read.holder.who == "nal the 2nd @host"
+    assert read.holder.user == "nal the 2nd @host"
     assert len(read.holder.operation) == lock_record.LONGEST
 
 

@@ -41,7 +41,7 @@ DEVICE = (
     *("hardware_reservation_id", "always_pxe", "termination_time", "provisioning_started_at", "provisioning_percentage"),
 )
 EVENT = ("created_at", "type", "body", "state", "device_id")
-CLUSTER = ("msg", "api_answers", "kube_version", "cluster_id", "cluster_version", "reached", "waiting", "operators", "given_up")
+CLUSTER = ("msg", "api_answers", "kube_version", "cluster_id", "cluster_version", "reached", "waiting", "operators", "skipped_nodes")
 VERDICT = ("name", "signer", "node", "verdict", "reason")
 REFUSED = ("name", "signer", "node", "requestor", "reason")
 

@@ -14,7 +14,7 @@ description:
     and takes them back when others bid more.
   - A request has neither a name nor tags. It is found by its O(id), else by its O(metro) and its plan. When there are several, the one is
     taken that is told with the same O(devices_min), O(devices_max), O(max_bid_price) and O(end_at).
-  - Nothing of a request can be changed. Other numbers than those of the one that is there are refused, see O(beside_others).
+  - Nothing of a request can be changed. Other values than those of the existing request are refused, see O(allow_multiple).
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
@@ -132,10 +132,10 @@ options:
         description:
           - When the service deletes the devices by itself. Without a zone it is UTC.
         type: str
-  beside_others:
+  allow_multiple:
     description:
-      - Whether a request for the same plan in the same metro, but with other numbers, is left alone and another one is made beside it.
-        Otherwise such a request is taken for this one, and the difference is refused.
+      - Whether a request for the same plan and metro, but with other values, is left alone and a second request is created.
+        Otherwise such a request counts as this one, and the difference is an error.
     type: bool
     default: false
   force_termination:

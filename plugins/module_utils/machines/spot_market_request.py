@@ -81,7 +81,7 @@ SPOT_MARKET_REQUEST_OPTIONS = Options(
                 "features": {"type": "list", "elements": "str"},
             },
         },
-        "beside_others": {"type": "bool", "default": False},
+        "allow_multiple": {"type": "bool", "default": False},
         "force_termination": {"type": "bool", "default": False},
     },
     required_one_of=[["id", "metro"]],
@@ -111,7 +111,7 @@ def _plan(request: Mapping[str, Any]) -> str | None:
 
 
 class SpotMarketRequest(Resource):
-    """A request by its id, else by its metro and its plan, else (``beside_others``) by all that is listed of it."""
+    """A request by its id, else by its metro and its plan, else (``allow_multiple``) by all that is listed of it."""
 
     result_key = "spot_market_request"
     kind = "spot market request"
@@ -146,7 +146,7 @@ class SpotMarketRequest(Resource):
         plan, desired = self._parameters["plan"], self.desired()
         same = [each for each in requests if plan in _plan_names(each) or not _plan_names(each)]
         exact = [each for each in same if limited(self.comparable(each), desired) == desired]
-        if not exact and not self.params["beside_others"]:
+        if not exact and not self.params["allow_multiple"]:
             untold = [each for each in same if not _plan_names(each) or metro_code(each) is None]
             if untold:
                 ids = ", ".join(sorted(str(each.get("id")) for each in untold))

@@ -177,7 +177,7 @@ TWO = [bid("1"), bid("2", max_bid_price=0.7)]
         (TWO, {"max_bid_price": 0.7}, "2"),
         # Other numbers are a difference, unless it is to be another request beside it.
         ([bid("1")], {"max_bid_price": 0.7}, "1"),
-        ([bid("1")], {"max_bid_price": 0.7, "beside_others": True}, None),
+        ([bid("1")], {"max_bid_price": 0.7, "allow_multiple": True}, None),
         # A plan that is not told is told by the devices, or what is told has to fit in all.
         ([bid("1", plan=None, devices=[{"id": "d", "plan": {"slug": "b"}}])], {}, None),
         ([bid("1", plan=None)], {"devices_min": 1, "devices_max": 2}, "1"),

@@ -16,7 +16,7 @@ description:
     missing, with what the cluster says about it and since when.
   - An API that does not answer, or not yet, is something to wait for.
   - A refused login and an invalid cluster version end the wait at once, since these do not get better by waiting. So does, with
-    O(machines), a machine that the service could not deliver, that is being deleted or is not there any more, or whose Ignition ended with
+    O(machines), a machine that the API could not deliver, that is being deleted or is not there any more, or whose Ignition ended with
     a failure.
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes

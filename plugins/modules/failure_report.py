@@ -104,7 +104,7 @@ report:
       elements: dict
       sample:
         - name: master-1.demo.example.com
-          reason: "Could not create device master-1.demo.example.com: the service answered 422: There aren't available servers"
+          reason: "Cannot create device master-1.demo.example.com: the API returned 422: There aren't available servers"
     reasons:
       description: Lines that say why the task failed, where no C(items) do.
       type: list

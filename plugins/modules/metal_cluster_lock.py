@@ -40,7 +40,7 @@ options:
     default: held
   metro:
     description:
-      - Code of the metro in which the lock is created. Without it, that of a device of the cluster, or the first one of the service.
+      - Code of the metro in which the lock is created. Without it, that of a device of the cluster, or the first one of the API.
     type: str
   operation:
     description:

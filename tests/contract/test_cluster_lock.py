@@ -205,7 +205,7 @@ def test_in_check_mode_a_lock_is_only_told(service: Service) -> None:
 def test_a_quota_without_room_for_a_lock_is_told_and_without_a_lock_it_goes_on(service: Service) -> None:
     service.sandbox.call("PUT", "settings", json={"quotas": {"virtual_networks": 0}})
     refused = service.run("metal_device_set", SET)
-    assert "Could not create the cluster lock of contract.metal.test: the service answered 422" in refused["msg"]
+    assert "Cannot create the cluster lock of contract.metal.test: the API returned 422" in refused["msg"]
     assert "openshift_lock=false" in refused["msg"]
     assert "\n" not in refused["msg"]
     assert service.devices == []

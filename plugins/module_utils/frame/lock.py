@@ -157,7 +157,7 @@ class LockModule(MetalModule):
             return [f"what the run had sent is over in {left:.0f} s at the latest"] if left > 0 else []
 
         try:
-            self.waiter.until_nothing_missing(wait, "The end of what the run had sent", interval=1)
+            self.waiter.until_nothing_pending(wait, "The end of what the run had sent", interval=1)
         except StillWaiting:
             self.result["resume"] = {"quiet": quiet, "broken_lock": self.result["broken_lock"], **lock.watched()}
             raise
@@ -169,7 +169,7 @@ class LockModule(MetalModule):
                 raise CollectionError(together(f"{what}: not now, and wait=false", texts))
             return
         try:
-            self.waiter.until_nothing_missing(look, what, interval=1)
+            self.waiter.until_nothing_pending(look, what, interval=1)
         except StillWaiting:
             resume: dict[str, Any] = lock.watched()
             self.result["resume"] = resume

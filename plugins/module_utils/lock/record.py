@@ -42,7 +42,7 @@ FIELDS = ("run", "holder", "operation", "job", "process", "since", "renewed", "l
 """Each is a tag ``openshift-lock-<field>=<value>``."""
 
 LONGEST = 120
-"""Characters of one value. No limit of the service is known; what a person or a host is called must not make one."""
+"""Characters of one value. No limit of the API is known; what a person or a host is called must not make one."""
 
 
 class Decision(enum.Enum):
@@ -103,7 +103,7 @@ class Holder:
 
 @dataclass(frozen=True)
 class Lock:
-    """A lock object. Times are the service's, in seconds since 1970; None where the object does not say.
+    """A lock object. Times are the API's, in seconds since 1970; None where the object does not say.
 
     ``limit``: seconds after which what its run has sent has arrived, or never will.
     """
@@ -226,5 +226,5 @@ def _user_and_host() -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return a text that can be a tag: the service takes a comma in a filter for two tags."""
+    """Return a text that can be a tag: the API takes a comma in a filter for two tags."""
     return re.sub(r"[^\x21-\x2b\x2d-\x7e]+", " ", text).strip()[:LONGEST]

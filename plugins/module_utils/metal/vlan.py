@@ -20,9 +20,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attr
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, reference, references
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
     Resource,
-    meant_by_tags,
+    fail_if_unidentified,
+    identified_by_tags,
     only_one,
-    refuse_to_guess,
 )
 
 if TYPE_CHECKING:
@@ -63,16 +63,16 @@ class Vlan(Resource):
     def find_by_options(self) -> Found | None:
         params = self.params
         if params["vxlan"] is not None and not params["metro"]:
-            raise CollectionError("metro must be given with vxlan: each metro counts its VLANs by itself")
-        doing, query = f"look for {self.title}", {"metro": params["metro"]}
+            raise CollectionError("metro must be set with vxlan: each metro has its own VLAN numbers")
+        doing, query = f"read {self.title}", {"metro": params["metro"]}
         networks = self.client.read_list(self.list_path, "virtual_networks", params=query, doing=doing)
-        same = self._narrowed([network for network in networks if self._is_meant(network)])
+        same = self._narrowed([network for network in networks if self._is_match(network)])
         if not same:
             known_by = "vxlan" if params["vxlan"] is not None else "tags" if params["tags"] else "description"
-            refuse_to_guess(networks, {known_by: params[known_by]}, self._is_meant, self.title)
+            fail_if_unidentified(networks, {known_by: params[known_by]}, self._is_match, self.title)
         return only_one(same, f"VLANs are {self.title}", "its id, or by vxlan and metro")
 
-    def _is_meant(self, network: Found) -> bool:
+    def _is_match(self, network: Found) -> bool:
         params = self.params
         if params["metro"] and metro_code(network) != params["metro"].lower():
             return False
@@ -83,12 +83,12 @@ class Vlan(Resource):
         return bool(params["description"]) and bool(network.get("description") == params["description"])
 
     def _narrowed(self, same: list[Found]) -> list[Found]:
-        """A number says which one it is. Tags and texts may be another's as well: only what is all that was given is deleted by them."""
+        """Return the best matches. Tags and texts are not unique: state=absent matches only a VLAN that has all given attributes."""
         params = self.params
         if params["vxlan"] is not None:
             return same
         if params["tags"]:
-            same = meant_by_tags(same, params["tags"], description=params["description"])
+            same = identified_by_tags(same, params["tags"], description=params["description"])
         if params["state"] == "absent":
             same = [network for network in same if not differences(self.comparable(network), self.desired())]
         return same
@@ -100,7 +100,7 @@ class Vlan(Resource):
 
     def creation_problems(self) -> list[str]:
         vxlan = self.params["vxlan"]
-        # The numbers the service takes (vendor's OpenAPI text).
+        # Numbers that the API accepts (vendor's OpenAPI text).
         problems = [] if vxlan is None or 2 <= vxlan <= 3999 else [f"vxlan must be 2 to 3999, not {vxlan}"]
         return [*super().creation_problems(), *problems]
 
@@ -110,7 +110,7 @@ class Vlan(Resource):
         result = self.result(current)
         users = _users(self.with_users(current)) or _users(current)
         raise CollectionError(
-            f"Cannot delete {self.title} ({current.get('id')}): it is in use by {', '.join(users)}. Take it off their ports first, "
+            f"Cannot delete {self.title} ({current.get('id')}): it is in use by {', '.join(users)}. Unassign it from their ports first, "
             "and delete its gateways",
             {"devices": result["devices"], "metal_gateways": result["metal_gateways"], "used_by": users},
         )

@@ -373,7 +373,7 @@ class Drain:
         if kept:
             sentences.append(f"Still cordoned, as before: {', '.join(kept)}.")
         if failed:
-            sentences.append(f"Could not be uncordoned: {', '.join(failed)}.")
+            sentences.append(f"Cannot be uncordoned: {', '.join(failed)}.")
         return " ".join(sentences)
 
     # --- eviction ------------------------------------------------------------------------------------------------------------------

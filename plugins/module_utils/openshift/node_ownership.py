@@ -34,7 +34,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import WaitTimeout
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import find_devices
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import LEAVING
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import DEVICE, Node, read_node
 
@@ -76,7 +76,7 @@ def machines_of(devices: Iterable[Mapping[str, Any]]) -> dict[str, Machine]:
     """Return the machines of devices (as ``metal_device_info`` returns them) by host name in lower case, without those being deleted."""
     found = {}
     for device in devices:
-        if device["state"] not in LEAVING and isinstance(device["hostname"], str):
+        if device["state"] not in DELETING_STATES and isinstance(device["hostname"], str):
             since = time_of(device["provisioning_started_at"] or device["created_at"])
             found[device["hostname"].lower()] = Machine(str(device["id"]), device["hostname"].lower(), since)
     return found
@@ -156,7 +156,7 @@ class Ownership:
         """Return those that a second list, of all devices of the project, confirms."""
         self._sleep(PAUSE)
         devices = self._devices([])
-        machines, ids = machines_of(devices), {str(device["id"]) for device in devices if device["state"] not in LEAVING}
+        machines, ids = machines_of(devices), {str(device["id"]) for device in devices if device["state"] not in DELETING_STATES}
         confirmed = []
         self._kept = []
         for node in left:

@@ -74,7 +74,7 @@ def known_as(name: str, obj: Any) -> Node:
     """Return what is needed of the Node that was asked for by name; raise ClusterUnreachableError when the answer is another object."""
     node = read_node(obj)
     if node.name != name or not node.uid:
-        raise ClusterUnreachableError(f"Could not read the node {name}: the answer is not this node")
+        raise ClusterUnreachableError(f"Cannot read the node {name}: the answer is not this node")
     return node
 
 

@@ -125,7 +125,7 @@ class FakeMetal:
     def _device(self, path: str, doing: str) -> dict[str, Any]:
         identity = path.split("/")[1].partition("?")[0]
         if identity not in self.devices:
-            raise NotFoundError(f"Could not {doing}: 404", status=404, errors=["Not found"])
+            raise NotFoundError(f"Cannot {doing}: 404", status=404, errors=["Not found"])
         return self.devices[identity]
 
     def ask(self, path: str, body: Any, *, doing: str) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class FakeMetal:
             ]
         }
 
-    def name_origin(self, error: CollectionError) -> None:
+    def add_origin(self, error: CollectionError) -> None:
         """Nothing of it is sent anywhere, so there is no request to name."""
 
     def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
@@ -148,10 +148,10 @@ class FakeMetal:
         self.calls.append(f"{method} {path} {body.get('hostname') or body.get('type') or sorted(body)}")
         fate = self.lost.pop(0) if self.lost else ""
         if fate == "before":
-            raise LostAnswerError(f"Could not {doing}: lost")
+            raise LostAnswerError(f"Cannot {doing}: lost")
         answer = self._effect(path, body, doing)
         if fate == "after":
-            raise LostAnswerError(f"Could not {doing}: lost")
+            raise LostAnswerError(f"Cannot {doing}: lost")
         return dict(answer)
 
     write_one = write
@@ -160,14 +160,14 @@ class FakeMetal:
         if path == f"projects/{PROJECT}/devices":
             if body["hostname"] in self.refused:
                 text = self.refused[body["hostname"]]
-                raise ValidationError(f"Could not {doing}: the service answered 422: {text}", status=422, errors=[text])
+                raise ValidationError(f"Cannot {doing}: the API returned 422: {text}", status=422, errors=[text])
             metros = body["metro"] if isinstance(body["metro"], list) else [body["metro"]]
             places = [(metro.lower(), body["plan"]) for metro in metros]
             place = next((each for each in places if self.stock.get(each, 1)), places[0])
             if place in self.stock:
                 if not self.stock[place]:
                     text = "There aren't available servers in that metro"
-                    raise ValidationError(f"Could not {doing}: the service answered 422: {text}", status=422, errors=[text])
+                    raise ValidationError(f"Cannot {doing}: the API returned 422: {text}", status=422, errors=[text])
                 self.stock[place] -= 1
             fields = {name: value for name, value in body.items() if name not in ("plan", "metro", "operating_system")}
             return self.add(
@@ -197,7 +197,7 @@ class FakeMetal:
             return False
         if device["state"] in ("queued", "provisioning"):
             text = "Cannot delete a device while it is provisioning"
-            raise ValidationError(f"Could not {doing}: {text}", status=422, errors=[text])
+            raise ValidationError(f"Cannot {doing}: {text}", status=422, errors=[text])
         if self.ignored:
             self.ignored -= 1
             return True

@@ -75,7 +75,7 @@ class Networks:
         self.hidden = 0
         """For so many lists what was created is not seen."""
 
-    def name_origin(self, error: CollectionError) -> None:
+    def add_origin(self, error: CollectionError) -> None:
         error.message += " (last answer: GET /virtual-networks)"
 
     def service_time(self, *, latest: bool = False) -> float | None:
@@ -114,7 +114,7 @@ class Networks:
         try:
             return self.networks[path.split("/")[1]]
         except KeyError:
-            raise NotFoundError(f"Could not {doing}: 404", status=404) from None
+            raise NotFoundError(f"Cannot {doing}: 404", status=404) from None
 
     def _called(self, method: str, path: str) -> None:
         first, _slash, rest = path.partition("/")
@@ -135,7 +135,7 @@ class Networks:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder for temporary files, in which runs have theirs."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(resource, "LOOKS_AFTER_LOST_CREATE", (0.0, 0.0))
+    monkeypatch.setattr(resource, "RECHECK_AFTER_LOST_ANSWER", (0.0, 0.0))
     return tmp_path
 
 
@@ -271,7 +271,7 @@ def test_a_create_that_may_still_be_done_is_not_made_again(networks: Networks) -
 
     networks.problem = problem
     lock = lock_of(networks)
-    with pytest.raises(LostAnswerError, match="it may still be done"):
+    with pytest.raises(LostAnswerError, match="the API may still carry it out"):
         lock.attempt()
     networks.add(lock.run.holder, identity="it came late")
     assert lock_of(networks, lock.run).release()
@@ -291,7 +291,7 @@ def test_a_list_that_lags_behind_does_not_create_a_second_one(networks: Networks
 def test_a_refusal_says_what_to_do(networks: Networks, status: int) -> None:
     def problem(method: str, path: str) -> None:
         if method == "POST":
-            raise ValidationError("Could not create it: Virtual networks quota of 5 has been reached", status=status)
+            raise ValidationError("Cannot create it: Virtual networks quota of 5 has been reached", status=status)
 
     networks.problem = problem
     with pytest.raises(CollectionError, match=r"quota of 5.*in metro da.*openshift_lock=false.*cluster_lock=none"):
@@ -302,7 +302,7 @@ def test_a_refusal_says_what_to_do(networks: Networks, status: int) -> None:
 @pytest.mark.parametrize(("status", "advised"), [(403, True), (404, True), (501, True), (500, False), (401, False)])
 def test_a_service_without_networks_says_what_to_do(networks: Networks, status: int, advised: bool) -> None:
     def problem(method: str, path: str) -> None:
-        raise MetalError(f"Could not read it: {status}", status=status)
+        raise MetalError(f"Cannot read it: {status}", status=status)
 
     networks.problem = problem
     with pytest.raises(CollectionError) as found:

@@ -27,7 +27,7 @@ class ActionModule(PrintingAction):
     OPTIONS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "cluster": {"type": "str", "required": True},
         "state": {"type": "raw", "required": True},
-        "belongings": {"type": "raw", "required": True},
+        "resources": {"type": "raw", "required": True},
         "kubeconfig": {"type": "str", "required": True},
         "password_file": {"type": "str", "required": True},
         "log": {"type": "list", "elements": "dict", "default": []},
@@ -37,7 +37,7 @@ class ActionModule(PrintingAction):
         lines = [
             *cluster_lines(options["cluster"], options["state"]),
             "",
-            *device_lines(options["belongings"]),
+            *device_lines(options["resources"]),
             *access_lines(options["state"], options["kubeconfig"], options["password_file"]),
         ]
         next_commands = next_lines(options["kubeconfig"], Caller.of_this_run(variables))

@@ -33,7 +33,7 @@ class ActionModule(PrintingAction):
         "cluster": {"type": "str", "default": ""},
         "log": {"type": "list", "elements": "dict", "default": []},
         "report": {"type": "dict"},
-        "belongings": {"type": "raw"},
+        "resources": {"type": "raw"},
         "bundle": {"type": "raw"},
     }
 
@@ -54,8 +54,8 @@ class ActionModule(PrintingAction):
     def _end(options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         report, bundle = options["report"], options["bundle"]
         lines = [*what_failed(report), *what_next(report, Caller.of_this_run(variables))]
-        if options["belongings"] is not None:
-            lines += still_billed(options["belongings"], report["cluster"])
+        if options["resources"] is not None:
+            lines += still_billed(options["resources"], report["cluster"])
         show("\n" + report["title"], constants.COLOR_ERROR)
         show("\n".join([*lines, *where_bundle(bundle)]))
         return {"failed": True, "msg": short(report, bundle)}

@@ -21,10 +21,10 @@ class ActionModule(ProgressAction):
         self._shown = 0
 
     def announce(self, answer: dict[str, Any]) -> None:
-        """Show what has happened since the answer before: each has all of it."""
-        happened = answer.get("happened")
-        if not isinstance(happened, list):
+        """Print the notes that were added since the previous answer, which has all earlier ones."""
+        notes = answer.get("notes")
+        if not isinstance(notes, list):
             return
-        for text in happened[self._shown :]:
+        for text in notes[self._shown :]:
             Display().display(f"    {printable(text, LINE_LIMIT)}")
-        self._shown = len(happened)
+        self._shown = len(notes)

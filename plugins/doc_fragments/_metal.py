@@ -32,8 +32,8 @@ options:
   metal_api_retries:
     description:
       - How often one call is tried again.
-      - Calls the service refused because of their number (status 429) are always repeated, after the time the service asked for.
-        Lost connections and faults of the service (status 500, 502, 503, 504) are repeated for reads and deletes only.
+      - Calls the API refused because of their number (status 429) are always repeated, after the time the API asked for.
+        Lost connections and faults of the API (status 500, 502, 503, 504) are repeated for reads and deletes only.
         A create whose answer was lost is looked up before it is tried again, so that nothing is ordered twice.
     type: int
     default: 8
@@ -49,7 +49,7 @@ options:
     type: str
   metal_ua_prefix:
     description:
-      - A text in front of the C(User-Agent) that the service is told, by which it can tell your calls from others.
+      - A text in front of the C(User-Agent) that the API is told, by which it can tell your calls from others.
       - It can also be in the environment variable E(METAL_UA_PREFIX).
     type: str
   cluster_lock:

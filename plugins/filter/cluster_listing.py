@@ -66,8 +66,8 @@ def _gateway(gateway: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _lock(lock: Mapping[str, Any]) -> Iterator[str]:
-    when = f"since {lock.get('since')}, renewed {lock.get('renewed')}"
-    yield f"  lock      of {lock.get('operation')} by {lock.get('who')}, {when} ({lock.get('id')})"
+    when = f"since {lock.get('acquired_at')}, renewed {lock.get('renewed_at')}"
+    yield f"  lock      of {lock.get('operation')} by {lock.get('holder')}, {when} ({lock.get('id')})"
 
 
 KINDS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {

@@ -64,14 +64,14 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import LEAVING
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
 
 
 def joining_machines(devices: Iterable[Mapping[str, Any]], wanted: Collection[str] | None = None) -> list[dict[str, Any]]:
     """``machines`` of ``csr_approval``, of these devices as ``metal_device_info`` returns them."""
     try:
         devices = list(devices)
-        staying = {device["hostname"] for device in devices if device.get("state") not in LEAVING}
+        staying = {device["hostname"] for device in devices if device.get("state") not in DELETING_STATES}
         return [
             {
                 "name": device["hostname"],
@@ -80,7 +80,7 @@ def joining_machines(devices: Iterable[Mapping[str, Any]], wanted: Collection[st
             }
             for device in devices
             if (wanted is None or device["hostname"] in wanted)
-            and (device.get("state") not in LEAVING or device["hostname"] not in staying)
+            and (device.get("state") not in DELETING_STATES or device["hostname"] not in staying)
         ]
     except (KeyError, TypeError, AttributeError) as problem:
         raise AnsibleFilterError(f"joining_machines: devices as metal_device_info returns them are needed: {problem!r}") from problem

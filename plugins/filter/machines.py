@@ -135,7 +135,7 @@ from ansible.errors import AnsibleError, AnsibleFilterError
 from jinja2.exceptions import UndefinedError
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_facts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import ARCHITECTURES, architecture_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import ROLES
 
@@ -172,7 +172,7 @@ FURTHER = (
 
 
 PREFIXES = ("openshift_", "metal_")
-OF_DEVICES = frozenset((*device_facts({}), "public_ipv4", "private_ipv4", "public_ipv6", "elastic_ipv4", "short_id", "role", "cluster"))
+OF_DEVICES = frozenset((*device_result({}), "public_ipv4", "private_ipv4", "public_ipv6", "elastic_ipv4", "short_id", "role", "cluster"))
 """What the inventory plugin says of devices that exist."""
 
 

@@ -73,7 +73,7 @@ options:
     type: str
   metal_ua_prefix:
     description:
-      - A text in front of the C(User-Agent) that the service is told.
+      - A text in front of the C(User-Agent) that the API is told.
       - It can also be in the environment variable E(METAL_UA_PREFIX).
     type: str
   project_id:
@@ -91,14 +91,14 @@ options:
   filters:
     description:
       - Only devices that fit, of all that is given here.
-      - The service itself chooses by C(search), C(hostname), C(categories), C(type), the first C(tag) and a single C(metro), so that
+      - The API itself chooses by C(search), C(hostname), C(categories), C(type), the first C(tag) and a single C(metro), so that
         what does not fit is not transferred. It has no parameter for further tags, several metros, C(plan) and C(state). Those are
         chosen here.
     type: dict
     default: {}
     suboptions:
       search:
-        description: A text in host name, description, short id, tags, plan, operating system or addresses, as the service searches.
+        description: A text in host name, description, short id, tags, plan, operating system or addresses, as the API searches.
         type: str
       hostname:
         description: A part of the host name, in upper or lower case.
@@ -120,7 +120,7 @@ options:
         type: list
         elements: str
       categories:
-        description: Categories of devices, as the service knows them.
+        description: Categories of devices, as the API knows them.
         type: list
         elements: str
       type:
@@ -227,9 +227,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.identifiers import canonical_id
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import COLLECTION_VERSION, LIBRARY_ERROR, MetalClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_facts
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import without_marks
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import LEAVING, tag_to_ask_for
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import without_operation_tags
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES, filter_tag
 
 try:
     import jmespath
@@ -323,7 +323,7 @@ def unsafe(value: Any) -> Any:
 
 def facts_of(device: Mapping[str, Any]) -> Facts:
     """What is told of one device: what the modules tell, with its addresses beside the rest, and its place in a cluster."""
-    facts = device_facts(device)
+    facts = device_result(device)
     addresses = facts.pop("addresses")
     del facts["provisioning_started_at"]  # of the parts that are left out
     identity = facts["id"]
@@ -396,7 +396,7 @@ def named(
     taken: set[str] = set()
 
     def rank(facts: Facts) -> tuple[bool, str, str]:
-        return (str(facts["state"]) in LEAVING, str(facts["created_at"] or "~"), str(facts["id"]))
+        return (str(facts["state"]) in DELETING_STATES, str(facts["created_at"] or "~"), str(facts["id"]))
 
     def trouble(name: str, identity: Any) -> str | None:
         if name in taken or known.get(name, identity) != identity:
@@ -432,14 +432,14 @@ def fits(facts: Facts, filters: Mapping[str, Any]) -> bool:
 
 
 def query_of(filters: Mapping[str, Any]) -> dict[str, str]:
-    """The filters the service applies itself: those that its list of devices has parameters for (vendor's OpenAPI text).
+    """The filters the API applies itself: those that its list of devices has parameters for (vendor's OpenAPI text).
 
     ``plan`` and ``state`` are none of them. ``tag`` and ``metro`` are one text each; one with a comma could be taken for two.
     """
     query = {name: str(filters[name]) for name in ("search", "hostname", "type") if filters.get(name)}
     if filters.get("categories"):
         query["categories"] = ",".join(filters["categories"])
-    tag = tag_to_ask_for(filters.get("tag") or ())
+    tag = filter_tag(filters.get("tag") or ())
     if tag is not None:
         query["tag"] = tag
     if len(filters.get("metro") or ()) == 1:
@@ -470,7 +470,7 @@ def groups_of(facts: Facts, kinds: Iterable[str]) -> Iterator[str]:
     """The groups a device is in, by these choices of O(groups_by)."""
     for kind in kinds:
         if kind == "tag":
-            yield from (group_name("metal", "tag", tag) for tag in without_marks(facts["tags"]))
+            yield from (group_name("metal", "tag", tag) for tag in without_operation_tags(facts["tags"]))
         else:
             value = facts["project_id" if kind == "project" else kind]
             if isinstance(value, str) and value:

@@ -26,7 +26,7 @@ options:
       - What M(equinix_metal.openshift.cluster_wait) has returned with C(condition=install_complete) and C(node_details=true).
     type: raw
     required: true
-  belongings:
+  resources:
     description:
       - What M(equinix_metal.openshift.metal_cluster_info) has returned for the cluster, also when it failed.
     type: raw
@@ -65,13 +65,13 @@ EXAMPLES = r"""
 - name: List the cluster's devices and addresses
   equinix_metal.openshift.metal_cluster_info:
     names: [demo.example.com]
-  register: belongings
+  register: resources
 
 - name: Print the cluster summary
   equinix_metal.openshift.cluster_summary:
     cluster: demo.example.com
     state: "{{ state }}"
-    belongings: "{{ belongings }}"
+    resources: "{{ resources }}"
     kubeconfig: clusters/demo.example.com/kubeconfig
     password_file: clusters/demo.example.com/ignition/auth/kubeadmin-password
 """

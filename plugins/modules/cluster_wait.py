@@ -16,7 +16,7 @@ description:
     missing, with what the cluster says about it and since when.
   - An API that does not answer, or not yet, is something to wait for.
   - A refused login and an invalid cluster version end the wait at once, since these do not get better by waiting. So does, with
-    O(machines), a machine that the service could not deliver, that is being deleted or is not there any more, or whose Ignition ended with
+    O(machines), a machine that the API could not deliver, that is being deleted or is not there any more, or whose Ignition ended with
     a failure.
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
@@ -92,7 +92,7 @@ options:
   quorum:
     description:
       - So many of O(quorum_of) are enough. As soon as so many are Ready, those of the others that will not get further (see O(machines))
-        are not waited for any longer, are told as a warning, and are RV(given_up). V(0) is all of them.
+        are not waited for any longer, are reported as a warning and listed in RV(skipped_nodes). V(0) is all of them.
     type: int
     default: 0
   quorum_wait:
@@ -309,7 +309,7 @@ pods:
       type: list
       elements: dict
       sample: [{name: router, ready: false, restarts: 3, state: waiting, reason: CrashLoopBackOff, exit_code: null}]
-given_up:
+skipped_nodes:
   description: Names of those of O(quorum_of) that are not Ready and not waited for any longer, since enough others are.
   returned: always
   type: list
@@ -355,7 +355,7 @@ def main() -> None:
             return waiting
 
         module.wait_for(look, f"Condition {module.params['condition']} of the cluster")
-        for name in module.result["given_up"] if module.result["reached"] else ():
+        for name in module.result["skipped_nodes"] if module.result["reached"] else ():
             reason = (machines.lost.get(name) if machines else None) or f"{name} is not Ready in time"
             module.module.warn(f"{reason}. It is not waited for: enough others are Ready (quorum={module.params['quorum']})")
 

@@ -33,10 +33,10 @@ options:
     description:
       - RV(ignore:report) of the call in the C(rescue). With it the module ends the play.
     type: dict
-  belongings:
+  resources:
     description:
       - What M(equinix_metal.openshift.metal_cluster_info) has returned for the cluster, also when it failed. Without it nothing is printed
-        of what is billed.
+        about billed objects.
     type: raw
   bundle:
     description:
@@ -61,14 +61,14 @@ EXAMPLES = r"""
 - name: List what is still billed
   equinix_metal.openshift.metal_cluster_info:
     names: [demo.example.com]
-  register: belongings
+  register: resources
   failed_when: false
 
 # The last task of the play
 - name: Fail with the failure report
   equinix_metal.openshift.failure_report:
     report: "{{ play_failure.report }}"
-    belongings: "{{ belongings }}"
+    resources: "{{ resources }}"
   when: play_failure is defined
 """
 
@@ -104,7 +104,7 @@ report:
       elements: dict
       sample:
         - name: master-1.demo.example.com
-          reason: "Could not create device master-1.demo.example.com: the service answered 422: There aren't available servers"
+          reason: "Cannot create device master-1.demo.example.com: the API returned 422: There aren't available servers"
     reasons:
       description: Lines that say why the task failed, where no C(items) do.
       type: list

@@ -11,8 +11,8 @@ short_description: Enable BGP for a project
 version_added: 0.1.0
 description:
   - Asks for BGP for a project, or asks for it anew with other settings. What is not given stays.
-  - A local one is enabled at once. A global one waits for people at the service, so its status is returned and not waited for.
-  - The service has no call that takes BGP away from a project, so there is no V(absent) state.
+  - A local one is enabled at once. A global one waits for people at the API, so its status is returned and not waited for.
+  - The API has no call that takes BGP away from a project, so there is no V(absent) state.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
@@ -35,7 +35,7 @@ options:
     type: str
   use_case:
     description:
-      - A text for whoever approves a global deployment. Used when something is asked for only, since the service does not tell it.
+      - A text for whoever approves a global deployment. Used when something is asked for only, since the API does not tell it.
     type: str
   state:
     description:

@@ -115,7 +115,7 @@ bgp_sessions:
       type: bool
       sample: false
     learned_routes:
-      description: Routes the service learned from the device.
+      description: Routes the API learned from the device.
       type: list
       elements: str
       sample: []
@@ -124,7 +124,7 @@ bgp_sessions:
       type: str
       sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
 bgp_neighbors:
-  description: The neighbors of the device, as the service tells them, without the password. Empty without O(device_id).
+  description: The neighbors of the device, as the API tells them, without the password. Empty without O(device_id).
   returned: success
   type: list
   elements: dict

@@ -100,7 +100,7 @@ bgp_session:
       type: bool
       sample: false
     learned_routes:
-      description: Routes the service learned from the device.
+      description: Routes the API learned from the device.
       type: list
       elements: str
       sample: []

@@ -10,7 +10,7 @@ module: metal_capacity_info
 short_description: Ask whether servers can be had of the Metal API, and at what price
 version_added: 0.1.0
 description:
-  - Asks the service whether it has so many servers of a plan in a metro right now, and tells the hourly prices.
+  - Asks the API whether it has so many servers of a plan in a metro right now, and tells the hourly prices.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
@@ -82,11 +82,11 @@ servers:
       type: int
       sample: 4
     available:
-      description: Whether so many can be had. Null when the service does not say.
+      description: Whether so many can be had. Null when the API does not say.
       type: bool
       sample: true
     price_per_hour:
-      description: Price of one of them in US dollars. Null when the service does not say.
+      description: Price of one of them in US dollars. Null when the API does not say.
       type: float
       sample: 0.75
 available:

@@ -127,7 +127,7 @@ clusters:
           type: str
           sample: "2026-11-21T07:10:00Z"
         termination_time:
-          description: When the service ends it by itself, UTC.
+          description: When the API ends it by itself, UTC.
           type: str
           sample: null
         hardware_reservation_id:

@@ -40,7 +40,7 @@ options:
     default: held
   metro:
     description:
-      - Code of the metro in which the lock is created. Without it, that of a device of the cluster, or the first one of the service.
+      - Code of the metro in which the lock is created. Without it, that of a device of the cluster, or the first one of the API.
     type: str
   operation:
     description:
@@ -124,7 +124,7 @@ lock:
       description: The run that holds it.
       type: str
       sample: 1f5a2c1e-7f0a-5e0b-9a7e-1a3d4c5b6a70
-    who:
+    holder:
       description: User and host of the run.
       type: str
       sample: alice@bastion
@@ -136,20 +136,20 @@ lock:
       description: The job of AWX that the run is.
       type: str
       sample: AWX job 17
-    since:
+    acquired_at:
       description: When the lock was taken, UTC.
       type: str
       sample: "2026-11-22T07:10:00Z"
-    renewed:
+    renewed_at:
       description: When it was renewed last, UTC.
       type: str
       sample: "2026-11-22T07:14:10Z"
-    expires:
+    expires_at:
       description: When it expires unless it is renewed, UTC.
       type: str
       sample: "2026-11-22T07:19:10Z"
-broken:
-  description: The lock that was broken. Null when there was none.
+broken_lock:
+  description: The lock that was broken, null if there was none.
   returned: unlock is given
   type: dict
   contains: *lock
@@ -168,7 +168,7 @@ failure:
   type: dict
   sample:
     type: LockedError
-    lock: {id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f, who: alice@bastion, operation: install.yml}
+    lock: {id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f, holder: alice@bastion, operation: install.yml}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.lock import LockModule

@@ -46,7 +46,7 @@ options:
     type: str
   metro:
     description:
-      - Code of the metro, for example V(da), or V(any). Of several, which are in order of preference, the service takes the first that
+      - Code of the metro, for example V(da), or V(any). Of several, which are in order of preference, the API takes the first that
         has such a server.
       - Needed to create a device, unless O(hardware_reservation_id) is an id.
       - A device stays in its metro, so one that is in none of these is refused.
@@ -97,13 +97,13 @@ options:
       - yearly
   locked:
     description:
-      - Whether the service refuses to delete the device.
+      - Whether the API refuses to delete the device.
     type: bool
     aliases:
       - lock
   network_frozen:
     description:
-      - Whether the service refuses to convert the device's network type.
+      - Whether the API refuses to convert the device's network type.
     type: bool
   project_ssh_keys:
     description:
@@ -149,7 +149,7 @@ options:
     type: dict
   spot_instance:
     description:
-      - Whether it is a device of the spot market, which the service takes back when others bid more.
+      - Whether it is a device of the spot market, which the API takes back when others bid more.
       - V(false) makes an ordinary device of one. The other way round is refused.
     type: bool
   spot_price_max:
@@ -169,7 +169,7 @@ options:
     description:
       - Id of the reserved hardware to use, or V(next-available). Empty, it is none.
       - Hardware whose last device is going, or that is being wiped, is waited for (with O(wait=true), up to O(wait_timeout)).
-        When none that fits is being freed, the service's refusal is an error at once.
+        When none that fits is being freed, the API's refusal is an error at once.
     type: str
   ip_addresses:
     description:
@@ -203,8 +203,8 @@ options:
         elements: str
   termination_time:
     description:
-      - When the service deletes the device by itself, for example V(2027-01-31T18:00:00Z). Without a zone it is UTC. Empty, it is never.
-      - It can be changed as long as it has not come. It is an error when the service does not take the change, which the vendor's text
+      - When the API deletes the device by itself, for example V(2027-01-31T18:00:00Z). Without a zone it is UTC. Empty, it is never.
+      - It can be changed as long as it has not come. It is an error when the API does not take the change, which the vendor's text
         does not list.
     type: str
   power_state:
@@ -221,7 +221,7 @@ options:
         ends it. V(reinstall) installs O(operating_system) anew, by default the one it has, and keeps hardware and addresses.
       - With O(wait=true) the module waits until the device is C(active) again.
       - The same operation with the same O(operation_id) is asked for once, however often the task runs, and also when a run was killed or
-        the service's answer was lost. That it was accepted is a tag on the device, C(ansible-operation=<operation>:<operation_id>).
+        the API's answer was lost. That it was accepted is a tag on the device, C(ansible-operation=<operation>:<operation_id>).
         While it is being asked for there is another one, C(ansible-operation-requested=...), which names the newest event of the device.
         A run that finds it looks whether newer events tell of the operation, and asks only if they do not. It fails if that event is
         not told any more, since then nobody knows.
@@ -257,7 +257,7 @@ options:
       - What to do when a device is there and differs in what cannot be changed, such as its plan, metro, project or operating
         system.
       - V(fail) tells all differences as an error. V(ignore) tells them as a warning and leaves them.
-      - V(replace) has the device deleted, with everything on it, and orders another one. Before that the service is asked
+      - V(replace) has the device deleted, with everything on it, and orders another one. Before that the API is asked
         whether another can be had. A locked device is not replaced, nor one that is given by its O(id), since another has another.
     type: str
     choices:
@@ -450,11 +450,11 @@ device:
       type: bool
       sample: false
     locked:
-      description: Whether the service refuses to delete it.
+      description: Whether the API refuses to delete it.
       type: bool
       sample: false
     termination_time:
-      description: When the service deletes it by itself, or null.
+      description: When the API deletes it by itself, or null.
       type: str
       sample: null
     provisioning_started_at:

@@ -10,7 +10,7 @@ module: metal_device_event_info
 short_description: List events of devices of the Metal API
 version_added: 0.1.0
 description:
-  - Lists what the service, and the machine itself, told of a device, or of all devices of a project.
+  - Lists what the API, and the machine itself, told of a device, or of all devices of a project.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:

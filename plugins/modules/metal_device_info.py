@@ -170,11 +170,11 @@ devices:
       type: bool
       sample: false
     locked:
-      description: Whether the service refuses to delete it.
+      description: Whether the API refuses to delete it.
       type: bool
       sample: false
     termination_time:
-      description: When the service deletes it by itself, or null.
+      description: When the API deletes it by itself, or null.
       type: str
       sample: null
     provisioning_started_at:

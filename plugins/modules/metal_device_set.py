@@ -13,7 +13,7 @@ description:
   - Brings a whole pool of devices to the wanted state. They are ordered side by side, and one list call for each look serves all of them.
   - Each device has a result of its own. One that goes wrong does not hold up the others, and the module fails at the end, naming every one
     that did.
-  - Before the first order the service is asked once whether it has all the servers that are to be created. If not, nothing is ordered.
+  - Before the first order the API is asked once whether it has all the servers that are to be created. If not, nothing is ordered.
   - A machine that fails is done with at once, and replaced if you choose. How many are enough, and where else machines may be, is yours to
     choose too.
 author:
@@ -77,13 +77,13 @@ options:
         - yearly
     locked:
       description:
-        - Whether the service refuses to delete the device.
+        - Whether the API refuses to delete the device.
       type: bool
       aliases:
         - lock
     network_frozen:
       description:
-        - Whether the service refuses to convert the device's network type.
+        - Whether the API refuses to convert the device's network type.
       type: bool
     project_ssh_keys:
       description:
@@ -129,7 +129,7 @@ options:
       type: dict
     spot_instance:
       description:
-        - Whether it is a device of the spot market, which the service takes back when others bid more.
+        - Whether it is a device of the spot market, which the API takes back when others bid more.
         - V(false) makes an ordinary device of one. The other way round is refused.
       type: bool
     spot_price_max:
@@ -149,7 +149,7 @@ options:
       description:
         - Id of the reserved hardware to use, or V(next-available). Empty, it is none.
         - Hardware whose last device is going, or that is being wiped, is waited for (with O(wait=true), up to O(wait_timeout)).
-          When none that fits is being freed, the service's refusal is an error at once.
+          When none that fits is being freed, the API's refusal is an error at once.
       type: str
     ip_addresses:
       description:
@@ -183,8 +183,8 @@ options:
           elements: str
     termination_time:
       description:
-        - When the service deletes the device by itself, for example V(2027-01-31T18:00:00Z). Without a zone it is UTC. Empty, it is never.
-        - It can be changed as long as it has not come. It is an error when the service does not take the change, which the vendor's text
+        - When the API deletes the device by itself, for example V(2027-01-31T18:00:00Z). Without a zone it is UTC. Empty, it is never.
+        - It can be changed as long as it has not come. It is an error when the API does not take the change, which the vendor's text
           does not list.
       type: str
     power_state:
@@ -198,9 +198,9 @@ options:
     description:
       - Where machines may be ordered, in order of preference. An entry gives a metro, a plan or both, and what it leaves out is O(metro) or
         O(plan). The list is all there is, so name what you would like best first.
-      - Before anything is ordered the service is asked once for all alternatives and all machines. Machines with the same list go to the
+      - Before anything is ordered the API is asked once for all alternatives and all machines. Machines with the same list go to the
         first alternative that has room for all of them. When none has, nothing is ordered.
-      - When a place has nothing left by the time of the order, what is still missing goes to the next alternative. RV(happened) tells it.
+      - When a place has nothing left by the time of the order, the remaining devices are ordered at the next alternative, see RV(notes).
       - A device that is there may be in any of these places.
     type: list
     elements: dict
@@ -245,7 +245,7 @@ options:
   replace_failed:
     description:
       - How often a device that has failed is replaced by another of the same name, for the whole set. The failed one is deleted.
-      - This is for those that fail now, and for those found failed. Each replacement is told by RV(happened) and while it is waited for.
+      - Devices that fail during the run and devices found failed both count. Each replacement is printed, and listed in RV(notes).
     type: int
     default: 0
   quorum:
@@ -503,11 +503,11 @@ devices:
       type: bool
       sample: false
     locked:
-      description: Whether the service refuses to delete it.
+      description: Whether the API refuses to delete it.
       type: bool
       sample: false
     termination_time:
-      description: When the service deletes it by itself, or null.
+      description: When the API deletes it by itself, or null.
       type: str
       sample: null
     provisioning_started_at:
@@ -548,7 +548,7 @@ outcomes:
       metro: null
       plan: null
       replacements: []
-      error: "Could not create device build-1.example.com: the service answered 422: There aren't available servers in that metro"
+      error: "Cannot create device build-1.example.com: the API returned 422: There aren't available servers in that metro"
 failed_machines:
   description: Host names of the machines whose C(status) is V(failed).
   returned: always
@@ -561,8 +561,8 @@ missing_machines:
   type: list
   elements: str
   sample: [build-1.example.com]
-happened:
-  description: What was not as first preferred and what was done about it, in the order it happened, a text each.
+notes:
+  description: Deviations from the first choice and what was done about each, in chronological order.
   returned: always
   type: list
   elements: str

@@ -15,7 +15,7 @@ description:
   - With O(device_id) the project is that of the device, whatever O(project_id) and E(METAL_PROJECT_ID) say.
   - Instead of an address its block can be given. Then it is any address of the block that is free, and at the next run the one that the
     device has already.
-  - The address is not configured on the machine itself. The service only routes it there.
+  - The address is not configured on the machine itself. The API only routes it there.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
@@ -55,11 +55,11 @@ options:
   customdata:
     description:
       - Data of your own. Not for secrets, since everyone in the project can read it. A diff shows its size and SHA-256.
-      - An address that has some is moved only with this option given, since the service forgets it on the way; V({}) is for none.
+      - An address that has some is moved only with this option given, since the API forgets it on the way; V({}) is for none.
     type: dict
   manageable:
     description:
-      - Whether the assignment may be changed. The service decides that, so another value than it tells is refused.
+      - Whether the assignment may be changed. The API decides that, so another value than it tells is refused.
     type: bool
   move:
     description:

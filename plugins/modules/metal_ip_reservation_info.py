@@ -10,7 +10,7 @@ module: metal_ip_reservation_info
 short_description: List blocks of IP addresses of the Metal API
 version_added: 0.1.0
 description:
-  - Lists the blocks of a project, also those the service made by itself, narrowed by ids, types, metro, tags, details and states.
+  - Lists the blocks of a project, also those the API made by itself, narrowed by ids, types, metro, tags, details and states.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
@@ -77,7 +77,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ip_reservations:
-  description: The blocks, in the order the service lists them. Empty when none fits.
+  description: The blocks, in the order the API lists them. Empty when none fits.
   returned: success
   type: list
   elements: dict

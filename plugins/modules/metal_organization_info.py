@@ -36,7 +36,7 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
 notes:
-  - Needs a user's token. A project's token is refused by the service.
+  - Needs a user's token. A project's token is refused by the API.
 seealso:
   - module: equinix_metal.openshift.metal_project
 """

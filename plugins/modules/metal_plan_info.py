@@ -105,7 +105,7 @@ plans:
       type: dict
       sample: {memory: {total: 32GB}}
     price_per_hour:
-      description: Price in US dollars. Null when the service does not say.
+      description: Price in US dollars. Null when the API does not say.
       type: float
       sample: 0.75
     metros:

@@ -11,7 +11,7 @@ short_description: Bring a network port of a device to a state
 version_added: 0.1.0
 description:
   - Brings a port of a device to the bond, the layer, the VLANs and the native VLAN that are given, by whatever steps that takes, in the
-    order that the service allows.
+    order that the API allows.
   - What is not given stays, the native VLAN as well. VLANs that have to be taken off for a moment, while a bond goes back to layer 3, are
     put on again.
   - A state that no order of steps leads to is an error before the first step.
@@ -57,7 +57,7 @@ options:
     type: str
   request_ips:
     description:
-      - The addresses to ask for when a bond goes to layer 3. Without it the service decides. Used for that step only.
+      - The addresses to ask for when a bond goes to layer 3. Without it the API decides. Used for that step only.
     type: list
     elements: dict
     suboptions:

@@ -25,14 +25,14 @@ options:
     type: str
   organization_id:
     description:
-      - The organization it belongs to. Without it the service takes the user's default one.
+      - The organization it belongs to. Without it the API takes the user's default one.
       - A project stays in its organization, so another one is refused.
     type: str
     aliases:
       - org_id
   payment_method_id:
     description:
-      - What pays for it. Without it the service takes the organization's.
+      - What pays for it. Without it the API takes the organization's.
     type: str
   backend_transfer_enabled:
     description:
@@ -67,7 +67,7 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
 notes:
-  - Needs a user's token. A project's token is refused by the service.
+  - Needs a user's token. A project's token is refused by the API.
   - A project that has devices is not deleted. The error says how many.
 seealso:
   - module: equinix_metal.openshift.metal_project_info

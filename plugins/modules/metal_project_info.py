@@ -97,7 +97,7 @@ project:
       type: str
       sample: "2026-11-21T07:10:00Z"
     max_devices:
-      description: How many devices of which plan it may have, as far as the service tells.
+      description: How many devices of which plan it may have, as far as the API tells.
       type: dict
       sample: {}
 projects:
@@ -136,7 +136,7 @@ projects:
       type: str
       sample: "2026-11-21T07:10:00Z"
     max_devices:
-      description: How many devices of which plan it may have, as far as the service tells.
+      description: How many devices of which plan it may have, as far as the API tells.
       type: dict
       sample: {}
 failure:

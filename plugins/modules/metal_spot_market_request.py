@@ -10,11 +10,11 @@ module: metal_spot_market_request
 short_description: Make and delete a standing order for spot devices
 version_added: 0.1.0
 description:
-  - Manages a request for devices of the spot market. The service orders them as soon as price and stock allow for O(devices_min) of them,
+  - Manages a request for devices of the spot market. The API orders them as soon as price and stock allow for O(devices_min) of them,
     and takes them back when others bid more.
   - A request has neither a name nor tags. It is found by its O(id), else by its O(metro) and its plan. When there are several, the one is
     taken that is told with the same O(devices_min), O(devices_max), O(max_bid_price) and O(end_at).
-  - Nothing of a request can be changed. Other numbers than those of the one that is there are refused, see O(beside_others).
+  - Nothing of a request can be changed. Other values than those of the existing request are refused, see O(allow_multiple).
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
@@ -45,7 +45,7 @@ options:
     type: str
   instance_parameters:
     description:
-      - What the devices are to be. Only the plan is told by the service afterwards, so that nothing else can be compared.
+      - What the devices are to be. Only the plan is told by the API afterwards, so that nothing else can be compared.
     type: dict
     aliases:
       - instance_attributes
@@ -110,7 +110,7 @@ options:
           - yearly
       locked:
         description:
-          - Whether the service refuses to delete the devices.
+          - Whether the API refuses to delete the devices.
         type: bool
         aliases:
           - lock
@@ -130,12 +130,12 @@ options:
         type: bool
       termination_time:
         description:
-          - When the service deletes the devices by itself. Without a zone it is UTC.
+          - When the API deletes the devices by itself. Without a zone it is UTC.
         type: str
-  beside_others:
+  allow_multiple:
     description:
-      - Whether a request for the same plan in the same metro, but with other numbers, is left alone and another one is made beside it.
-        Otherwise such a request is taken for this one, and the difference is refused.
+      - Whether a request for the same plan and metro, but with other values, is left alone and a second request is created.
+        Otherwise such a request counts as this one, and the difference is an error.
     type: bool
     default: false
   force_termination:
@@ -227,7 +227,7 @@ spot_market_request:
       type: str
       sample: da
     plan:
-      description: Slug of its plan, null when the service does not tell it.
+      description: Slug of its plan, null when the API does not tell it.
       type: str
       sample: c3.small.x86
     devices:

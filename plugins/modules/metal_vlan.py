@@ -24,7 +24,7 @@ options:
     type: str
   vxlan:
     description:
-      - The network's number, 2 to 3999. Without it the service takes the next free one.
+      - The network's number, 2 to 3999. Without it the API takes the next free one.
       - A network keeps its number, so another one is refused.
     type: int
   metro:

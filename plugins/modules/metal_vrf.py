@@ -29,7 +29,7 @@ options:
     type: str
   local_asn:
     description:
-      - Autonomous system number of the VRF's side. Without it the service takes 65000.
+      - Autonomous system number of the VRF's side. Without it the API takes 65000.
     type: int
   ip_ranges:
     description:

@@ -19,7 +19,7 @@ description:
   - While it waits (O(progress_interval)), each pod that is left is named with its reason, such as the disruption budget that does not
     allow its eviction, the end of its grace period or its finalizers. The same is in the error when the time is over.
   - The kubelet of a Node that is unreachable cannot confirm that a pod has ended. A pod of such a Node is waited for until
-    O(unreachable_grace) seconds after the end of its grace period, then it is reported in RV(left) and as a warning.
+    O(unreachable_grace) seconds after the end of its grace period, then it is reported in RV(remaining_pods) and as a warning.
   - A Node that is cordoned by this module gets the annotation C(equinix-metal.openshift/cordoned). When a drain fails, the Nodes that
     have it are uncordoned, and those that somebody else has cordoned stay as they are.
   - A Node that does not exist has nothing to drain and is no error, see RV(absent).
@@ -121,7 +121,7 @@ evicted:
   type: list
   elements: str
   sample: [shop/cart-0]
-left:
+remaining_pods:
   description: The pods that are left, also those that were not waited for any longer.
   returned: always
   type: list

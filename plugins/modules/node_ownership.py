@@ -45,10 +45,10 @@ options:
     type: list
     elements: str
     default: []
-  ended:
+  terminated:
     description:
-      - Names of Nodes whose machines have ended, since their devices have just been deleted. Their kubelets need not be unreachable;
-        everything else has to hold.
+      - Names of Nodes whose devices have just been deleted. Their kubelets need not be unreachable;
+        all other conditions have to hold.
     type: list
     elements: str
     default: []

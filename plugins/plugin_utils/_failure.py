@@ -62,7 +62,7 @@ ADVICE = (
     ),
     _advice(r"waits for approval", "Check why the certificate request is not approved: ansible-playbook playbooks/approve.yml --check."),
     _advice(
-        r"no connection to http|was not answered in full|the connection was lost during|the service answered 5\d\d",
+        r"no connection to http|was not answered in full|the connection was lost during|the API returned 5\d\d",
         "The Metal API did not answer: check metal_api_url and the service, and run the playbook again when it answers.",
     ),
     _advice(r"does not accept the token|the token may not do this", "Check metal_api_token and its permissions in the project."),

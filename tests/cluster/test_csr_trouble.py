@@ -83,7 +83,7 @@ def test_one_request_that_cannot_be_approved_keeps_no_other_waiting(cluster: Con
     result = ended()
     assert not result["failed"], result["msg"]
     assert sorted(result["joined"]) == [WORKER, OTHER]
-    assert result["output"].count(f"[WARNING]: could not approve bad of {WORKER}: Could not decide on the certificate request bad") == 1
+    assert result["output"].count(f"[WARNING]: could not approve bad of {WORKER}: Cannot decide on the certificate request bad") == 1
     assert "admission webhook says no" in result["output"]
     attempts = [each for each in front.journal() if each["method"] == "PATCH" and each["path"].startswith(f"{REQUESTS}/bad/")]
     assert len(attempts) < 20, "it is not sent at every look"

@@ -139,7 +139,7 @@ def test_a_budget_does_not_hold_up_the_others_and_is_named(cluster: ControlPlane
         in result["msg"]
     )
     assert "The disruption budget guarded" in said(result)
-    assert result["left"] == [
+    assert result["remaining_pods"] == [
         {
             "namespace": "default",
             "name": "guarded",
@@ -263,7 +263,7 @@ def test_the_pods_of_an_unreachable_node(cluster: ControlPlane, run: Play, grace
     assert result["failed"] is not drained
     if drained:
         assert "default/cart on a is terminating, and the kubelet that could confirm its end is unreachable" in said(result)
-        assert [each["name"] for each in result["left"]] == ["cart"]
+        assert [each["name"] for each in result["remaining_pods"]] == ["cart"]
 
 
 def test_a_pod_that_tolerates_the_cordon_and_comes_back_is_not_evicted_for_ever(cluster: ControlPlane, run: Play) -> None:
@@ -285,7 +285,7 @@ def test_a_pod_that_tolerates_the_cordon_and_comes_back_is_not_evicted_for_ever(
     thread.join()
     assert not result["failed"], result["msg"]
     assert result["evicted"] == ["default/agent-1"]
-    assert [(each["name"], each["reason"]) for each in result["left"]] == [
+    assert [(each["name"], each["reason"]) for each in result["remaining_pods"]] == [
         ("agent-2", "tolerates the cordon and was created again after its eviction")
     ]
 

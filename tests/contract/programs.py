@@ -67,7 +67,7 @@ def play_module(manner: Manner, module: str, options: Mapping[str, Any]) -> None
     manner.settle()
     manner.bend(metal_client)
     if manner.hasty:
-        resource.LOOKS_AFTER_LOST_CREATE = (0.2, 0.2)
+        resource.RECHECK_AFTER_LOST_ANSWER = (0.2, 0.2)
         csr_watch.Backoff.FIRST = 0.1
         joining._AGAIN = 0.1
         node_ownership.PAUSE = 0.1

@@ -176,7 +176,7 @@ def test_a_run_waits_for_a_run_of_another_computer_until_it_is_sure(service: Ser
 
     broken = service.run("metal_cluster_lock", {"name": SCOPE, "state": "released", "unlock": lock, **WAIT, "metal_api_timeout": 1})
     assert broken["changed"]
-    assert broken["broken"]["who"] == "alice@bastion"
+    assert broken["broken_lock"]["holder"] == "alice@bastion"
     assert service.locks == []
     assert not service.run("metal_cluster_lock", free)["changed"]
     again = service.run("metal_cluster_lock", {"name": SCOPE, "state": "released", "unlock": lock, **WAIT})
@@ -205,7 +205,7 @@ def test_in_check_mode_a_lock_is_only_told(service: Service) -> None:
 def test_a_quota_without_room_for_a_lock_is_told_and_without_a_lock_it_goes_on(service: Service) -> None:
     service.sandbox.call("PUT", "settings", json={"quotas": {"virtual_networks": 0}})
     refused = service.run("metal_device_set", SET)
-    assert "Could not create the cluster lock of contract.metal.test: the service answered 422" in refused["msg"]
+    assert "Cannot create the cluster lock of contract.metal.test: the API returned 422" in refused["msg"]
     assert "openshift_lock=false" in refused["msg"]
     assert "\n" not in refused["msg"]
     assert service.devices == []

@@ -134,7 +134,7 @@ def test_one_of_several_metros(kept: dict[str, Any], sandbox: RunningSandbox, sa
         again = run("metal_device", {**kept, "metro": metro}, sandbox_environment)
         assert again.get("changed") is False, again
     told = run("metal_device", {**kept, "metro": ["da", "ny"]}, sandbox_environment)
-    assert "metro is 'sv', wanted is ['da', 'ny']" in told["msg"]
+    assert "metro is 'sv', desired is ['da', 'ny']" in told["msg"]
 
 
 @pytest.mark.parametrize(

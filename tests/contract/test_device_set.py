@@ -101,7 +101,7 @@ def test_one_of_five_fails_and_is_replaced(pool: Pool) -> None:
     assert calls > 1
     assert [device["state"] for device in result["devices"]] == ["active"] * 5
     assert [len(outcome["replacements"]) for outcome in result["outcomes"].values()] == [0, 0, 1, 0, 0]
-    assert "pool-2.contract.metal.test is replaced (replacement 1 of 1)" in result["happened"][0]
+    assert "pool-2.contract.metal.test is replaced (replacement 1 of 1)" in result["notes"][0]
     assert pool.orders == 6
     again = pool.well(5)
     assert not again["changed"]
@@ -112,11 +112,11 @@ def test_four_of_five_are_enough(pool: Pool) -> None:
     pool.sandbox.call("POST", "faults", json={"hostname": "pool-2"})
     result = pool.well(5, quorum=4)
     assert result["failed_machines"] == ["pool-2.contract.metal.test"]
-    assert "1 of 5 machines are not as wanted" in str(result["warnings"])
+    assert "1 of 5 devices are not in the desired state" in str(result["warnings"])
     assert result["outcomes"]["pool-2.contract.metal.test"]["status"] == "failed"
     short = pool.have(5, quorum=5, replace_failed=1)
     assert short["failed"]
-    assert "1 of 5 machines are not as wanted: pool-2.contract.metal.test" in short["msg"]
+    assert "1 of 5 devices are not in the desired state: pool-2.contract.metal.test" in short["msg"]
     assert len(short["outcomes"]["pool-2.contract.metal.test"]["replacements"]) == 1
     # Ansible prints a failed result: the four that are well are not in it.
     assert list(short["outcomes"]) == short["failed_machines"] == ["pool-2.contract.metal.test"]
@@ -161,7 +161,7 @@ def test_what_runs_out_meanwhile_goes_to_the_next_place(pool: Pool) -> None:
     pool.stock(after_check=2, da={SMALL: 4})
     result = pool.well(4, placement=PLACES)
     assert metros(result) == {"da": 2, "am": 2}
-    assert len([text for text in result["happened"] if "was gone when it was ordered" in text]) == 2
+    assert len([text for text in result["notes"] if "was sold out when it was ordered" in text]) == 2
     assert len(pool.requests("POST", "/capacity/metros")) == 2
     assert pool.orders == 4
     assert not pool.well(4, placement=PLACES)["changed"]
@@ -184,7 +184,7 @@ def test_those_that_are_not_named_any_more_stay(pool: Pool) -> None:
 def test_drift_is_replaced_one_at_a_time(pool: Pool) -> None:
     pool.well(3)
     told = pool.have(3, operating_system="debian_12")
-    assert "3 of 3 machines are not as wanted" in told["msg"]
+    assert "3 of 3 devices are not in the desired state" in told["msg"]
     result = pool.well(3, operating_system="debian_12", on_drift="replace")
     assert {device["operating_system"] for device in result["devices"]} == {"debian_12"}
     assert [write.split()[0] for write in pool.writes] == ["DELETE", "POST"] * 3

@@ -29,7 +29,7 @@ def writes(sandbox: RunningSandbox) -> list[str]:
 
 def test_it_is_told(device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     told = run("metal_device", OTHER, sandbox_environment)
-    assert "plan is 'c3.small.x86', wanted is 'm3.large.x86'" in told["msg"]
+    assert "plan is 'c3.small.x86', desired is 'm3.large.x86'" in told["msg"]
     assert writes(sandbox) == []
 
 
@@ -78,7 +78,7 @@ def test_it_is_kept_when_another_cannot_be_had(
         kept = run("metal_device", {**OTHER, "on_drift": "replace"}, sandbox_environment)
     finally:
         sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": None}}})
-    assert "is not replaced, since another cannot be had" in kept["msg"]
+    assert "Cannot replace device" in kept["msg"]
     by_id = run("metal_device", {**OTHER, "id": device["id"], "on_drift": "replace"}, sandbox_environment)
     assert "another one has another id" in by_id["msg"]
     assert writes(sandbox) == []
@@ -98,7 +98,7 @@ def test_another_project_is_told(device: dict[str, Any], sandbox: RunningSandbox
         sandbox.forget()
         by_id = {"id": device["id"], "locked": False}
         told = run("metal_device", {**by_id, "project_id": other}, sandbox_environment)
-        assert f"project_id is '{device['project_id']}', wanted is '{other}'; a device keeps its project" in told["msg"]
+        assert f"project_id is '{device['project_id']}', desired is '{other}'; a device keeps its project" in told["msg"]
         left = run("metal_device", {**by_id, "project_id": other, "on_drift": "ignore"}, sandbox_environment)
         assert not left["changed"]
         assert "project_id is" in str(left["warnings"])

@@ -24,7 +24,7 @@ from tests.contract.subjects import ELSEWHERE, INVENTORY, SUBJECTS, Life, Meetin
 
 ROOT = Path(__file__).resolve().parents[2]
 
-ATTEMPTED = re.compile(r"\b(Could not|Cannot) [a-z]+ \S|did not happen within wait_timeout")
+ATTEMPTED = re.compile(r"\b(Could not|Cannot) [a-z]+ \S|was not completed within wait_timeout")
 LONGEST_MESSAGE = 1500
 MOST_REQUESTS = 500
 """Of one call of a module, whatever it meets: it does not besiege a service that is in trouble."""
@@ -52,7 +52,7 @@ def judge(result: Mapping[str, Any], verdict: Verdict, fault: Fault, requests: l
     assert "\n" not in message, message
     assert len(message) < LONGEST_MESSAGE, message
     # Of silence there is no id; and an odd answer is an answer: who waits in vain for what it does not say ends with the wait.
-    silent = "cut" in fault.met or "delay" in fault.met or (fault.rewrites and "did not happen within wait_timeout" in message)
+    silent = "cut" in fault.met or "delay" in fault.met or (fault.rewrites and "was not completed within wait_timeout" in message)
     told = any(each["request_id"] for each in requests if each["fault"] and each["status"] and not silent)
     # Mostly that of the trouble; where something came of it later, that of what failed then.
     assert not told or any(each["request_id"] in message for each in requests if each["request_id"]), f"no request id in: {message}"

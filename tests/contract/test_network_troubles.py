@@ -29,7 +29,7 @@ def test_a_port_that_was_stopped_on_its_way_says_how_far_it_came_and_goes_on(
         sandbox.call("POST", "faults", json={"method": "POST", "path": "/convert/layer-3$", "times": 1, **REFUSED})
         stopped = run("metal_port", ready.change, sandbox_environment)
         assert "The switch is being maintained" in stopped["msg"]
-        assert "Done by then: remove the native VLAN; unassign VLAN 1101, 1102" in stopped["msg"]
+        assert "Done: remove the native VLAN; unassign VLAN 1101, 1102" in stopped["msg"]
         assert "Not done: convert to layer 3; assign VLAN 1102, 1103" in stopped["msg"]
         assert stopped["changed"]
         assert stopped["failure"]["done"] == ["remove the native VLAN", "unassign VLAN 1101, 1102"]
@@ -88,7 +88,7 @@ def test_devices_take_what_is_free_in_a_block_and_keep_it(sandbox: RunningSandbo
         addresses = [take(device)["ip_assignment"]["address"] for device in devices[:4]]
         assert len(set(addresses)) == 4
         assert [take(device)["ip_assignment"]["address"] for device in devices[:4]] == addresses
-        assert "no free /32 any more" in take(devices[4])["msg"]
+        assert "has no free /32" in take(devices[4])["msg"]
         refused = run("metal_ip_reservation", {"id": block["id"], "state": "absent"}, sandbox_environment)
         assert addresses[0] in refused["msg"]
         assert "taker-1.contract.metal.test" in refused["msg"]
@@ -112,9 +112,9 @@ def test_a_block_that_needs_approval_fails_at_once_by_choice(sandbox: RunningSan
         pending = run("metal_ip_reservation", {**options, "wait": False}, sandbox_environment)
         assert pending["ip_reservation"]["state"] == "pending"
         still = run("metal_ip_reservation", {**options, "fail_on_approval_required": True}, sandbox_environment)
-        assert "waits for the service's approval" in still["msg"]
+        assert "waits for approval by Equinix Metal" in still["msg"]
         late = run("metal_ip_reservation", {**options, "wait_timeout": 0.5}, sandbox_environment)
-        assert "did not happen within wait_timeout" in late["msg"]
+        assert "was not completed within wait_timeout" in late["msg"]
     finally:
         quota(sandbox, given)
         run("metal_ip_reservation", {"tags": TAGS, "state": "absent", **WAIT}, sandbox_environment)

@@ -236,7 +236,7 @@ def test_a_wait_in_slices_asks_once(
 def test_a_new_device_has_it_behind_it(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     order = {**machine(1), "ownership_tags": TAGS, "operation": "reinstall", **WORD, **WAIT}
     rescued = run("metal_device", {**order, "operation": "rescue"}, sandbox_environment)
-    assert "operation=rescue is for a device that is there" in rescued["msg"]
+    assert "operation=rescue needs an existing device" in rescued["msg"]
     made = run("metal_device", order, sandbox_environment)
     assert not made.get("failed"), made
     assert writes(sandbox) == ["POST devices"]

@@ -112,7 +112,7 @@ def test_a_worker_that_fails_is_replaced_by_choice(provision: Provision, sandbox
 def test_some_missing_workers_are_borne_by_choice(provision: Provision, sandbox: RunningSandbox) -> None:
     sandbox.call("POST", "faults", json={"hostname": "worker-1"})
     assert not provision.workers(3)["well"]
-    assert "1 of 3 machines are not as wanted" in provision.printed
+    assert "1 of 3 devices are not in the desired state" in provision.printed
     assert provision.workers(3, provision_worker_quorum=2) == {"well": True, "missing": [f"worker-1.{CLUSTER}"]}, provision.printed
     assert "The others are enough (quorum=2)" in provision.printed
     sandbox.call("DELETE", "faults")
@@ -124,7 +124,7 @@ def test_workers_go_where_there_is_room_for_all(provision: Provision, sandbox: R
     anywhere = {"placement": [{"metro": "da"}, {"metro": "am"}]}
     assert provision.workers(3, anywhere)["well"], provision.printed
     assert set(there(sandbox).values()) == {"am"}
-    assert "c3.small.x86 in da has no room for all" in provision.printed
+    assert "c3.small.x86 in da has no capacity for all" in provision.printed
     sandbox.forget()
     assert provision.workers(3, anywhere)["well"]
     assert [request["method"] for request in sandbox.journal()] == ["GET"]

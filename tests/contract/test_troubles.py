@@ -65,7 +65,9 @@ def test_one_bad_machine_does_not_hide_the_others(sandbox: RunningSandbox, sandb
     machines = [machine(1), machine(2), machine(3)]
     result = run("metal_device_set", {"ownership_tags": TAGS, "machines": machines, **WAIT}, sandbox_environment)
     assert result["failed"]
-    assert result["msg"].startswith("1 of 3 machines are not as wanted: worker-2.contract.metal.test: Device worker-2.contract.metal.test")
+    assert result["msg"].startswith(
+        "1 of 3 devices are not in the desired state: worker-2.contract.metal.test: Device worker-2.contract.metal.test"
+    )
     devices = run("metal_device_info", {"tags": TAGS}, sandbox_environment)["devices"]
     assert [device["state"] for device in devices if "worker-2" not in device["hostname"]] == ["active", "active"]
     run("metal_device_set", GIVE_BACK, sandbox_environment)
@@ -84,9 +86,9 @@ BAD_INPUT: dict[str, tuple[dict[str, Any], dict[str, str], list[str]]] = {
     "no-address": ({"metal_api_url": "127.0.0.1"}, {}, ["metal_api_url is not the address of an API"]),
     "unknown-plan": ({"machines": [machine(1, plan="c9.huge.x86")]}, {}, ["c9.huge.x86"]),
     "unknown-metro": ({"machines": [machine(1, metro="xx")]}, {}, ["xx"]),
-    "twice": ({"machines": [machine(1), machine(1)]}, {}, ["worker-1.contract.metal.test is given 2 times"]),
+    "twice": ({"machines": [machine(1), machine(1)]}, {}, ["worker-1.contract.metal.test is listed 2 times"]),
     "bare": ({"machines": [{"hostname": "worker-1.contract.metal.test"}]}, {}, ["plan and operating_system and metro"]),
-    "no-tags": ({"ownership_tags": []}, {}, ["ownership_tags must name at least one tag"]),
+    "no-tags": ({"ownership_tags": []}, {}, ["ownership_tags must have at least one tag"]),
 }
 
 

@@ -76,7 +76,7 @@ def test_two_checkouts_at_the_same_moment_order_each_machine_once(user: User, ot
     (loser,) = [run for run in runs.values() if not run.cut]
     assert loser.code != 0
     # Late, it finds the devices of the other install: before anything else, or once it has the lock of the run that was killed.
-    told = (f"Another run writes to {NAME}: install.yml of ", "existing cluster objects", "it is not ours and is left alone")
+    told = (f"Another run writes to {NAME}: install.yml of ", "existing cluster objects", "it has another owner and stays unchanged")
     assert any(text in flat(loser) for text in told), loser.tail
 
 

@@ -55,7 +55,7 @@ def test_the_line_comes_before_the_end_of_the_task(tmp_path: Path, sandbox: Runn
     output = "".join(seen)
     assert process.returncode == 0, output
     # Without the line the API would have stayed down, and the task would have failed.
-    assert "the service answered 503" in next(line for line in seen if "has served no request" in line)
+    assert "the API returned 503" in next(line for line in seen if "has served no request" in line)
     assert "The Metal API serves requests again, after" in output
     assert output.index("serves requests again") < output.index("changed: [localhost]")
 

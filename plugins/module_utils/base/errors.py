@@ -46,7 +46,7 @@ class CollectionError(Exception):
 
 
 class MetalError(CollectionError):
-    """The service refused, failed or could not be understood. ``status`` is the HTTP status, or nothing when there was no answer."""
+    """The API refused, failed or could not be understood. ``status`` is the HTTP status, or nothing when there was no answer."""
 
     def __init__(  # noqa: PLR0913 - all of it is what one answer was; passed by keyword
         self,
@@ -69,12 +69,12 @@ class MetalError(CollectionError):
         self.request_id = request_id
 
     def says(self, text: str) -> bool:
-        """Whether one of the service's own sentences contains ``text``, whatever its case."""
+        """Whether one of the API's own sentences contains ``text``, whatever its case."""
         return any(text.lower() in error.lower() for error in self.errors)
 
 
 class NotFoundError(MetalError):
-    """404, said by the service itself (in JSON), not by something on the way."""
+    """404, said by the API itself (in JSON), not by something on the way."""
 
 
 class DeniedError(MetalError):
@@ -82,7 +82,7 @@ class DeniedError(MetalError):
 
 
 class ValidationError(MetalError):
-    """422 or another 4xx: the service will not do this. ``errors`` has all its reasons."""
+    """422 or another 4xx: the API will not do this. ``errors`` has all its reasons."""
 
 
 class RateLimitedError(MetalError):
@@ -102,9 +102,9 @@ class UnreadableError(MetalError):
 
 
 class LostAnswerError(MetalError):
-    """A write was sent and its effect is unknown: the connection was lost, the service failed, or its answer could not be read.
+    """A write was sent and its effect is unknown: the connection was lost, the API failed, or its answer could not be read.
 
-    ``late``: it may still happen, since nobody said that it is over: there was no answer in time, from the service or behind a gateway.
+    ``late``: it may still happen, since nobody said that it is over: there was no answer in time, from the API or behind a gateway.
     """
 
     late = False
@@ -118,7 +118,7 @@ class NotYetError(CollectionError):
         self.waiting = list(waiting)
 
 
-class StillThereError(CollectionError):
+class StillExistsError(CollectionError):
     """A deletion was accepted, and what was to be deleted is there all the same."""
 
 
@@ -159,7 +159,7 @@ class PlayEndedError(Exception):
 
 
 class DeviceFailedError(CollectionError):
-    """A device will never be as wanted: its provisioning has failed. ``gone``: the service has taken it back already."""
+    """A device will never be as wanted: its provisioning has failed. ``gone``: the API has taken it back already."""
 
     gone = False
 

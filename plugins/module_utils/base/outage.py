@@ -24,7 +24,7 @@ class Outage:
     """Notices when every request to a service fails for long; shared by the threads of a client.
 
     ``notify`` gets a line when it has lasted ``NOTICE_AFTER`` seconds, in the middle of a pause or of a request that hangs as well, and one
-    when the service answers again. ``lines`` keeps them.
+    when the API answers again. ``lines`` keeps them.
     """
 
     def __init__(self, service: str, notify: Callable[[str], None] | None = None, *, now: Callable[[], float] = time.monotonic) -> None:
@@ -40,7 +40,7 @@ class Outage:
 
     @contextmanager
     def watched(self, *failures: type[Exception]) -> Iterator[None]:
-        """One request: it fails with one of these, or the service has answered, be it with an error."""
+        """One request: it fails with one of these, or the API has answered, be it with an error."""
         began = self._now()
         try:
             yield

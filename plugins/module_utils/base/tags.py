@@ -24,6 +24,6 @@ INFRA_TAG = "openshift-infra-id="
 
 
 def tag_values(tags: Any, prefix: str) -> list[str]:
-    """Return what stands behind ``prefix`` in these tags. The service keeps the case of tags, so only the exact text is one of ours."""
+    """Return what stands behind ``prefix`` in these tags. The API keeps the case of tags, so only the exact text is one of ours."""
     texts = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
     return [tag.removeprefix(prefix) for tag in texts if tag.startswith(prefix) and tag != prefix]

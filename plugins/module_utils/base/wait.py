@@ -79,7 +79,7 @@ class Waiter:
         self._tick = tick
         self._started: float | None = None
 
-    def until_nothing_missing(
+    def until_nothing_pending(
         self, look: Callable[[], Sequence[str]], what: str, *, whole: bool = False, interval: float | None = None
     ) -> None:
         """Call ``look`` until it returns no text; each text names one thing that is still missing and what was last seen of it.
@@ -102,4 +102,4 @@ class Waiter:
                 return
         if sliced:
             raise StillWaiting(waiting)
-        raise WaitTimeout(f"{what} did not happen within wait_timeout. Still missing: " + "; ".join(waiting), waiting)
+        raise WaitTimeout(f"{what} was not completed within wait_timeout. Pending: " + "; ".join(waiting), waiting)

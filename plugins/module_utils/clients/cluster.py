@@ -31,7 +31,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     ClusterUnreachableError,
     CollectionError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import FIELD_OWNER, mapping, mappings
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import FIELD_OWNER
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.time_limit import TimeLimit, watch
 
@@ -484,7 +485,7 @@ def _attempt(method: str, path: str) -> str:
             kind, verb = f"the {word} {name}", {"GET": "read", "DELETE": "delete"}.get(method, change)
     if evicted := re.fullmatch(r"/api/v1/namespaces/([^/]+)/pods/([^/]+)/eviction", path):
         kind, verb = f"the pod {unquote(evicted[1])}/{unquote(evicted[2])}", "evict"
-    return f"Could not {verb} {printable(kind)}"
+    return f"Cannot {verb} {printable(kind)}"
 
 
 def _request(response: Any) -> str:
@@ -498,9 +499,11 @@ def _origin(method: str, path: str, response: Any) -> str:
 
 
 def _refusal(method: str, path: str, response: Any) -> ClusterRefusedError:
-    text = f"{_attempt(method, path)}: the cluster answered {response.status}: {_message(response)} ({_origin(method, path, response)})"
+    text = (
+        f"{_attempt(method, path)}: the cluster's API returned {response.status}: {_message(response)} ({_origin(method, path, response)})"
+    )
     if response.status in (401, 403):
-        text += ". Is this kubeconfig of this cluster, and still valid?"
+        text += ". Check that the kubeconfig belongs to this cluster and is still valid"
     status = mapping(_json(response.data))
     causes = tuple(
         (str(cause.get("reason") or ""), str(cause.get("message") or ""))

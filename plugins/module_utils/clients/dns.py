@@ -82,9 +82,7 @@ class DNSClient:
                     dns.message.make_query(_full(record["name"]), record["type"]), self._server, sock=connection, timeout=self._timeout
                 )
                 if answer.rcode() not in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN):
-                    raise CollectionError(
-                        f"Could not ask {self._at} for {record['name']}: it answered {dns.rcode.to_text(answer.rcode())}."
-                    )
+                    raise CollectionError(f"Cannot ask {self._at} for {record['name']}: it answered {dns.rcode.to_text(answer.rcode())}.")
                 own = [rrset for rrset in answer.answer if rrset.name == dns.name.from_text(_full(record["name"]))]
                 by_kind = {rrset.rdtype: sorted(rdata.to_text() for rdata in rrset) for rrset in own}
                 values, aliases = by_kind.get(dns.rdatatype.from_text(record["type"]), []), by_kind.get(dns.rdatatype.CNAME, [])
@@ -123,7 +121,7 @@ class DNSClient:
             question.present(_full(name))
         code = self._sent(question, f"ask whether {names[0]} is there")
         if code not in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN):
-            raise CollectionError(f"Could not ask {self._at} whether {names[0]} is there: it answered {dns.rcode.to_text(code)}.")
+            raise CollectionError(f"Cannot ask {self._at} whether {names[0]} is there: it answered {dns.rcode.to_text(code)}.")
         return bool(code == dns.rcode.NOERROR)
 
     def set(self, records: Sequence[Mapping[str, Any]], ttl: int) -> None:
@@ -140,7 +138,7 @@ class DNSClient:
             if code != dns.rcode.NOERROR:
                 told = ", ".join(record["name"] for record in some[:3]) + (" and others" if len(some) > 3 else "")
                 raise CollectionError(
-                    f"Could not set {told} in zone {self._zone}: {self._at} answered {dns.rcode.to_text(code)}. "
+                    f"Cannot set {told} in zone {self._zone}: {self._at} answered {dns.rcode.to_text(code)}. "
                     f"NOTAUTH means that it does not keep this zone or does not know the key {self._key}, REFUSED that the key may not "
                     "change these names."
                 )
@@ -165,10 +163,10 @@ class DNSClient:
                 yield connection
         except dns.tsig.PeerError as problem:
             raise CollectionError(
-                f"Could not {attempt} at {self._at}: {problem} Is {self._key} its key, with this secret and this algorithm?"
+                f"Cannot {attempt} at {self._at}: {problem} Is {self._key} its key, with this secret and this algorithm?"
             ) from problem
         except (OSError, EOFError, dns.exception.DNSException) as problem:
-            raise CollectionError(f"Could not {attempt} at {self._at}: {problem or type(problem).__name__}.") from problem
+            raise CollectionError(f"Cannot {attempt} at {self._at}: {problem or type(problem).__name__}.") from problem
 
 
 def normal(record: Mapping[str, Any]) -> list[str]:

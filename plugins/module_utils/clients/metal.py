@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Metal API over packet-python: the only place that imports it, and the only one that speaks HTTP to the service.
+"""The Metal API over packet-python: the only place that imports it, and the only one that speaks HTTP to the API.
 
 packet-python 1.44.3 sends everything through ``Manager.call_api``, with https only, a new connection each time, no time limit, no retry
 and one page of most lists. One subclass overrides that method, so its whole surface gets our rules; our own modules use the narrower
@@ -9,7 +9,7 @@ methods :meth:`MetalClient.read`, :meth:`~MetalClient.read_list`, :meth:`~MetalC
 
 Rules, each in one place here:
 
-- A call the service refused for its number (429) is always repeated: it had no effect.
+- A call the API refused for its number (429) is always repeated: it had no effect.
 - A connection that could not be made is always tried again: nothing was sent.
 - 5xx, a lost connection and an unreadable answer are repeated for reads and deletes. Of any other write the effect is unknown then:
   :class:`LostAnswerError`, and the caller looks at the world before it tries again.
@@ -113,7 +113,7 @@ LIST_TIME = 60
 """Calls of the longest duration in whose time a list is read: half an hour, by default."""
 LONGEST_SENTENCE = 500
 MOST_SENTENCES = 20
-"""Of what the service says about a refusal: more is nothing that anybody reads."""
+"""Of what the API says about a refusal: more is nothing that anybody reads."""
 MAX_CONNECT_ATTEMPTS = 5
 """An address where nothing listens is given up on earlier than a service that has trouble: about eight seconds, time for a restart."""
 
@@ -138,7 +138,7 @@ class Answer:
 
 
 class Pace:
-    """How fast calls may follow each other, by what the service tells of its limit; shared by all threads of a client.
+    """How fast calls may follow each other, by what the API tells of its limit; shared by all threads of a client.
 
     Headers as packngo reads them: ``X-RateLimit-Limit`` calls in a window, ``X-RateLimit-Remaining`` of them left until
     ``X-RateLimit-Reset`` (seconds since 1970). Once three quarters of the window's calls are used, what is left of them is spread over what
@@ -160,7 +160,7 @@ class Pace:
         except (KeyError, ValueError):
             return
         if ends > 1e9:
-            # By the service's own clock, which need not be ours.
+            # By the API's own clock, which need not be ours.
             ends -= _date(headers) or time.time()
         with self._lock:
             self._limit, self._left = limit, left
@@ -252,14 +252,14 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         self.read_only = read_only
         self._last_answer = ""
         self.time_told: tuple[str | None, float] | None = None
-        """The service's time in its last answer (the header Date), if it tells, and ours when it came."""
+        """The API's time in its last answer (the header Date), if it tells, and ours when it came."""
         self._service_time: tuple[float, float, float] | None = None
         self.meta: dict[str, Any] | None = None
 
     # What modules use.
 
     def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """GET one object. ``doing`` completes "Could not ..." in an error. Raises MetalError."""
+        """GET one object. ``doing`` completes "Cannot ..." in an error. Raises MetalError."""
         answer = self._call("GET", path, params=params, doing=doing)
         return _identified(shaped(_mapping(answer, "GET", path, doing)), path)
 
@@ -277,7 +277,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         ``keep`` makes of each object what is kept of it, its ``id`` with it: of thousands, one page at a time is whole in memory.
         """
         data, _meta = self._read_all(path, params or {}, doing, key, keep)
-        # Seen from the service: null for an empty list.
+        # Seen from the API: null for an empty list.
         return [item for item in data.get(key) or [] if item is not None]
 
     def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
@@ -298,7 +298,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             return item
         origin = _origin(method, path, answer.request_id)
         raise LostAnswerError(
-            f"Could not {doing}: the answer ({answer.status}) has no id ({origin}). Whether it was done is unknown",
+            f"Cannot {doing}: the answer ({answer.status}) has no id ({origin}). Whether it was done is unknown",
             method=method,
             path=path,
             status=answer.status,
@@ -322,14 +322,14 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             return False
         return True
 
-    def name_origin(self, error: CollectionError) -> None:
-        """Let an error that was drawn from what answers say, or do not say, name the last of them: the service can be asked about it."""
+    def add_origin(self, error: CollectionError) -> None:
+        """Let an error that was drawn from what answers say, or do not say, name the last of them: the API can be asked about it."""
         # What became of calls is told with their own request; what is told of several things names it with each.
         if self._last_answer and not isinstance(error, MetalError) and not _NAMES_A_REQUEST.search(error.message):
             error.message += f" (last answer: {self._last_answer})"
 
     def service_time(self, *, latest: bool = False) -> float | None:
-        """Return what time it is by the service's clock, in seconds since 1970: the earliest it can be, or the ``latest``.
+        """Return what time it is by the API's clock, in seconds since 1970: the earliest it can be, or the ``latest``.
 
         None as long as no answer has told it (header Date, in whole seconds).
         """
@@ -369,7 +369,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         ends = time.monotonic() + LIST_TIME * self._timeout
 
         def unreadable(what: str) -> UnreadableError:
-            return UnreadableError(f"Could not {doing}: {what} ({origin})", method="GET", path=path)
+            return UnreadableError(f"Cannot {doing}: {what} ({origin})", method="GET", path=path)
 
         def fetch(number: int | None = None, name: str | None = key) -> dict[str, Any]:
             nonlocal origin
@@ -416,7 +416,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             # What exists must not be taken for nothing: it would be created once more.
             raise unreadable(f"the answer has no list {name!r}, though it counts {_total(lost[0])}")
         if repeated:
-            raise unreadable(f"page {len(pages)} has nothing that was not on a page before, and the service says that there is more")
+            raise unreadable(f"page {len(pages)} has nothing that was not on a page before, and the API says that there is more")
         if len(totals) > 1:
             # One that moved to a page that was read before is on none of these; what exists must not be taken for nothing.
             raise unreadable(f"the list changed each of the {attempt + 1} times that its {len(pages)} pages were read")
@@ -453,7 +453,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             except _NotConnectedError as error:
                 failures += 1
                 tries = min(self._retries, MAX_CONNECT_ATTEMPTS - 1)
-                text = f"{error} (tried {failures if again else tries + 1} times). Is metal_api_url right, and does the service run?"
+                text = f"{error} (tried {failures if again else tries + 1} times). Is metal_api_url right, and does the API run?"
                 unreachable = UnreachableError(text, method=method, path=path)
                 if failures > tries:
                     raise unreachable from error.__cause__
@@ -469,7 +469,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
                 self._sleep(_backoff(failures))
 
     def _keep_pace(self, *, again: bool) -> bool:
-        """Pause as the service's limit demands; returns whether that took long. Of a create the caller looks again then, once."""
+        """Pause as the API's limit demands; returns whether that took long. Of a create the caller looks again then, once."""
         if not again and getattr(self._threads, "paced", False):
             self._threads.paced = False
             return True
@@ -481,7 +481,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             return False
         if not again:
             self._threads.paced = True
-            problem = CollectionError("the service's limit of requests does not let a create pass")
+            problem = CollectionError("the API's limit of requests does not let a create pass")
             raise PausedError(problem, retries=self._retries, counts=False)
         return True
 
@@ -496,7 +496,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             try:
                 content = json.dumps(body, allow_nan=False).encode()
             except (ValueError, RecursionError) as problem:
-                raise CollectionError(f"Could not {doing}: what is to be sent is no JSON: {problem}") from problem
+                raise CollectionError(f"Cannot {doing}: what is to be sent is no JSON: {problem}") from problem
         limit = TimeLimit(self._timeout)
         sent = boot_time()
         heard: list[Any] = []  # its head comes before its body, and may be all that comes
@@ -520,19 +520,19 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             # Cut off by ourselves, it looks like a lost connection.
             error = requests.exceptions.ReadTimeout(problem) if limit.over else problem
             if isinstance(error, requests.exceptions.SSLError):
-                raise CollectionError(self._text(f"Could not {doing}: no trusted connection to {self._base}: {error}")) from error
+                raise CollectionError(self._text(f"Cannot {doing}: no trusted connection to {self._base}: {error}")) from error
             if _never_sent(error):
-                raise _NotConnectedError(self._text(f"Could not {doing}: no connection to {self._base}: {_reason(error)}")) from error
+                raise _NotConnectedError(self._text(f"Cannot {doing}: no connection to {self._base}: {_reason(error)}")) from error
             request_id = heard[0].headers.get("X-Request-Id") if heard else None
             call = f"{method} /{path}" + (f" (request {request_id})" if request_id else "")
             if isinstance(error, requests.exceptions.Timeout):
-                text = f"Could not {doing}: {call} was not answered in full within {self._timeout:g} seconds (metal_api_timeout)"
+                text = f"Cannot {doing}: {call} was not answered in full within {self._timeout:g} seconds (metal_api_timeout)"
             else:
-                text = f"Could not {doing}: the connection was lost during {call}: {_reason(error)}"
+                text = f"Cannot {doing}: the connection was lost during {call}: {_reason(error)}"
             raise UnreachableError(self._text(text), method=method, path=path, request_id=request_id) from error
         except ValueError as problem:
             # Such as half a character, which no address can have.
-            raise CollectionError(self._text(f"Could not {doing}: {method} /{path} cannot be sent: {problem}")) from problem
+            raise CollectionError(self._text(f"Cannot {doing}: {method} /{path} cannot be sent: {problem}")) from problem
         self.time_told = (response.headers.get("Date"), time.time())
         if (told := _date(response.headers)) is not None:
             self._service_time = (told, sent, boot_time())
@@ -564,32 +564,30 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         facts["request_id"] = request_id
 
         def text(what: str) -> str:
-            return self._text(f"Could not {doing}: {what} ({origin})")
+            return self._text(f"Cannot {doing}: {what} ({origin})")
 
         if status == 429:
-            limited = RateLimitedError(text(f"the service answered {status}, too many calls, {self._retries + 1} times"), **facts)
+            limited = RateLimitedError(text(f"the API returned {status}, too many calls, {self._retries + 1} times"), **facts)
             limited.pause = _retry_after(response.headers)  # type: ignore[attr-defined]  # read once, by _call
             raise limited
         if status >= 500 and status != 501:
-            raise ServerError(text(f"the service answered {status}: {said}"), **facts)
+            raise ServerError(text(f"the API returned {status}: {said}"), **facts)
         if not readable or (status == 404 and data is None):
             kind = response.headers.get("Content-Type", "no content type")
             what = f"the answer ({status}, {kind}, {len(response.content)} bytes) is not the JSON of a Metal API; is metal_api_url right?"
             raise UnreadableError(text(what), **facts)
         if status == 401:
-            raise DeniedError(text(f"the service does not accept the token (metal_api_token), it answered {status}: {said}"), **facts)
+            raise DeniedError(text(f"the API does not accept the token (metal_api_token), it answered {status}: {said}"), **facts)
         if status == 403:
-            raise DeniedError(text(f"the token may not do this, the service answered {status}: {said}"), **facts)
+            raise DeniedError(text(f"the token may not do this, the API returned {status}: {said}"), **facts)
         if status == 404:
             hint = ". Is project_id right, and may the token see it?" if path.startswith("projects/") else ""
-            raise NotFoundError(text(f"the service answered {status}: {said}") + hint, **facts)
+            raise NotFoundError(text(f"the API returned {status}: {said}") + hint, **facts)
         if 300 <= status < 400:
-            raise UnreadableError(
-                text(f"the service answered {status}, a redirect, which is not followed; is metal_api_url right?"), **facts
-            )
+            raise UnreadableError(text(f"the API returned {status}, a redirect, which is not followed; is metal_api_url right?"), **facts)
         if 400 <= status < 500:
-            raise ValidationError(text(f"the service answered {status}: {said}"), **facts)
-        raise MetalError(text(f"the service answered {status}: {said}"), **facts)
+            raise ValidationError(text(f"the API returned {status}: {said}"), **facts)
+        raise MetalError(text(f"the API returned {status}: {said}"), **facts)
 
     def _session(self) -> Any:
         """This thread's connections. ``requests`` does not promise that threads may share a session."""
@@ -660,7 +658,7 @@ def _checked_path(path: str, doing: str) -> str:
     checked before, so this is about ids that come from elsewhere.
     """
     if not all(_SEGMENT.fullmatch(part) for part in path.split("/")):
-        raise CollectionError(f"Could not {printable(doing)}: '{printable(path)}' is not a path of the Metal API: an id in it is malformed")
+        raise CollectionError(f"Cannot {printable(doing)}: '{printable(path)}' is not a path of the Metal API: an id in it is malformed")
     return path
 
 
@@ -680,14 +678,14 @@ def _query(params: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 def _origin(method: str, path: str, request_id: str | None) -> str:
-    """Where an error comes from, for whoever has to ask the service about it."""
+    """Where an error comes from, for whoever has to ask the API about it."""
     return f"{method} /{path}" + (f", request {request_id}" if request_id else "")
 
 
 def _mapping(answer: Answer, method: str, path: str, doing: str) -> dict[str, Any]:
     if isinstance(answer.data, dict):
         return answer.data
-    text = f"Could not {doing}: the answer is not an object ({_origin(method, path, answer.request_id)})"
+    text = f"Cannot {doing}: the answer is not an object ({_origin(method, path, answer.request_id)})"
     raise UnreadableError(text, method=method, path=path, status=answer.status, request_id=answer.request_id)
 
 
@@ -709,7 +707,7 @@ def _ids(page: Mapping[str, Any], name: str) -> set[str]:
 
 
 def _total(page: Mapping[str, Any]) -> int | None:
-    """How many entries all pages have, if the service counts them."""
+    """How many entries all pages have, if the API counts them."""
     total = _meta(page).get("total")
     return total if isinstance(total, int) and not isinstance(total, bool) else None
 
@@ -729,7 +727,7 @@ def _list_name(page: Mapping[str, Any]) -> str | None:
 
 
 def _has_next(pages: Sequence[Mapping[str, Any]], name: str, per_page: Any) -> bool:
-    """Whether there is another page, by whatever the service tells: ``next``, page numbers, the total, or a page that is full."""
+    """Whether there is another page, by whatever the API tells: ``next``, page numbers, the total, or a page that is full."""
     last = pages[-1]
     items = last.get(name) or []
     meta = last.get("meta")
@@ -759,7 +757,7 @@ def _without_repeats(items: Iterator[Any]) -> list[Any]:
 
 
 def _sentences(data: Any) -> list[str]:
-    """The service's own words. Usually ``{"errors": [text]}`` or ``{"error": text}`` (vendor's OpenAPI text), entries not always text."""
+    """The API's own words. Usually ``{"errors": [text]}`` or ``{"error": text}`` (vendor's OpenAPI text), entries not always text."""
     if not isinstance(data, dict):
         return []
     errors = data.get("errors") or data.get("error") or data.get("message") or []
@@ -779,7 +777,7 @@ def _header(headers: Mapping[str, str], name: str) -> float:
 
 
 def _date(headers: Mapping[str, str]) -> float | None:
-    """The service's time in an answer, in seconds since 1970; nothing when it is not told or not readable."""
+    """The API's time in an answer, in seconds since 1970; nothing when it is not told or not readable."""
     try:
         return email.utils.parsedate_to_datetime(headers["Date"]).timestamp()
     except (KeyError, ValueError, TypeError, OverflowError):

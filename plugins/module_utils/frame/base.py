@@ -60,7 +60,7 @@ class BaseModule(AnsibleModule):  # type: ignore[misc]  # ansible-core has no ty
         raise AssertionError("exit_json ends the process")
 
     def fail_json(self, msg: str, **result: Any) -> NoReturn:
-        # Names, tags and what the service answered stand in it: Ansible prints it as it is.
+        # Names, tags and what the API answered stand in it: Ansible prints it as it is.
         super().fail_json(printable(msg, LONGEST_MESSAGE), **self._to_show({"changed": False, **result}))
         raise AssertionError("fail_json ends the process")
 

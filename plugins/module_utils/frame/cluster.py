@@ -124,7 +124,7 @@ class ClusterModule(ModuleFrame):
                 raise StillWaiting(missing)
             return missing
 
-        waiter.until_nothing_missing(once, what)
+        waiter.until_nothing_pending(once, what)
 
     def _assert_wanted(self, what: str) -> None:
         """End a wait that no one waits for: a job beside a play may outlive it. Its kubeconfig is gone then, with the cluster's files or

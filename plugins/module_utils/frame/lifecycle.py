@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The lifecycle of resources: find, compare, predict, refuse, act, wait and report, for one object and for a set of devices.
 
-A resource says what it is (``Resource`` in ``metal.resource``); nothing here asks which one it is.
+Nothing here depends on the kind of resource (``Resource`` in ``metal.resource``).
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences, shown
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, NotYetError, StillThereError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, NotYetError, StillExistsError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter, WaitTimeout
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 
 
 class Lifecycle(ModuleFrame):
-    """A module that brings resources to the state its options say."""
+    """A module that brings resources to the desired state."""
 
     @property
     def waiter(self) -> Waiter:
-        """The time this call may wait."""
+        """The waiter of this call."""
         raise NotImplementedError
 
     def warn(self, text: str) -> None:
-        """Show a warning to whoever runs the playbook."""
+        """Show a warning."""
         raise NotImplementedError
 
     def bring(self, resource: Resource) -> None:
         """Bring one object to its state."""
-        # Not every resource can be absent: a port comes and goes with its device.
+        # Not every resource can be absent: a port is created and deleted with its device.
         if self.params.get("state") == "absent":
             self._ensure_absent(resource)
         else:
@@ -86,7 +86,7 @@ class Lifecycle(ModuleFrame):
             if self.check_mode:
                 return
             if self.params.get("wait", False):
-                found = self._wait_for(resource, found, resource.pending, f"What was asked for of {resource.title}")
+                found = self._wait_for(resource, found, resource.pending, f"Waiting for {resource.title}")
         except StillWaiting:
             self._remember(found, before=before, pending=sorted(changes), more=resource.memory())
             raise
@@ -117,7 +117,7 @@ class Lifecycle(ModuleFrame):
 
     def _start_from(self, resource: Resource, found: Found, desired: Mapping[str, Any]) -> tuple[Found, dict[str, Any], None]:
         before = limited(resource.comparable(found), desired)
-        resource.pending(found)  # fails at once when it can never be as desired
+        resource.pending(found)  # raises at once when the desired state cannot be reached
         self._report(resource, found, before, before)
         return found, before, None
 
@@ -130,27 +130,27 @@ class Lifecycle(ModuleFrame):
 
         def order() -> list[str]:
             nonlocal waited
-            look_first, waited = waited, True
+            find_first, waited = waited, True
             try:
-                created.append(create_once(resource.create, resource.find, look_first=look_first))
+                created.append(create_once(resource.create, resource.find, find_first=find_first))
             except NotYetError as error:
                 return error.waiting
             return []
 
-        self.waiter.until_nothing_missing(order, f"Creating {resource.title}")
+        self.waiter.until_nothing_pending(order, f"Creating {resource.title}")
         return created[0]
 
     @property
     def _on_drift(self) -> str:
         choice = str(self.params.get("on_drift") or "fail")
-        # A call that goes on waiting replaces nothing: the call before it has decided that.
+        # A resumed call replaces nothing: the first call has decided that.
         return "fail" if choice == "replace" and self.params.get("resume") else choice
 
     def _replace(self, resource: Resource, found: Found, before: Mapping[str, Any], desired: Mapping[str, Any]) -> Found:
-        """Delete the object and create it anew as soon as it is being deleted, without waiting for its end.
+        """Delete the object and create it again as soon as it is being deleted, without waiting for its end.
 
-        A slice of a wait that ends in between leaves nothing to resume: what is being deleted is not found any more, so the
-        next call creates.
+        A slice of a wait that ends in between leaves nothing to resume: an object that is being deleted is not found, so the next call
+        creates one.
         """
         self._delete(resource, found, "replace")
         self.result.update(changed=True, diff=shown(before, {}, resource.title))
@@ -162,36 +162,34 @@ class Lifecycle(ModuleFrame):
         """Wait for what blocks these changes, and make them."""
         texts = resource.blockers(found, changes)
         if texts and not self.params.get("wait", False):
-            raise CollectionError(
-                f"Could not change {', '.join(sorted(changes))} of {resource.title} now: {'; '.join(texts)}. Use wait=true"
-            )
+            raise CollectionError(f"Cannot change {', '.join(sorted(changes))} of {resource.title} now: {'; '.join(texts)}. Use wait=true")
         if texts:
             found = self._wait_for(resource, found, lambda current: resource.blockers(current, changes), f"Changing {resource.title}")
         try:
             found = update_once(resource, found, changes)
         except CollectionError as error:
             if error.acted:
-                self._report_half_way(resource, found, before)
+                self._report_partial(resource, found, before)
             raise
         self._report(resource, found, before, {**(self.result["diff"]["after"] or before), **changes})
         return found
 
-    def _report_half_way(self, resource: Resource, found: Found, before: Mapping[str, Any]) -> None:
-        """Report the object as it is after an update of which only a part was done."""
+    def _report_partial(self, resource: Resource, found: Found, before: Mapping[str, Any]) -> None:
+        """Report the object after a partial update."""
         self.result["changed"] = True
         try:
             found = resource.refresh(found)
         except CollectionError as error:
-            self.warn(f"What {resource.title} is now could not be seen: {error.message}")
+            self.warn(f"The current state of {resource.title} is unknown: {error.message}")
         else:
             self._report(resource, found, before, limited(resource.comparable(found), before))
 
     def _wait_for(self, resource: Resource, found: Found, pending: Callable[[Found], list[str]], what: str) -> Found:
-        """Wait until nothing is pending. What is known is checked first, so that an idempotent run makes no call for it."""
+        """Wait until nothing is pending. The known object is checked first, so that an idempotent run needs no request."""
         current = found
         first = True
 
-        def look() -> list[str]:
+        def poll() -> list[str]:
             nonlocal current, first
             if not first:
                 current = resource.refresh(current)
@@ -199,11 +197,11 @@ class Lifecycle(ModuleFrame):
             first = False
             return pending(current)
 
-        self.waiter.until_nothing_missing(look, what)
+        self.waiter.until_nothing_pending(poll, what)
         return current
 
     def _report(self, resource: Resource, found: Found, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-        """Put the object and its changes so far into the result, which an error later on returns as well."""
+        """Put the object and its changes so far into the result, which a later error returns as well."""
         self.result["diff"] = shown(before, after, resource.title)
         self.result["changed"] = self.result["changed"] or dict(before) != dict(after)
         self.result[resource.result_key] = resource.result(found)
@@ -236,27 +234,27 @@ class Lifecycle(ModuleFrame):
                 accepted = True
                 self.result.update(changed=True, diff=shown(before, {}, resource.title))
             if wait:
-                self.waiter.until_nothing_missing(lambda: resource.remaining(gone), f"The end of {resource.title}")
+                self.waiter.until_nothing_pending(lambda: resource.remaining(gone), f"Deletion of {resource.title}")
         except StillWaiting:
             self._remember(gone, before=before, pending=[] if accepted else ["state"])
             raise
 
     def _delete(self, resource: Resource, found: Found, attempted: str) -> None:
-        """Delete the object: it is gone or being deleted then. A deletion that was accepted and not done is requested again."""
+        """Delete the object until it is deleted or being deleted. An accepted deletion without effect is requested again."""
         if not self.params.get("wait", False):
             if texts := resource.delete(found):
-                raise CollectionError(f"Could not {attempted} {resource.title} now: {'; '.join(texts)}. Use wait=true")
+                raise CollectionError(f"Cannot {attempted} {resource.title} now: {'; '.join(texts)}. Use wait=true")
             return
 
-        def ask() -> list[str]:
+        def request() -> list[str]:
             try:
                 return resource.delete(found)
-            except StillThereError as error:
+            except StillExistsError as error:
                 return [error.message]
 
-        self.waiter.until_nothing_missing(ask, f"Deleting {resource.title}")
+        self.waiter.until_nothing_pending(request, f"Deleting {resource.title}")
 
-    # A call that goes on waiting (option progress_interval).
+    # Resumed calls (option progress_interval).
 
     def _remember(self, found: Found, *, before: Mapping[str, Any], pending: list[str], more: Mapping[str, Any] | None = None) -> None:
         identity = {name: found.get(name) for name in ("id", "hostname", "state", "locked", "devices") if name in found}
@@ -270,7 +268,7 @@ class Lifecycle(ModuleFrame):
         }
 
     def _resume(self, resource: Resource, resumed: Mapping[str, Any]) -> tuple[Found, dict[str, Any], frozenset[str]]:
-        """Return what the call before this one has left: the object, how it was before, and what may still be changed."""
+        """Return the state of the previous call: the object, how it was before, and what may still be changed."""
         self.result.update(changed=resumed["changed"], diff=resumed["diff"])
         found = resumed["found"]
         if self.params["state"] == "present":
@@ -278,16 +276,16 @@ class Lifecycle(ModuleFrame):
             self.result[resource.result_key] = resource.result(found)
         return found, resumed["before"], frozenset(resumed["pending"])
 
-    # Several as one.
+    # Sets.
 
     def bring_set(self, devices: DeviceSet) -> None:
-        """Bring all devices of the set to their state, each as far as possible, whether others fail or not."""
+        """Bring each device of the set to its state, also when others fail."""
         listing: list[Found] | None = None
         if self.params.get("resume"):
-            listing = devices.look_at_ours()
+            listing = devices.list_owned()
             devices.recall(self.params["resume"], listing)
         else:
-            devices.plan(devices.look())
+            devices.plan(devices.list_all())
         if self.check_mode:
             devices.predict()
         else:
@@ -302,26 +300,26 @@ class Lifecycle(ModuleFrame):
             raise failure
 
     def _act(self, devices: DeviceSet, listing: list[Found] | None) -> None:
-        """Do what was decided, then wait, with one listing a look. ``listing``: that of a call which only goes on waiting."""
+        """Carry out the plan, then wait, with one list of devices for each poll. ``listing``: the list of a resumed call."""
         first = True
 
-        def look() -> list[str]:
+        def poll() -> list[str]:
             nonlocal first
-            texts = devices.step(listing if first else devices.look_at_ours())
+            texts = devices.step(listing if first else devices.list_owned())
             first = False
             self._report_set(devices)
             return texts
 
         if self.params["wait"]:
             try:
-                self.waiter.until_nothing_missing(look, "What was asked for of these machines")
+                self.waiter.until_nothing_pending(poll, "Waiting for these devices")
             except WaitTimeout:
-                devices.give_up("this did not happen within wait_timeout")
+                devices.fail_pending("wait_timeout is over")
         else:
-            look()
+            poll()
             if devices.is_unlisted():
-                look()
-            devices.give_up("this has to pass before it can be ordered, changed or deleted; use wait=true", pending_only=True)
+                poll()
+            devices.fail_pending("it can be ordered, changed or deleted only after that; use wait=true", pending_only=True)
 
     def _report_set(self, devices: DeviceSet) -> None:
         before, after = devices.diff()

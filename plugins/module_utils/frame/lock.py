@@ -131,7 +131,7 @@ class LockModule(MetalModule):
     def _break(self, lock: ClusterLock, identity: str) -> None:
         resumed = self.params["resume"]
         quiet = float(resumed["quiet"]) if resumed else None
-        self.result.update(diff=shown({}, {}, f"cluster lock of {lock.run.locked.scope}"), broken=None, lock=None)
+        self.result.update(diff=shown({}, {}, f"cluster lock of {lock.run.locked.scope}"), broken_lock=None, lock=None)
         if quiet is None:
             others = lock.others()
             found = next((other for other in others if other.id == identity), None)
@@ -144,12 +144,12 @@ class LockModule(MetalModule):
                 return
             about = {"name": lock.run.locked.scope, "run": found.holder.run}
             diff = shown(about, {}, f"cluster lock of {lock.run.locked.scope}")
-            self.result.update(changed=True, broken=found.facts(), diff=diff)
+            self.result.update(changed=True, broken_lock=found.facts(), diff=diff)
             if self.check_mode:
                 return
             quiet = lock.break_lock(found)
         else:
-            self.result.update(changed=True, broken=resumed["broken"])
+            self.result.update(changed=True, broken_lock=resumed["broken_lock"])
         end = quiet
 
         def wait() -> list[str]:
@@ -157,9 +157,9 @@ class LockModule(MetalModule):
             return [f"what the run had sent is over in {left:.0f} s at the latest"] if left > 0 else []
 
         try:
-            self.waiter.until_nothing_missing(wait, "The end of what the run had sent", interval=1)
+            self.waiter.until_nothing_pending(wait, "The end of what the run had sent", interval=1)
         except StillWaiting:
-            self.result["resume"] = {"quiet": quiet, "broken": self.result["broken"], **lock.watched()}
+            self.result["resume"] = {"quiet": quiet, "broken_lock": self.result["broken_lock"], **lock.watched()}
             raise
 
     def _until(self, lock: ClusterLock, look: Callable[[], list[str]], what: str) -> None:
@@ -169,7 +169,7 @@ class LockModule(MetalModule):
                 raise CollectionError(together(f"{what}: not now, and wait=false", texts))
             return
         try:
-            self.waiter.until_nothing_missing(look, what, interval=1)
+            self.waiter.until_nothing_pending(look, what, interval=1)
         except StillWaiting:
             resume: dict[str, Any] = lock.watched()
             self.result["resume"] = resume

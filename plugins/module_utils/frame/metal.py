@@ -203,7 +203,7 @@ class MetalModule(Lifecycle):
             if "resume" in self.result:
                 self.result["resume"] = _sealed(self.result["resume"])
         elif isinstance(error, CollectionError) and self._client is not None and not isinstance(error, LockedError):
-            self._client.name_origin(error)
+            self._client.add_origin(error)
 
     @property
     def client(self) -> MetalClient:
@@ -293,9 +293,9 @@ class MetalModule(Lifecycle):
             self._gate.lock = self._gate.lock.make()
         lock = self._gate.lock
         if not isinstance(lock, ClusterLock):
-            raise CollectionError(f"Could not write: {needed}")
+            raise CollectionError(f"Cannot write: {needed}")
         waiter = self.waiter if "wait_timeout" in self.params else Waiter(LOCK_TIMEOUT, 1, sleep=self._gate.sleep, tick=self._gate.tick)
-        waiter.until_nothing_missing(lock.attempt, "Taking the cluster lock", interval=1)
+        waiter.until_nothing_pending(lock.attempt, "Taking the cluster lock", interval=1)
 
     def _release(self, lock: ClusterLock) -> None:
         """Give up the lock that was taken for this call alone."""

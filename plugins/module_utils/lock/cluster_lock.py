@@ -9,7 +9,7 @@ Rules, each in one place here; the protocol itself and why it is safe stand in `
   without the lock may be old by then: :class:`LockNeededError` makes it begin anew once the lock is held.
 - Before a write the lock object is read again when that was more than CHECK_EVERY seconds ago, and after every pause.
 - The lock expires when nobody renews it. No write is sent when less is left of it than a request may take, so whatever a holder has sent
-  has arrived by then. An expired lock is never renewed. Times are those of the service (the header Date), which all runs see.
+  has arrived by then. An expired lock is never renewed. Times are those of the API (the header Date), which all runs see.
 - The lock of a run that has ended on this computer is taken over as soon as the last write of that run must have arrived: a request
   outlives its process.
 
@@ -84,11 +84,11 @@ class LockStore:
         self._scope = scope
 
     def now(self) -> float:
-        """Return the earliest that it can be by the service's clock, or this computer's if the service returns none."""
+        """Return the earliest that it can be by the API's clock, or this computer's if the API returns none."""
         return self._client.service_time() or time.time()
 
     def latest_now(self) -> float:
-        """Return the latest that it can be by the service's clock, or this computer's if the service returns none."""
+        """Return the latest that it can be by the API's clock, or this computer's if the API returns none."""
         return self._client.service_time(latest=True) or time.time()
 
     def tells_time(self) -> bool:
@@ -97,12 +97,12 @@ class LockStore:
     def locks(self) -> list[Lock]:
         """Return all lock objects of this scope, the oldest first.
 
-        Raises CollectionError when the service does not tell enough of a network to say whether it is one.
+        Raises CollectionError when the API does not tell enough of a network to say whether it is one.
         """
         return sorted(map(lock_of_network, self.networks()), key=lambda lock: (lock.since or 0.0, lock.id))
 
     def networks(self) -> list[Found]:
-        """Return the lock objects as the service lists them."""
+        """Return the lock objects as the API lists them."""
         try:
             networks = self._client.read_list(self._path, "virtual_networks", doing=f"read {self._title}")
         except MetalError as error:
@@ -113,11 +113,9 @@ class LockStore:
     def _is_ours(self, network: Mapping[str, Any]) -> bool:
         if "tags" not in network:
             # It may be the lock of another run.
-            text = (
-                f"Could not read {self._title}: the service returned no tags for the virtual network {network.get('id')}, which may be it"
-            )
+            text = f"Cannot read {self._title}: the API returned no tags for the virtual network {network.get('id')}, which may be it"
             problem = CollectionError(text, {"id": network.get("id"), "untold": ["tags"]})
-            self._client.name_origin(problem)
+            self._client.add_origin(problem)
             raise problem
         tags = network["tags"] or []
         return bool(network.get("id")) and is_lock(tags) and f"{SCOPE_TAG}{self._scope}" in tags
@@ -128,7 +126,7 @@ class LockStore:
 
     @staticmethod
     def _advise(error: MetalError, hint: str) -> None:
-        """Have an error say what to do where the service refuses; one that may pass by itself stays as it is."""
+        """Have an error say what to do where the API refuses; one that may pass by itself stays as it is."""
         if not isinstance(error, LostAnswerError) and error.status in (403, 404, 422, 501):
             error.message += (
                 f". The lock is a virtual network, which costs nothing. {hint}; or go without the lock (openshift_lock=false, for a module"
@@ -153,7 +151,7 @@ class LockStore:
             raise
 
     def _metro(self, ownership: Sequence[str]) -> str:
-        """Return where a lock object can be when the inventory does not say: where a device is, or in the service's first metro."""
+        """Return where a lock object can be when the inventory does not say: where a device is, or in the API's first metro."""
         devices = self._client.read_list(f"projects/{self._project}/devices", "devices", doing=f"see in which metro {self._title} can be")
         ours = [device for device in devices if set(ownership) <= set(device.get("tags") or [])]
         found = next((code for device in (*ours, *devices) if (code := metro_code(device))), None)
@@ -161,7 +159,7 @@ class LockStore:
             metros = self._client.read_list("locations/metros", "metros", doing=f"see in which metro {self._title} can be")
             found = next((code for metro in metros if isinstance(code := metro.get("code"), str)), None)
         if found is None:
-            raise CollectionError(f"Could not create {self._title}: the service lists no metro. Give one (metro)")
+            raise CollectionError(f"Cannot create {self._title}: the API lists no metro. Give one (metro)")
         return found
 
     def read(self, identity: str) -> Lock | None:
@@ -186,7 +184,7 @@ class LockStore:
         try:
             delete_once(self._client, f"virtual-networks/{identity}", doing=f"delete {self._title}")
         except CollectionError as problem:
-            self._client.name_origin(problem)
+            self._client.add_origin(problem)
             raise
 
 
@@ -355,7 +353,7 @@ class ClusterLock:
         return waiting, alive, decision
 
     def _is_coming(self) -> bool:
-        """Return whether what was created a moment ago may still be missing from lists (the service's known behaviour)."""
+        """Return whether what was created a moment ago may still be missing from lists (the API's known behaviour)."""
         return self._created is not None and self._now() - self._created < SETTLE
 
     def _has_stayed(self) -> bool:
@@ -461,7 +459,7 @@ class ClusterLock:
     def _has_expired(self, lock: Lock) -> bool:
         if lock.expires is not None and self._store.tells_time():
             return self._store.now() >= lock.expires
-        # The service or the lock has no time: by this computer's clock, from when it was first seen.
+        # The API or the lock has no time: by this computer's clock, from when it was first seen.
         return not self._was_renewed(lock) and self._now() - self._watch(lock)[1] >= lock.lifetime
 
 

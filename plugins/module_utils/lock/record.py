@@ -42,7 +42,7 @@ FIELDS = ("run", "holder", "operation", "job", "process", "since", "renewed", "l
 """Each is a tag ``openshift-lock-<field>=<value>``."""
 
 LONGEST = 120
-"""Characters of one value. No limit of the service is known; what a person or a host is called must not make one."""
+"""Characters of one value. No limit of the API is known; what a person or a host is called must not make one."""
 
 
 class Decision(enum.Enum):
@@ -77,7 +77,7 @@ class Holder:
     """
 
     run: str
-    who: str
+    user: str
     operation: str
     job: str
     boot: str
@@ -98,12 +98,12 @@ class Holder:
 
     def __str__(self) -> str:
         more = "".join(f", {text}" for text in (self.job, f"process {self.process.pid}") if text)
-        return f"{self.operation or 'a run'} of {self.who or 'somebody'}{more}"
+        return f"{self.operation or 'a run'} of {self.user or 'an unknown user'}{more}"
 
 
 @dataclass(frozen=True)
 class Lock:
-    """A lock object. Times are the service's, in seconds since 1970; None where the object does not say.
+    """A lock object. Times are the API's, in seconds since 1970; None where the object does not say.
 
     ``limit``: seconds after which what its run has sent has arrived, or never will.
     """
@@ -124,7 +124,7 @@ class Lock:
         holder = self.holder
         values = {
             "run": holder.run,
-            "holder": holder.who,
+            "holder": holder.user,
             "operation": holder.operation,
             "job": holder.job,
             "process": f"{holder.boot}/{holder.namespace}/{holder.process.pid}/{holder.process.started}",
@@ -144,12 +144,12 @@ class Lock:
         return {
             "id": self.id,
             "run": self.holder.run,
-            "who": self.holder.who,
+            "holder": self.holder.user,
             "operation": self.holder.operation,
             "job": self.holder.job,
-            "since": time_text(self.since) or None,
-            "renewed": time_text(self.renewed) or None,
-            "expires": time_text(self.expires) or None,
+            "acquired_at": time_text(self.since) or None,
+            "renewed_at": time_text(self.renewed) or None,
+            "expires_at": time_text(self.expires) or None,
         }
 
     def __str__(self) -> str:
@@ -165,7 +165,7 @@ def read_lock(identity: str, tags: Sequence[str], created_at: str | None, *, lif
     # What has no run of its own is one that nobody is.
     holder = Holder(
         run=said.get("run") or f"unknown-{identity}",
-        who=said.get("holder", ""),
+        user=said.get("holder", ""),
         operation=said.get("operation", ""),
         job=said.get("job", ""),
         boot=boot if pid.isdecimal() else "",
@@ -226,5 +226,5 @@ def _user_and_host() -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return a text that can be a tag: the service takes a comma in a filter for two tags."""
+    """Return a text that can be a tag: the API takes a comma in a filter for two tags."""
     return re.sub(r"[^\x21-\x2b\x2d-\x7e]+", " ", text).strip()[:LONGEST]

@@ -93,7 +93,7 @@ class Run:
         try:
             content = json.loads(path.read_bytes())
             process = Process(int(content["pid"]), str(content["started"]))
-            names = ("run", "who", "operation", "job", "boot", "namespace")
+            names = ("run", "user", "operation", "job", "boot", "namespace")
             holder = Holder(**{name: str(content[name]) for name in names}, process=process)
             tags = [str(tag) for tag in content["tags"]]
             locked = Locked(str(content["scope"]), tags, str(content["project"]), str(content["metro"]), float(content["lifetime"]))
@@ -109,7 +109,7 @@ class Run:
         holder = self.holder
         content = {
             "run": holder.run,
-            "who": holder.who,
+            "user": holder.user,
             "operation": holder.operation,
             "job": holder.job,
             "boot": holder.boot,

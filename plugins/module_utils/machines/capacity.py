@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether servers can be had, where and at what price.
+"""Capacity: whether a metro has servers of a plan available, and at what price.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -18,6 +18,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     NotFoundError,
     ValidationError,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import no_capacity
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import price_per_hour
 
@@ -41,23 +42,21 @@ CAPACITY_OPTIONS = Options(
 
 
 def ask_capacity(client: MetalClient, servers: Sequence[Mapping[str, Any]], *, optional: bool = False) -> list[dict[str, Any]]:
-    """``servers`` (plan, metro, quantity) with ``available`` for each, in their order.
+    """Return ``servers`` (plan, metro, quantity), each with ``available``, in their order.
 
-    ``available`` is None when the service does not say. With ``optional`` a service that has no such question says nothing.
+    ``available`` is None when the API does not report it; with ``optional`` also when the API has no capacity endpoint.
     """
     asked = [{"plan": server["plan"], "metro": server["metro"].lower(), "quantity": server["quantity"]} for server in servers]
     if not asked:
         return []
     try:
-        answer = client.ask("capacity/metros", {"servers": asked}, doing="ask for capacity")
+        answer = client.ask("capacity/metros", {"servers": asked}, doing="check capacity")
     except MetalError as error:
         if optional and (isinstance(error, NotFoundError) or error.status in (403, 501)):
             return [{**server, "available": None} for server in asked]
         raise
-    told = answer.get("servers")
-    told = [server for server in told if isinstance(server, Mapping)] if isinstance(told, list) else []
     # Quantities come back as numbers or as text (vendor's OpenAPI text says text, clients saw numbers).
-    known = {_question(server): server.get("available") for server in told}
+    known = {_question(server): server.get("available") for server in mappings(answer.get("servers"))}
     found = []
     for server in asked:
         available = known.get(_question(server))
@@ -70,13 +69,13 @@ def _question(server: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(server.get(name)) for name in ("plan", "metro", "quantity"))
 
 
-def lacking(servers: Sequence[Mapping[str, Any]]) -> list[str]:
-    """One text for each of ``servers`` that cannot be had."""
+def unavailable(servers: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return one text for each of ``servers`` that is not available."""
     return [no_capacity(server["metro"], server["plan"], server["quantity"]) for server in servers if server["available"] is False]
 
 
 def out_of_stock(error: CollectionError) -> bool:
-    """Whether an order was refused because there is no such server left in that place, by the service's own sentences.
+    """Return whether an order was refused for lack of capacity, going by the API's error texts.
 
     "There aren't available servers in that metro", "No available servers with plan ...", "... has no provisionable ... servers matching
     your criteria" (public issue threads).
@@ -85,16 +84,17 @@ def out_of_stock(error: CollectionError) -> bool:
 
 
 def capacity_with_prices(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``metal_capacity_info`` returns: ``servers`` with ``available`` and prices in US dollars, and the sum of the latter."""
-    wrong = [str(server["quantity"]) for server in params["servers"] if server["quantity"] < 1]
-    if wrong:
+    """Return what ``metal_capacity_info`` returns: ``servers`` with ``available``, prices in US dollars, and the total price."""
+    if wrong := [str(server["quantity"]) for server in params["servers"] if server["quantity"] < 1]:
         raise CollectionError(f"quantity must be 1 or more, not {', '.join(wrong)}")
     servers = ask_capacity(client, params["servers"])
     plans = client.read_list("plans", "plans", doing="read the plans' prices") if servers else []
     prices = {plan.get("slug"): price_per_hour(plan) for plan in plans}
     unknown = sorted({server["plan"] for server in servers} - set(prices))
     if unknown:
-        raise CollectionError(f"There is no plan {', '.join(unknown)}. metal_plan_info lists those there are", {"plans": unknown})
+        raise CollectionError(
+            f"Cannot check capacity: plan {', '.join(unknown)} does not exist. List the plans with metal_plan_info", {"plans": unknown}
+        )
     for server in servers:
         server["price_per_hour"] = prices[server["plan"]]
     known = [server["price_per_hour"] * server["quantity"] for server in servers if server["price_per_hour"] is not None]

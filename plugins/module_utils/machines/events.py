@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Events: what the service, and the machines themselves, tell of devices.
+"""Events of devices, from the API and from the machines themselves.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -30,8 +30,8 @@ DEVICE_EVENT_OPTIONS = Options(
 )
 
 
-def event_facts(event: Mapping[str, Any]) -> dict[str, Any]:
-    """What is told of one event. ``device_id`` is nothing for what is about the project itself."""
+def event_result(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of an event. ``device_id`` is None for an event of the project itself."""
     related = [thing.get("href") for thing in event.get("relationships") or [] if isinstance(thing, Mapping)]
     devices = [reference({"href": href}) for href in related if isinstance(href, str) and "/devices/" in href]
     return {
@@ -41,13 +41,13 @@ def event_facts(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def find_events(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``metal_device_event_info`` returns: the events of a device or of all the project's devices, oldest first."""
+    """Return what ``metal_device_event_info`` returns: the events of a device or of all devices of the project, oldest first."""
     identity = params["device_id"]
     if identity is None and params["hostname"] is not None:
         identity = _device(client, params["project_id"], params["hostname"])
     path = f"devices/{identity}/events" if identity else f"projects/{params['project_id']}/events"
     listed = client.read_list(path, "events", doing=f"list the events of {'device' if identity else 'project'} {path.split('/')[1]}")
-    events = [event_facts(event) for event in listed]
+    events = [event_result(event) for event in listed]
     if params["types"] is not None:
         events = [event for event in events if event["type"] in params["types"]]
     since = normal_time(params["since"])
@@ -57,12 +57,12 @@ def find_events(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any
 
 
 def _device(client: MetalClient, project: str, hostname: str) -> str:
-    listed = client.read_list(f"projects/{project}/devices", "devices", params={"hostname": hostname}, doing=f"look for device {hostname}")
+    listed = client.read_list(f"projects/{project}/devices", "devices", params={"hostname": hostname}, doing=f"read device {hostname}")
     same = sorted(str(device.get("id")) for device in listed if str(device.get("hostname") or "").lower() == hostname.lower())
     if len(same) != 1:
         raise CollectionError(
-            f"{len(same) or 'No'} devices have the hostname {hostname}{': ' if same else ''}{', '.join(same)}."
-            " Say which one is meant by device_id",
+            f"Cannot list events: {len(same) or 'no'} devices have the hostname {hostname}{': ' if same else ''}{', '.join(same)}."
+            " Set device_id",
             {"hostname": hostname, "ids": same},
         )
     return same[0]

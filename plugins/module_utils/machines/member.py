@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One machine of a set: what is to be done for it, and what has become of it. What concerns several is decided in ``set``.
+"""One device of a set: its planned action and its outcome. Decisions about several devices are in ``set``.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
 
 AT_ONCE = 8
-"""How many calls are under way at once while machines are ordered, changed or deleted: enough to hide the way there and back.
+"""Concurrent requests while devices are ordered, changed or deleted: enough to hide the network's latency.
 
-The API can order several in one call (``/devices/batch``), but such an order is worked off later: after a lost answer nobody could tell
-whether a machine that is not there yet will still come, and it would be bought twice. One call each is known by its host name at once.
+The API can order several devices in one request (``/devices/batch``), but carries it out later: after a lost answer it would be unknown
+whether a missing device is still to come, and it would be ordered twice. A device of one request is found by its host name at once.
 """
 
 WHERE = frozenset({"metro", "plan"})
@@ -41,30 +41,30 @@ WHERE = frozenset({"metro", "plan"})
 
 @dataclass(eq=False)
 class Member:
-    """One machine and what became of it in this run.
+    """One device of the set and its outcome in this run.
 
-    ``make`` gives its :class:`Device`, at a place or where its own options say; true: a call before this one has seen it. ``action`` is
-    ``created``, ``updated``, ``replaced``, ``deleted`` or ``none`` (in check mode: what would be). ``pending`` are changes that cannot be
-    made yet. ``acted`` is true when something was accepted, ``settled`` when there is nothing more to do for it, well or badly.
+    ``make`` returns its :class:`Device`, for a place or its own options; its second argument: a previous call found the device.
+    ``action`` is ``created``, ``updated``, ``replaced``, ``deleted`` or ``none`` (check mode: predicted). ``pending``: later changes.
+    ``acted``: a write was accepted. ``settled``: nothing more to do, after success or failure.
     """
 
     make: Callable[[Place | None, bool], Device]
     key: str
     alternatives: tuple[Place, ...] = ()
     resumed: bool = False
-    """A call before this one has seen its device."""
+    """A previous call found its device."""
     device: Device = field(init=False)
     place: Place | None = None
-    """Where it is or is to be, of several alternatives."""
+    """Its place, or the place to order it in, of several alternatives."""
     found: Found | None = None
     old: Found | None = None
-    """The device that goes before another is ordered in its place."""
+    """The device to delete before its replacement is ordered."""
     held: bool = False
-    """Waits for its turn to be replaced."""
+    """Waits for other replacements to complete."""
     drifted: bool = False
-    """Is replaced since it differs in what cannot be changed."""
+    """Is replaced because immutable attributes differ."""
     moved: bool = False
-    """Differs in where it is."""
+    """Metro or plan differ."""
     action: str = "none"
     error: CollectionError | None = None
     acted: bool = False
@@ -75,31 +75,31 @@ class Member:
     wanted: dict[str, Any] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
-    """Ids of devices that went for another to be ordered in their place."""
+    """Ids of devices that were deleted to be replaced."""
     planned: bool = False
-    """Whether it is known from the list that was read just now that there is no device yet."""
+    """The list that was just read has no such device."""
     second: Found | None = None
-    """What this run has ordered and is to be deleted, since another run had ordered one before."""
+    """The device to delete that this run ordered, because another run had ordered one before."""
     ordered: str | None = None
-    """Id of the device that this run has ordered, as long as it may turn out that another run has ordered one as well."""
+    """Id of the device that this run ordered, as long as another run may have ordered one as well."""
     unlisted: bool = False
-    """Whether no list was read since it was ordered."""
+    """No list was read since the device was ordered."""
     duplicates: list[dict[str, Any]] = field(default_factory=list)
-    """Devices that this run ordered and deleted again, since another run had ordered the same one first: ``id`` and ``kept``."""
+    """Devices that this run ordered and deleted again, because another run had ordered the same one first: ``id`` and ``kept``."""
     replacements: list[dict[str, Any]] = field(default_factory=list)
-    """Failed devices that another was ordered for: ``id`` and ``reason``."""
+    """Failed devices that were replaced: ``id`` and ``reason``."""
 
     def __post_init__(self) -> None:
-        # Until it is known where it is, as the first alternative.
+        # The first alternative, until its place is known.
         self.put_at(self.place or (self.alternatives[0] if len(self.alternatives) > 1 else None))
 
     def put_at(self, place: Place | None) -> None:
-        """Order it there, and look for it there."""
+        """Set the place to order and find the device in."""
         self.place = place
         self.device = self.make(place, self.resumed)
 
     def guard(self, step: Callable[[Member], list[str]]) -> list[str]:
-        """Run a step; an expected error is kept and ends this machine's part, not the others'."""
+        """Run a step; an expected error is kept and settles this device, not the others."""
         if self.settled:
             return []
         try:
@@ -112,41 +112,41 @@ class Member:
 
     @property
     def orders(self) -> bool:
-        """Whether a device is to be ordered for it."""
+        """Return whether a device is still to be ordered."""
         return self.error is None and self.action in ("created", "replaced") and not self.acted
 
-    # The steps of state=present. Each returns what is still missing.
+    # The steps of state=present. Each returns what is pending.
 
     def plan(self, listing: Sequence[Found], on_drift: str) -> list[str]:
-        """Decide what is to be done, by the devices that may be it; writes nothing."""
+        """Plan the action for the candidates in ``listing``; writes nothing."""
         self.found = self.device.among(listing)
         if self.found is None:
             self.device.check_creation()
             self.action = "created"
             self.planned = True
             self.expect()
-            return [f"{self.key} is not ordered"]
+            return [f"{self.key} is not ordered yet"]
         return self._compare(self.found, on_drift)
 
     def _compare(self, found: Found, on_drift: str) -> list[str]:
-        """Decide what is to be done with a device that is there."""
+        """Plan the action for an existing device."""
         self._recognise(found)
-        self.found = self.device.whole(found)
+        self.found = self.device.complete(found)
         self.wanted = self.device.desired()
         view = self.device.comparable(self.found)
         self.before = self.after = limited(view, self.wanted)
-        missing = self.device.pending(self.found)  # says at once when it can never be as wanted
+        missing = self.device.pending(self.found)  # raises at once when the desired state cannot be reached
         self.pending = differences(view, self.wanted)
         self.pending, drift = settle_drift(self.device, self.found, self.pending, on_drift, self.device.warn)
         if drift:
             return self._plan_replacement(drift)
         if self.pending:
             self.action, self.after = "updated", {**self.before, **self.pending}
-            missing = [*missing, f"{self.key} is not changed"]
+            missing = [*missing, f"{self.key} is not changed yet"]
         return missing
 
     def _recognise(self, found: Found) -> None:
-        """Which of its alternatives it is; one that is none of them is compared with the first."""
+        """Select the alternative the device is in, the first one if it is in none."""
         for place in self.alternatives if len(self.alternatives) > 1 else ():
             self.put_at(place)
             if not WHERE & set(differences(self.device.comparable(found), self.device.desired())):
@@ -158,31 +158,31 @@ class Member:
         self.action, self.drifted, self.held, self.pending = "replaced", True, True, {}
         self.moved = bool(WHERE & set(drift))
         if not self.moved and self.place is not None:
-            # Where it is is as good as anywhere.
+            # Its current place is preferred.
             self.alternatives = (self.place, *(place for place in self.alternatives if place != self.place))
         self.expect()
-        return [f"{self.key} is not replaced"]
+        return [f"{self.key} is not replaced yet"]
 
     def expect(self) -> None:
-        """What the device that is to be ordered will be like."""
+        """Set the desired attributes of the device to order."""
         self.wanted = self.device.desired()
         self.after = dict(self.wanted)
 
     def predict(self) -> None:
-        """Take what was decided as done: check mode."""
+        """Set the results as if the plan was carried out (check mode)."""
         self.acted = self.action != "none" and self.error is None
         if self.acted and self.action != "deleted":
             ordered = self.action in ("created", "replaced")
             self.found = self.device.predict(None if ordered else self.found, self.wanted if ordered else self.pending)
 
     def begin_turn(self) -> None:
-        """Its turn to be replaced has come."""
+        """Begin its replacement."""
         self.resumed = False
         self.put_at(self.place)
         self.held, self.old, self.found = False, self.found, None
 
     def renew(self) -> None:
-        """Have another one in place of its device that has failed. Raises CollectionError when it cannot be taken away."""
+        """Plan the replacement of its failed device. Raises CollectionError when that cannot be deleted."""
         reason = self.error
         if self.found is not None and not (isinstance(reason, DeviceFailedError) and reason.gone):
             self.device.check_deletion(self.found)
@@ -196,12 +196,12 @@ class Member:
         self.put_at(self.place)
         self.found, self.error, self.settled, self.pending = None, None, False, {}
         self.expect()
-        self.texts = [f"{self.key} is not ordered again"]
+        self.texts = [f"{self.key} is not ordered again yet"]
 
     def step(self, listing: Mapping[str, Found] | None) -> list[str]:
-        """Go on with it, by a new listing by id; None: with what is known. One that is not in it is looked for before it is given up."""
+        """Take the next step with a new list of devices by id; None: with the known state. A device missing in the list is read."""
         if self.held:
-            return [f"{self.key} waits for its turn to be replaced"]
+            return [f"{self.key} waits for other replacements to complete"]
         if self.found is None:
             return self._order()
         if listing is None:
@@ -213,9 +213,9 @@ class Member:
         return self._advance(found)
 
     def _first_ordered(self, found: Found, listing: Mapping[str, Found]) -> Found:
-        """Return the device to go on with: what this run ordered, or an older one that another run has ordered by the same name.
+        """Return the device to use: the one this run ordered, or an older one of the same name that another run ordered.
 
-        What this run ordered is deleted in the latter case, as soon as the service lets it: not while it is provisioned.
+        In the latter case the one this run ordered is deleted as soon as the API allows it: not while it is provisioning.
         """
         own = listing.get(str(self.ordered)) or (found if found.get("id") == self.ordered else None)
         older = None if own is None or self.device.is_deleting(own) else self.device.older_duplicate(own, listing.values())
@@ -227,12 +227,12 @@ class Member:
             self.duplicates.append({"id": own["id"], "kept": older["id"]})
             self.ordered = self.second = None
             self.action = "none"
-            # It may be other than this run would have it.
+            # Its attributes may differ from the desired ones.
             self._compare(older, "fail")
         return older
 
     def _order(self) -> list[str]:
-        """Let the old one go, if there is one, and order it. Its end is not waited for."""
+        """Delete the old device, if any, without waiting for its end, and order the new one."""
         if self.old is not None:
             texts = self.device.delete(self.old)
             if texts:
@@ -244,14 +244,14 @@ class Member:
             found = self.device.find()
             return None if found is not None and str(found.get("id")) in self.gone else found
 
-        look_first, self.planned = not self.planned, False
+        find_first, self.planned = not self.planned, False
         try:
-            created = create_once(self.device.create, find, look_first=look_first)
+            created = create_once(self.device.create, find, find_first=find_first)
         except NotYetError as error:
             return error.waiting
         self.found = created.found
         if not created.ordered:
-            # Another run has ordered it since this one looked.
+            # Another run has ordered it since the list was read.
             self.action = "replaced" if self.gone else "none"
             return self._compare(created.found, "fail")
         self.acted = self.unlisted = True
@@ -260,7 +260,7 @@ class Member:
         return self._advance(self.found)
 
     def _advance(self, found: Found) -> list[str]:
-        """Make the changes that wait for it, if they can be made by now."""
+        """Make the pending changes, if nothing blocks them."""
         self.found = found
         if self.pending:
             texts = self.device.blockers(found, self.pending)
@@ -271,19 +271,19 @@ class Member:
             self.pending = {}
         missing = self.device.pending(self.found)
         if self.unlisted:
-            missing = [*missing, f"{self.key} is ordered and was not listed since"]
+            missing = [*missing, f"{self.key} is ordered and not listed yet"]
         if self.second is not None:
-            missing = [*missing, f"{self.second['id']}, a second {self.key}, is to be deleted"]
+            missing = [*missing, f"{self.second['id']}, a duplicate of {self.key}, is not deleted yet"]
         if not missing:
-            # What really is, not what was meant.
-            self.found = self.device.whole(self.found)
+            # The device as it is, not as it was requested.
+            self.found = self.device.complete(self.found)
             self.after = limited(self.device.comparable(self.found), self.wanted)
         return missing
 
     # The steps of state=absent.
 
     def plan_removal(self, listing: Sequence[Found]) -> list[str]:
-        """Decide what is to be done, by the devices that may be it; writes nothing."""
+        """Plan the deletion of the device among the candidates in ``listing``; writes nothing."""
         self.found = self.device.among(listing)
         if self.found is None:
             return []
@@ -292,12 +292,12 @@ class Member:
             self.action = "deleted"
             self.before = self.device.set_attributes(self.found)
             self.pending = {"state": "absent"}
-        return [f"{self.key} is there"]
+        return [f"{self.key} is not deleted yet"]
 
     def remove(self, listing: Mapping[str, Found] | None) -> list[str]:
-        """Ask for its deletion, if that was not accepted before, and see whether it is gone.
+        """Request its deletion, if that was not accepted before, and check whether it is deleted.
 
-        What is not in a new listing is looked at by itself: whoever changed its tags meanwhile has not deleted it.
+        A device missing in a new list is read: another client may have changed its tags.
         """
         if self.found is None:
             return []
@@ -318,11 +318,11 @@ class Member:
             self.pending = {}
         return [f"{self.key} is being deleted"]
 
-    # What is told, and what the next call has to know.
+    # Results, and the state for the next call.
 
     @property
     def status(self) -> str:
-        """``ready``, ``failed``, ``differs``, ``missing``, ``under_way``; ``removed`` of what is to be deleted."""
+        """Return ``ready``, ``failed``, ``differs``, ``missing``, ``under_way``, or ``removed`` for a device to delete."""
         if self.error is not None:
             state = (self.found or {}).get("state")
             failed = isinstance(self.error, DeviceFailedError) or state == "failed"
@@ -332,7 +332,7 @@ class Member:
         return "ready" if self.settled else "under_way"
 
     def result(self) -> dict[str, Any]:
-        """What the module tells of it under its host name."""
+        """Return what the module returns under its host name."""
         found = self.found or {}
         return {
             "id": found.get("id"),
@@ -347,7 +347,7 @@ class Member:
         }
 
     def memory(self) -> dict[str, Any]:
-        """What the next call has to know to go on where this one stopped; no secret."""
+        """Return the state for the next call of the same wait; no secret."""
         return {
             "place": list(self.place) if self.place else None,
             "found": _identity(self.found),
@@ -359,7 +359,7 @@ class Member:
         }
 
     def recall(self, known: Mapping[str, Any], by_id: Mapping[str, Found], *, absent: bool) -> None:
-        """Take up what the call before knew."""
+        """Restore the state of the previous call."""
         self.resumed = known["found"] is not None
         self.put_at(Place(*known["place"]) if known["place"] else None)
         for name in _REMEMBERED:
@@ -395,8 +395,8 @@ def _identity(found: Found | None) -> dict[str, Any] | None:
     return {name: found.get(name) for name in ("id", "hostname", "state", "tags")} if found else None
 
 
-def side_by_side(members: Iterable[Member], step: Callable[[Member], list[str]]) -> None:
-    """Run a step for all of these that are not settled, several at once."""
+def run_concurrently(members: Iterable[Member], step: Callable[[Member], list[str]]) -> None:
+    """Run a step for all members that are not settled, concurrently."""
     waiting = [member for member in members if not member.settled]
     if len(waiting) < 2:
         for member in waiting:

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the machines of a set are ordered: the first alternative that has room for all of them, or spread evenly over several.
+"""Placement of a set: the first alternative with capacity for all devices, or several metros in equal shares.
 
-The service says whether a number of servers can be had, not how many there are. So every number that the choice may come to is asked for,
-all in one call: :func:`questions` says which, :func:`deal` chooses by the answers.
+The API returns whether a number of servers is available, not how many there are. So one request asks for every number that the choice may
+need: :func:`queries` returns these, :func:`assign` chooses by the answers.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 
 class Place(NamedTuple):
-    """One alternative: metro in lower case, or ``any``, and plan. What the reserved hardware says itself is empty."""
+    """One alternative: metro in lower case, or ``any``, and plan. Empty where reserved hardware determines them."""
 
     metro: str
     plan: str
@@ -30,9 +30,9 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Pool:
-    """Machines with the same alternatives, in the order they are wanted; ``names`` are those to be ordered.
+    """Devices with the same alternatives, in order of preference; ``names`` are those to order.
 
-    ``existing``: machines of the pool by metro that are there already, for ``spread``.
+    ``existing``: number of existing devices of the pool by metro, for ``spread``.
     """
 
     alternatives: tuple[Place, ...]
@@ -41,21 +41,21 @@ class Pool:
     existing: Mapping[str, int] = field(default_factory=dict)
 
 
-Room = Mapping[Place, float]
-"""How many more machines a place takes, as far as asked; a place that is not in it has no limit that is known."""
+Capacity = Mapping[Place, float]
+"""Available servers of each place, as far as queried; a place that is missing has no known limit."""
 
 
 def alternatives(own: Place, placement: Iterable[Mapping[str, Any]] | None) -> tuple[Place, ...]:
-    """The places of a machine, in order of preference: ``placement``, with its own metro and plan where an entry names none."""
+    """Return the places of a device, in order of preference: ``placement``, with its own metro and plan as defaults."""
     if not placement:
         return (own,)
     return tuple(dict.fromkeys(Place((entry.get("metro") or own.metro).lower(), entry.get("plan") or own.plan) for entry in placement))
 
 
-def questions(pools: Sequence[Pool], *, every: bool = False) -> list[dict[str, Any]]:
-    """What to ask for: ``plan``, ``metro`` and ``quantity``, every number that :func:`deal` may come to in a place.
+def queries(pools: Sequence[Pool], *, every: bool = False) -> list[dict[str, Any]]:
+    """Return the capacity queries: ``plan``, ``metro`` and ``quantity``, every number that :func:`assign` may need in a place.
 
-    ``every``: every number that :func:`fill` may come to.
+    ``every``: every number that :func:`fill` may need.
     """
     sums: dict[Place, set[int]] = {}
     for pool in pools:
@@ -71,8 +71,8 @@ def questions(pools: Sequence[Pool], *, every: bool = False) -> list[dict[str, A
     ]
 
 
-def room(answers: Sequence[Mapping[str, Any]]) -> dict[Place, float]:
-    """What the answers to :func:`questions` say: the greatest number that can be had. What is not answered sets no limit."""
+def capacity_of(answers: Sequence[Mapping[str, Any]]) -> dict[Place, float]:
+    """Return the greatest available number of each place, by the answers to :func:`queries`; no limit where there is no answer."""
     found: dict[Place, float] = {}
     for answer in answers:
         place = Place(answer["metro"], answer["plan"])
@@ -83,20 +83,20 @@ def room(answers: Sequence[Mapping[str, Any]]) -> dict[Place, float]:
     return found
 
 
-def deal(pools: Sequence[Pool], rooms: Room) -> tuple[dict[str, Place], list[str]]:
-    """The place of each name, and one text for each pool that has none for all of its machines.
+def assign(pools: Sequence[Pool], capacity: Capacity) -> tuple[dict[str, Place], list[str]]:
+    """Return the place of each name, and one text for each pool without capacity for all of its devices.
 
-    Without ``spread`` a pool goes to the first of its alternatives that has room for all of it. With ``spread`` its machines are dealt one
-    by one, each to the metro that has the fewest of the pool by then and has room, of several to the one named first; in a metro the first
-    alternative with room is taken. Who has fewer alternatives chooses first.
+    Without ``spread`` a pool gets the first of its alternatives with capacity for all of it. With ``spread`` its devices are assigned one
+    by one to the metro with capacity that has the fewest of the pool by then, the first listed one of several; within a metro to the first
+    alternative with capacity. Pools with fewer alternatives are assigned first.
     """
-    left = dict(rooms)
+    left = dict(capacity)
     chosen: dict[str, Place] = {}
     problems: list[str] = []
     for pool in sorted(pools, key=lambda pool: len(pool.alternatives)):
         places = _spread(pool, left) if pool.spread else _together(pool, left)
         if places is None:
-            problems.append(_lack(pool, rooms))
+            problems.append(_lack(pool, capacity))
             continue
         chosen |= zip(pool.names, places, strict=True)
         for place, count in Counter(places).items():
@@ -104,9 +104,9 @@ def deal(pools: Sequence[Pool], rooms: Room) -> tuple[dict[str, Place], list[str
     return chosen, problems
 
 
-def fill(pools: Sequence[Pool], rooms: Room) -> dict[str, Place]:
-    """Like :func:`deal`, for what is still missing of a set: a pool that fits nowhere whole fills its alternatives in their order."""
-    left = dict(rooms)
+def fill(pools: Sequence[Pool], capacity: Capacity) -> dict[str, Place]:
+    """Return the places of :func:`assign`; a pool that fits in no place as a whole fills its alternatives in their order."""
+    left = dict(capacity)
     chosen: dict[str, Place] = {}
     for pool in pools:
         places = _spread(pool, left) if pool.spread else _together(pool, left)
@@ -118,13 +118,13 @@ def fill(pools: Sequence[Pool], rooms: Room) -> dict[str, Place]:
     return chosen
 
 
-def _together(pool: Pool, left: Room) -> list[Place] | None:
+def _together(pool: Pool, left: Capacity) -> list[Place] | None:
     size = len(pool.names)
     fitting = [place for place in pool.alternatives if left.get(place, math.inf) >= size]
     return [fitting[0]] * size if fitting else None
 
 
-def _spread(pool: Pool, left: Room) -> list[Place] | None:
+def _spread(pool: Pool, left: Capacity) -> list[Place] | None:
     left = dict(left)
     counts = Counter(dict(pool.existing))
     places = []
@@ -140,21 +140,21 @@ def _spread(pool: Pool, left: Room) -> list[Place] | None:
     return places
 
 
-def _lack(pool: Pool, rooms: Room) -> str:
-    """Return how many servers are wanted for this pool and how many each place has, which takes questions for ``every`` number."""
+def _lack(pool: Pool, capacity: Capacity) -> str:
+    """Return how many servers this pool needs and how many each place has, which takes queries for ``every`` number."""
     size = len(pool.names)
     if pool.spread:
-        told = [f"{rooms.get(place, math.inf):g} of plan {place.plan} in metro {place.metro}" for place in pool.alternatives]
-        return f"{size} servers are wanted, available are {', '.join(told)}"
-    told = []
+        available = [f"{capacity.get(place, math.inf):g} of plan {place.plan} in metro {place.metro}" for place in pool.alternatives]
+        return f"{size} servers are needed, available are {', '.join(available)}"
+    texts = []
     for place in pool.alternatives:
-        available = rooms.get(place, math.inf)
-        shared = ", which other machines of the set take a part of" if available >= size else ""
-        told.append(no_capacity(place.metro, place.plan, size, available) + shared)
-    return ", and ".join(told)
+        count = capacity.get(place, math.inf)
+        shared = ", of which other devices of the set need a part" if count >= size else ""
+        texts.append(no_capacity(place.metro, place.plan, size, count) + shared)
+    return ", and ".join(texts)
 
 
-def no_capacity(metro: str, plan: str, wanted: int, available: float | None = None) -> str:
-    """Return that a metro has too few servers: how many are wanted, and how many there are where that is known."""
+def no_capacity(metro: str, plan: str, needed: int, available: float | None = None) -> str:
+    """Return that a metro has too few servers: how many are needed, and how many are available if that is known."""
     known = "" if available is None or math.isinf(available) else f": {available:g} available"
-    return f"metro {metro} has no capacity for {wanted} server{'' if wanted == 1 else 's'} of plan {plan}{known}"
+    return f"metro {metro} has no capacity for {needed} server{'' if needed == 1 else 's'} of plan {plan}{known}"

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Several devices as one resource: one listing for all of them, a result for each, and what can only be decided for all together.
+"""Several devices as one resource: one list for all, a result for each, and the decisions that concern all.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -25,20 +25,20 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.d
     DEVICE_OPTIONS,
     Device,
     creation_problems,
-    device_facts,
+    device_result,
     metros_of,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.member import Member, side_by_side
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.member import Member, run_concurrently
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import (
     Place,
     Pool,
     alternatives,
-    deal,
+    assign,
+    capacity_of,
     fill,
-    questions,
-    room,
+    queries,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, tag_to_ask_for
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import filter_tag, metro_code
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
@@ -79,7 +79,7 @@ def failed_only(result: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Listing:
-    """A listing by id and by host name: a thousand machines are looked for among a thousand devices."""
+    """A list of devices by id and by host name: a set may have a thousand of them."""
 
     def __init__(self, listing: Sequence[Found]) -> None:
         self._by_id = {str(device.get("id")): device for device in listing}
@@ -87,8 +87,8 @@ class _Listing:
         for device in listing:
             self._by_name.setdefault(str(device.get("hostname") or "").lower(), []).append(device)
 
-    def which_may_be(self, member: Member) -> list[Found]:
-        """The devices that may be this machine: of that id, or of that name, and those of which no name is told."""
+    def candidates(self, member: Member) -> list[Found]:
+        """Return the devices that may be this member: with its id, or with its name or without a name."""
         if identity := member.device.params.get("id"):
             return [self._by_id[identity]] if identity in self._by_id else []
         return [*self._by_name.get(str(member.device.params["hostname"]).lower(), []), *self._by_name.get("", [])]
@@ -97,8 +97,8 @@ class _Listing:
 class DeviceSet:
     """The devices of ``machines`` or ``hostnames``, or all with ``ownership_tags``; ``params`` are the options of ``metal_device_set``.
 
-    ``members`` are the machines of the set. ``happened`` tells what was not as planned and what was done about
-    it. ``now`` gives seconds of a clock that two calls of a module share.
+    ``members`` are the devices of the set. ``notes`` lists deviations from the first choice and what was done about each. ``now`` returns
+    seconds of a clock that two calls of a module share.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class DeviceSet:
         self._refused: list[Place] = []
         self._enough_since: float | None = None
         self.members: list[Member] = []
-        self.happened: list[str] = []
+        self.notes: list[str] = []
 
     @property
     def ownership_tags(self) -> list[str]:
@@ -129,89 +129,91 @@ class DeviceSet:
 
     @property
     def first_metro(self) -> str:
-        """The first metro that a machine of the set is to be in; empty when none is said."""
+        """Return the first metro of the set's options; empty when they have none."""
         places = [place for each in (*self._given.values(), self._params) for place in (each, *(each.get("placement") or []))]
         return next((metro for place in places for metro in metros_of(place) if metro != "any"), "")
 
-    # What is meant.
+    # Options.
 
     def check(self) -> None:
-        """Raise CollectionError for options that cannot be meant, all of them at once, before anything is looked at or ordered."""
+        """Raise CollectionError for invalid options, with all problems, before any request."""
         params = self._params
         problems = []
         if not self._tags or any(not tag.strip() for tag in self._tags):
-            problems.append("ownership_tags must name at least one tag, and none may be empty: they say which devices are ours")
+            problems.append("ownership_tags must have at least one tag, and no empty one")
         named = params["machines"] is not None or params["hostnames"] is not None
         if params["all_owned"] and (params["machines"] or params["hostnames"] or not self._absent):
-            problems.append("all_owned is for state=absent, and without machines or hostnames")
+            problems.append("all_owned needs state=absent, without machines and hostnames")
         if not params["all_owned"] and not named:
-            problems.append("machines must be given, or hostnames" + (", or all_owned to have all deleted" if self._absent else ""))
+            problems.append("machines or hostnames must be set" + (", or all_owned to delete all devices" if self._absent else ""))
         if params["machines"] and params["hostnames"]:
-            problems.append("either machines or hostnames is given, not both")
+            problems.append("machines and hostnames are mutually exclusive")
         if any(not name.strip() for name in self._names()):
             problems.append("a hostname is empty")
         names = Counter(name.lower() for name in [*(params["hostnames"] or []), *(str(m["hostname"]) for m in params["machines"] or [])])
-        problems += [f"the hostname {name} is given {count} times" for name, count in names.items() if count > 1]
+        problems += [f"the hostname {name} is listed {count} times" for name, count in names.items() if count > 1]
         if not self._absent:
             problems += self._choice_problems()
             for name in dict.fromkeys(self._names()):
-                # What is missing to create it only matters when it is not there; what can never be is told now.
+                # Options that only a create needs are checked when the device does not exist.
                 machine = self._machine(name)
                 problems += [f"{name}: {text}" for text in creation_problems(machine) if not text.startswith("to create it")]
         if problems:
-            raise CollectionError(together("These machines cannot be meant", problems))
+            raise CollectionError(together("Cannot use the options", problems))
 
     def _choice_problems(self) -> list[str]:
-        """What is wrong with how the set is to be treated."""
+        """Return the problems of the options that concern the whole set."""
         params = self._params
-        problems = [f"{name} is {least} or more" for name, least in (("replace_failed", 0), ("replace_at_once", 1)) if params[name] < least]
+        problems = [
+            f"{name} must be {least} or more" for name, least in (("replace_failed", 0), ("replace_at_once", 1)) if params[name] < least
+        ]
         size = len(self._names())
         if params["quorum"] is not None and not 1 <= params["quorum"] <= size:
-            problems.append(f"quorum is from 1 to the number of machines, {size}, it is {params['quorum']}")
+            problems.append(f"quorum must be 1 to the number of machines, {size}, not {params['quorum']}")
         if params["on_drift"] == "replace" and not params["wait"]:
-            problems.append("on_drift=replace needs wait=true: the next one is replaced when the one before is there")
+            problems.append("on_drift=replace needs wait=true: devices are replaced one after the other")
         for placement in [params["placement"], *(machine.get("placement") for machine in self._given.values())]:
             if any(not entry.get("metro") and not entry.get("plan") for entry in placement or []):
-                problems.append("each entry of placement has a metro, a plan or both")
+                problems.append("each entry of placement needs a metro, a plan or both")
             if params["spread"] and any((entry.get("metro") or "").lower() == "any" for entry in placement or []):
-                problems.append("spread needs metros that are named, not any")
+                problems.append("spread does not support the metro any")
         return problems
 
     def _names(self) -> list[str]:
         return list(self._given) or list(self._params["hostnames"] or [])
 
     def _machine(self, hostname: str) -> dict[str, Any]:
-        """The options of one machine: its own, and for what it leaves open those of the set."""
+        """Return the options of one device: its own, with those of the set as defaults."""
         own = self._given.get(hostname, {})
         options = {name: own.get(name) if own.get(name) is not None else self._params.get(name) for name in DEVICE_OPTIONS.argument_spec}
         return {**options, "hostname": hostname, "placement": own.get("placement") or self._params["placement"]}
 
-    # What there is.
+    # Lists.
 
-    def look(self) -> list[Found]:
-        """All devices of the project, in one list: also those of others, since a name may be taken by one that is not ours."""
+    def list_all(self) -> list[Found]:
+        """Return all devices of the project: a device of another owner may have the name of a member."""
         return list(self._client.read_list(f"projects/{self._project}/devices", "devices", doing="list the project's devices"))
 
-    def look_at_ours(self) -> list[Found]:
-        """The devices with one of our tags: what a poll needs, and no more of a large project than that."""
-        path, params = f"projects/{self._project}/devices", {"tag": tag_to_ask_for(self._tags)}
+    def list_owned(self) -> list[Found]:
+        """Return the devices with one of the ownership tags: a poll needs no others of a large project."""
+        path, params = f"projects/{self._project}/devices", {"tag": filter_tag(self._tags)}
         return list(self._client.read_list(path, "devices", params=params, doing="list the set's devices"))
 
     def plan(self, listing: Sequence[Found]) -> None:
-        """Make the members and decide what is to be done for each; writes nothing. Raises CollectionError when they cannot be had."""
-        seen = _Listing(listing)
+        """Create the members and plan the action of each; writes nothing. Raises CollectionError when there is no capacity."""
+        listed = _Listing(listing)
         owned = [device for device in listing if set(self._tags) <= set(device.get("tags") or []) and device.get("id")]
         if self._absent:
             self.members = self._removals(owned) if self._params["all_owned"] else [self._member(name) for name in self._names()]
             for member in self.members:
-                member.guard(lambda member: member.plan_removal(seen.which_may_be(member)))
+                member.guard(lambda member: member.plan_removal(listed.candidates(member)))
             return
         self.members = [self._member(name) for name in self._names()]
         for member in self.members:
-            member.guard(lambda member: member.plan(seen.which_may_be(member), self._params["on_drift"]))
-        if told := [member.error for member in self.members if member.error is not None]:
-            # All of them were drawn from this look; once it is enough.
-            self._client.name_origin(told[0])
+            member.guard(lambda member: member.plan(listed.candidates(member), self._params["on_drift"]))
+        if errors := [member.error for member in self.members if member.error is not None]:
+            # All of them come from one list, so one of them names its request.
+            self._client.add_origin(errors[0])
         self._renew()
         self._choose_places()
 
@@ -221,15 +223,15 @@ class DeviceSet:
         own = Place((machine.get("metro") or "").lower(), machine.get("plan") or "")
 
         def make(place: Place | None, resumed: bool) -> Device:
-            there = {key: value for key, value in zip(("metro", "plan"), place or (), strict=False) if value}
-            return Device(self._client, {**machine, **there, **self._shared(), "resume": resumed}, self._warn)
+            located = {key: value for key, value in zip(("metro", "plan"), place or (), strict=False) if value}
+            return Device(self._client, {**machine, **located, **self._shared(), "resume": resumed}, self._warn)
 
         if machine.get("hardware_reservation_id") not in (None, "", "next-available"):
-            placement = None  # the hardware says where it is
+            placement = None  # the hardware determines metro and plan
         return Member(make, name, alternatives(own, placement))
 
     def _removals(self, devices: Iterable[Found]) -> list[Member]:
-        """Members for devices that are to go, each by its id."""
+        """Return members for devices to delete, each by its id."""
         devices = sorted(devices, key=lambda device: (str(device.get("hostname")), str(device["id"])))
         counted = Counter(str(device.get("hostname")) for device in devices)
         members = []
@@ -246,68 +248,67 @@ class DeviceSet:
     def _shared(self) -> dict[str, Any]:
         return {name: self._params.get(name) for name in ("project_id", "ownership_tags", "state", "wait", "on_drift")}
 
-    # Where they are to be.
+    # Placement.
 
     def _pools(self, members: Sequence[Member]) -> list[Pool]:
-        """The members that are to be ordered, by their alternatives; those that need no stock are none of them."""
+        """Return the members to order, grouped by their alternatives, without those on reserved hardware."""
         groups: dict[tuple[Place, ...], list[Member]] = {}
         for member in members:
             if not member.device.params.get("hardware_reservation_id"):
                 groups.setdefault(member.alternatives, []).append(member)
         pools = []
         for places, ordered in groups.items():
-            there = [m for m in self.members if m.alternatives == places and m.found is not None and m not in ordered]
-            metros = Counter(metro_code(member.found or {}) or "" for member in there)
+            existing = [m for m in self.members if m.alternatives == places and m.found is not None and m not in ordered]
+            metros = Counter(metro_code(member.found or {}) or "" for member in existing)
             pools.append(Pool(places, tuple(member.key for member in ordered), self._params["spread"], metros))
         return pools
 
     def _choose_places(self) -> None:
-        """Ask once whether all that is to be ordered can be had, and choose where.
+        """Check the capacity for all devices to order in one request, and choose their places.
 
-        Raises CollectionError telling what was asked for and not to be had; nothing is ordered then. With a quorum that can be reached all
-        the same, only those that cannot be had are given up. A service that does not answer this question is no reason to stop.
+        Raises CollectionError for missing capacity; nothing is ordered then. If the quorum can still be reached, only the devices without
+        capacity fail. An API without a capacity endpoint is no error.
         """
         ordering = [member for member in self.members if member.orders]
-        # Of those that are replaced where they are, no more are gone at a time than this.
+        # Replacements in the same place need capacity for replace_at_once of them.
         staying = [member for member in ordering if member.drifted and not member.moved]
         beyond = staying[self._params["replace_at_once"] :]
         pools = self._pools([member for member in ordering if member not in beyond])
         quorum = self._params["quorum"]
-        asked = questions(pools, every=quorum is not None)
-        rooms = room(answers := ask_capacity(self._client, asked, optional=True))
-        chosen, problems = deal(pools, rooms)
+        asked = queries(pools, every=quorum is not None)
+        capacity = capacity_of(answers := ask_capacity(self._client, asked, optional=True))
+        chosen, problems = assign(pools, capacity)
         if problems and quorum is None:
-            # Each number of them, so that it can be said how many there are.
-            rooms = room(answers := ask_capacity(self._client, questions(pools, every=True), optional=True))
-            chosen, problems = deal(pools, rooms)
+            # With every number, the error says how many are available.
+            capacity = capacity_of(answers := ask_capacity(self._client, queries(pools, every=True), optional=True))
+            chosen, problems = assign(pools, capacity)
         if problems and quorum is not None:
-            chosen = fill(pools, rooms)
+            chosen = fill(pools, capacity)
             short = [member for pool in pools for member in ordering if member.key in pool.names and member.key not in chosen]
             if len(self.members) - len(short) - sum(m.error is not None for m in self.members) >= quorum:
                 for member in short:
-                    member.error = CollectionError(f"{member.key} is not ordered, since it cannot be had: {'; '.join(problems)}")
+                    member.error = CollectionError(f"Cannot order {member.key}: {'; '.join(problems)}")
                     member.settled = True
                 problems = []
         if problems:
-            heading = "Nothing was ordered"
-            raise CollectionError(together(heading, problems), {"servers": answers})
-        self._put(ordering, chosen, "has no room for all that are to be ordered")
+            raise CollectionError(together("Nothing was ordered", problems), {"servers": answers})
+        self._put(ordering, chosen, "has no capacity for all devices")
 
     def _put(self, members: Iterable[Member], chosen: Mapping[str, Place], why: str) -> None:
-        """Order these there, and tell what is not as first preferred; a spread is no deviation."""
-        told: Counter[tuple[Place, Place]] = Counter()
+        """Set the chosen places, and note those that are not the first choice; a spread is no deviation."""
+        moved: Counter[tuple[Place, Place]] = Counter()
         for member in members:
             place = chosen.get(member.key)
             if place is None or len(member.alternatives) < 2:
                 continue
             if member.place is not None and place != member.place and not self._params["spread"]:
-                told[member.place, place] += 1
+                moved[member.place, place] += 1
             member.put_at(place)
             member.expect()
-        self.happened += [f"{before} {why}: {count} ordered as {after}" for (before, after), count in told.items()]
+        self.notes += [f"{before} {why}: {count} ordered as {after}" for (before, after), count in moved.items()]
 
-    def _elsewhere(self, members: Iterable[Member]) -> list[Member]:
-        """Those whose place had nothing left when they were ordered, put at the next alternative that has room for what is missing."""
+    def _relocate(self, members: Iterable[Member]) -> list[Member]:
+        """Move members whose order failed for lack of capacity to the next alternative with capacity; returns those."""
         short = [member for member in members if member.error is not None and out_of_stock(member.error) and member.place is not None]
         self._refused += [member.place for member in short if member.place is not None and member.place not in self._refused]
         for member in short:
@@ -316,64 +317,64 @@ class DeviceSet:
         if not movable:
             return []
         pools = self._pools(movable)
-        asked = questions(pools, every=True)
+        asked = queries(pools, every=True)
         try:
-            chosen = fill(pools, room(ask_capacity(self._client, asked, optional=True)))
+            chosen = fill(pools, capacity_of(ask_capacity(self._client, asked, optional=True)))
         except CollectionError as error:
-            self.happened.append(f"No other place was found for {len(movable)} machines: {error}")
+            self.notes.append(f"Cannot find another place for {len(movable)} devices: {error}")
             return []
         for member in movable:
             if member.key in chosen and member.place is not None:
-                self.happened.append(f"{member.key}: {member.place} was gone when it was ordered, it is ordered as {chosen[member.key]}")
+                self.notes.append(f"{member.key}: {member.place} was sold out when it was ordered, ordered as {chosen[member.key]}")
                 member.put_at(chosen[member.key])
                 member.expect()
-                member.error, member.settled, member.texts = None, False, [f"{member.key} is not ordered again"]
+                member.error, member.settled, member.texts = None, False, [f"{member.key} is not ordered again yet"]
             elif member.error is not None:
-                member.error.message += f". Nor can it be had as {', '.join(map(str, member.alternatives))}"
+                member.error.message += f". There is no capacity for {', '.join(map(str, member.alternatives))} either"
         return [member for member in movable if member.error is None]
 
     # Acting.
 
     def predict(self) -> None:
-        """Take what was decided as done: check mode."""
+        """Set the results as if the plan was carried out (check mode)."""
         for member in self.members:
             member.predict()
 
     def step(self, listing: Sequence[Found] | None) -> list[str]:
-        """Take every machine one step on, with a new listing or with what is known; returns what is still missing.
+        """Take one step for every member, with a new list or with the known state; returns what is pending.
 
-        What has come of one may let another begin, which happens in the same step.
+        Members that can begin after others have settled do so in the same step.
         """
         by_id = None if listing is None else {str(device.get("id")): device for device in listing}
         if self._absent:
-            side_by_side(self.members, lambda member: member.remove(by_id))
+            run_concurrently(self.members, lambda member: member.remove(by_id))
             return self._texts()
         self._take_turns()
         todo = self.members
         while todo:
-            side_by_side(todo, lambda member: member.step(by_id))
+            run_concurrently(todo, lambda member: member.step(by_id))
             stopped = [member for member in todo if member.error is not None]
-            todo = [*self._elsewhere(stopped), *self._renew(), *self._take_turns()]
+            todo = [*self._relocate(stopped), *self._renew(), *self._take_turns()]
         for member in self.members:
-            self._tell_duplicates(member)
+            self._note_duplicates(member)
         self._stop_waiting()
         return self._texts()
 
     def is_unlisted(self) -> bool:
-        """Return whether something was ordered, and no list was read since, which may show that another run has ordered it as well."""
+        """Return whether a device was ordered since the last list, which would show a duplicate of another run."""
         return any(member.unlisted for member in self.members)
 
     def _texts(self) -> list[str]:
         return [text for member in self.members if not member.settled for text in member.texts]
 
-    def _tell_duplicates(self, member: Member) -> None:
+    def _note_duplicates(self, member: Member) -> None:
         for each in member.duplicates:
-            text = f"{member.key}: another run had ordered it as well: {each['kept']} is used, {each['id']} was deleted"
-            if text not in self.happened:
-                self.happened.append(text)
+            text = f"{member.key}: another run ordered it as well: {each['kept']} is used, {each['id']} was deleted"
+            if text not in self.notes:
+                self.notes.append(text)
 
     def _renew(self) -> list[Member]:
-        """Have other devices ordered for those that have failed, as often as was chosen for the whole set."""
+        """Plan replacements for failed devices, up to replace_failed of them for the whole set; returns these members."""
         renewed = []
         for member in self.members:
             if not isinstance(member.error, DeviceFailedError) or self._replacements_left < 1:
@@ -382,71 +383,70 @@ class DeviceSet:
             try:
                 member.renew()
             except CollectionError as error:
-                member.error = CollectionError(f"{reason} It is not replaced: {error}", {**reason.details, **error.details})
+                member.error = CollectionError(f"{reason}. Cannot replace it: {error}", {**reason.details, **error.details})
                 continue
             self._replacements_left -= 1
             used = self._params["replace_failed"] - self._replacements_left
-            self.happened.append(f"{member.key} is replaced (replacement {used} of {self._params['replace_failed']}): {reason}")
+            self.notes.append(f"{member.key} is replaced (replacement {used} of {self._params['replace_failed']}): {reason}")
             renewed.append(member)
         return renewed
 
     def _take_turns(self) -> list[Member]:
-        """Let so many be replaced at a time for their drift; after one that went wrong, no other."""
+        """Begin replacements of drifted devices, replace_at_once at a time; none after a failed one. Returns these members."""
         rolling = [member for member in self.members if member.drifted]
         held = [member for member in rolling if member.held and not member.settled]
-        wrong = next((member for member in rolling if member.error is not None), None)
-        if wrong is not None:
+        failed = next((member for member in rolling if member.error is not None), None)
+        if failed is not None:
             for member in held:
-                member.error = CollectionError(f"{member.key} is not replaced and stays as it was, since {wrong.key} went wrong")
+                member.error = CollectionError(f"{member.key} is not replaced, since the replacement of {failed.key} failed")
                 member.settled = True
             return []
         busy = sum(not member.held and not member.settled for member in rolling)
         turns = held[: max(0, self._params["replace_at_once"] - busy)]
         for member in turns:
             member.begin_turn()
-            self.happened.append(f"{member.key} is replaced, since it differs in what cannot be changed")
+            self.notes.append(f"{member.key} is replaced, since immutable attributes differ")
         return turns
 
     def _enough(self) -> bool:
-        """Whether as many are without an error as are needed, and nothing is open any more, or only predicted."""
+        """Return whether enough members have no error."""
         good = sum(member.error is None for member in self.members)
         return good >= (self._params["quorum"] or len(self.members))
 
     def _stop_waiting(self) -> None:
-        """Leave those that are not there yet when enough are, after a while."""
-        wanted = self.members
-        ready = sum(member.settled and member.error is None for member in wanted)
+        """Fail the remaining members when the quorum is reached for quorum_wait seconds."""
+        ready, total = sum(member.settled and member.error is None for member in self.members), len(self.members)
         quorum = self._params["quorum"]
-        if quorum is not None and quorum <= ready < len(wanted):
+        if quorum is not None and quorum <= ready < total:
             self._enough_since = self._now() if self._enough_since is None else self._enough_since
             if self._now() - self._enough_since >= self._params["quorum_wait"]:
-                self.give_up(f"not waited for any longer, since {ready} of {len(wanted)} are there, which are enough (quorum)")
+                self.fail_pending(f"not waited for any longer, since {ready} of {total} devices are ready (quorum)")
 
-    def give_up(self, reason: str, *, pending_only: bool = False) -> None:
-        """The machines that are not there yet have failed, for this reason; ``pending_only``: just those that were not changed yet."""
+    def fail_pending(self, reason: str, *, pending_only: bool = False) -> None:
+        """Fail the members that are not settled, for this reason; ``pending_only``: just those with a pending write."""
         for member in self.members:
             if member.settled:
                 continue
             if member.pending or member.found is None or member.held or member.second is not None or not pending_only:
-                texts = member.texts or [f"{member.key} is not as wanted"]
+                texts = member.texts or [f"{member.key} is not in its desired state"]
                 member.error = CollectionError(f"{'; '.join(texts)}: {reason}", {"waiting": texts})
                 member.settled = True
 
-    # What is told.
+    # Results.
 
     def results(self) -> dict[str, Any]:
-        """What the module returns of the set and of each machine."""
+        """Return the module's result for the set and for each member."""
         statuses = {member.key: member.status for member in self.members} if not self._absent else {}
         return {
-            "devices": [device_facts(member.found) for member in self.members if member.found is not None],
+            "devices": [device_result(member.found) for member in self.members if member.found is not None],
             "outcomes": {member.key: member.result() for member in self.members},
             "failed_machines": [key for key, status in statuses.items() if status == "failed"],
             "missing_machines": [key for key, status in statuses.items() if status == "missing"],
-            "happened": list(self.happened),
+            "notes": list(self.notes),
         }
 
     def diff(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """(before, after) of the machines that change."""
+        """Return (before, after) of the members that change."""
         changing = [member for member in self.members if member.acted]
         return (
             {member.key: member.before for member in changing if member.before},
@@ -454,39 +454,39 @@ class DeviceSet:
         )
 
     def failure(self) -> CollectionError | None:
-        """What went wrong, machine by machine; nothing when all is well. With a quorum that is there it is a warning."""
+        """Return the error with a text for each failed member, None without one. With the quorum reached it is a warning."""
         failed = [member for member in self.members if member.error is not None]
         if not failed:
             return None
-        heading = f"{len(failed)} of {len(self.members)} machines are not as wanted"
+        heading = f"{len(failed)} of {len(self.members)} devices are not in the desired state"
         text = together(heading, [f"{member.key}: {member.error}" for member in failed])
         if self._params["quorum"] is not None and self._enough() and not self._absent:
-            self._say(f"{text}. The others are enough (quorum={self._params['quorum']})")
+            self._show_warning(f"{text}. The quorum of {self._params['quorum']} is reached")
             return None
         return CollectionError(text, {"machines": {member.key: member.error.details for member in failed if member.error is not None}})
 
-    def _say(self, text: str) -> None:
+    def _show_warning(self, text: str) -> None:
         if self._warn is not None:
             self._warn(text)
 
-    # A call that goes on waiting.
+    # Resumed calls.
 
     def memory(self) -> dict[str, Any]:
-        """What the next call has to know to go on where this one stopped; no secret."""
+        """Return the state for the next call of the same wait; no secret."""
         return {
             "members": {member.key: member.memory() for member in self.members},
             "replacements_left": self._replacements_left,
             "refused": [list(place) for place in self._refused],
             "enough_since": self._enough_since,
-            "happened": self.happened,
+            "notes": self.notes,
         }
 
     def recall(self, memory: Mapping[str, Any], listing: Sequence[Found]) -> None:
-        """Take up what the call before knew."""
+        """Restore the state of the previous call."""
         self._replacements_left = memory["replacements_left"]
         self._refused = [Place(*place) for place in memory["refused"]]
         self._enough_since = memory["enough_since"]
-        self.happened = list(memory["happened"])
+        self.notes = list(memory["notes"])
         by_id = {str(device.get("id")): device for device in listing}
         for key, known in memory["members"].items():
             if self._params["all_owned"]:

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Spot market requests: standing orders for devices at a price that is bid.
+"""Spot market requests: standing orders for devices at a maximum price.
 
-The API tells of a request what was bid for what, but neither a name nor tags nor the rest of what its devices are to be. So a request is
-known by its metro and its plan, and told apart from others by its numbers.
+The API returns metro, plan, price and numbers of a request, but no name, no tags and no other attributes of its devices. So a request is
+identified by its metro and plan, and among several by its numbers.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -56,7 +56,7 @@ OF_A_DEVICE = (
     "termination_time",
 )
 
-_ANOTHER = "a request is not changed: delete it and make another"
+_ANOTHER = "a request cannot be changed: delete it and create another"
 
 ATTRIBUTES = (
     Attribute(name="devices_min", option={"type": "int"}, immutable=_ANOTHER, required=True),
@@ -65,7 +65,7 @@ ATTRIBUTES = (
     attribute.metro(immutable=_ANOTHER),
     Attribute(name="end_at", option={"type": "str"}, normal=normal_time, sent=normal_time, immutable=_ANOTHER),
 )
-"""What requests for one plan in one metro are told apart by; their plan is inside instance_parameters."""
+"""Attributes that distinguish requests for one plan in one metro; their plan is inside instance_parameters."""
 
 SPOT_MARKET_REQUEST_OPTIONS = Options(
     {
@@ -81,7 +81,7 @@ SPOT_MARKET_REQUEST_OPTIONS = Options(
                 "features": {"type": "list", "elements": "str"},
             },
         },
-        "beside_others": {"type": "bool", "default": False},
+        "allow_multiple": {"type": "bool", "default": False},
         "force_termination": {"type": "bool", "default": False},
     },
     required_one_of=[["id", "metro"]],
@@ -92,26 +92,26 @@ INCLUDED = {"include": "devices,plan"}
 
 
 def _devices(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The devices it has brought about. The vendor's OpenAPI text calls them instances, its clients devices."""
+    """Return the devices of a request. The vendor's OpenAPI text calls them instances, its clients devices."""
     listed = request.get("devices") or request.get("instances")
     found = [device for device in listed if isinstance(device, Mapping)] if isinstance(listed, list) else []
     return [{**device, "id": reference(device)} for device in found]
 
 
 def _plan_names(request: Mapping[str, Any]) -> set[str]:
-    """All names of its plan that are told; of a plan that is not told those of its devices' plan."""
-    told = [request.get("plan"), *(device.get("plan") for device in _devices(request))]
-    plan: Mapping[str, Any] = next((each for each in told if isinstance(each, Mapping)), {})
+    """Return all names of its plan that the API returned, or else of its devices' plan."""
+    plans = [request.get("plan"), *(device.get("plan") for device in _devices(request))]
+    plan: Mapping[str, Any] = next((each for each in plans if isinstance(each, Mapping)), {})
     return {str(name) for name in (reference(plan), plan.get("slug"), plan.get("name")) if name}
 
 
 def _plan(request: Mapping[str, Any]) -> str | None:
-    told = [request.get("plan"), *(device.get("plan") for device in _devices(request))]
-    return next((str(each["slug"]) for each in told if isinstance(each, Mapping) and each.get("slug")), None)
+    plans = [request.get("plan"), *(device.get("plan") for device in _devices(request))]
+    return next((str(each["slug"]) for each in plans if isinstance(each, Mapping) and each.get("slug")), None)
 
 
 class SpotMarketRequest(Resource):
-    """A request by its id, else by its metro and its plan, else (``beside_others``) by all that is listed of it."""
+    """A request by its id, else by its metro and plan, else (``allow_multiple``) by all its attributes."""
 
     result_key = "spot_market_request"
     kind = "spot market request"
@@ -130,32 +130,32 @@ class SpotMarketRequest(Resource):
         params = self.params
         if params["id"]:
             return f"spot market request {params['id']}"
-        return f"the spot market request for {self._parameters.get('plan')} in {params['metro']}"
+        return f"spot market request for {self._parameters.get('plan')} in {params['metro']}"
 
     def find_by_options(self) -> Found | None:
         params = self.params
         if not self._parameters.get("plan"):
-            raise CollectionError("instance_parameters must name the plan: by that and its metro a request is known")
-        listed = self.client.read_list(self.list_path, "spot_market_requests", doing=f"look for {self.title}")
+            raise CollectionError("instance_parameters must have a plan: metro and plan identify a request")
+        listed = self.client.read_list(self.list_path, "spot_market_requests", doing=f"read {self.title}")
         here = [each for each in listed if metro_code(each) in (None, params["metro"].lower())]
-        # The list tells neither plan nor devices (vendor's OpenAPI text).
-        read = [self.read(str(each.get("id")), f"look for {self.title}") for each in here]
+        # The list has neither plan nor devices (vendor's OpenAPI text).
+        read = [self.read(str(each.get("id")), f"read {self.title}") for each in here]
         return self._among(read)
 
     def _among(self, requests: list[Found]) -> Found | None:
         plan, desired = self._parameters["plan"], self.desired()
         same = [each for each in requests if plan in _plan_names(each) or not _plan_names(each)]
         exact = [each for each in same if limited(self.comparable(each), desired) == desired]
-        if not exact and not self.params["beside_others"]:
-            untold = [each for each in same if not _plan_names(each) or metro_code(each) is None]
-            if untold:
-                ids = ", ".join(sorted(str(each.get("id")) for each in untold))
-                raise CollectionError(f"Could not look for {self.title}: the service tells no plan or metro of {ids}, which may be it")
+        if not exact and not self.params["allow_multiple"]:
+            unidentified = [each for each in same if not _plan_names(each) or metro_code(each) is None]
+            if unidentified:
+                ids = ", ".join(sorted(str(each.get("id")) for each in unidentified))
+                raise CollectionError(f"Cannot identify {self.title}: the API returned no plan or metro for {ids}, which may be it")
             exact = same
         return only_one(exact, f"requests are {self.title}", "its id")
 
     def read(self, identity: str, doing: str) -> Found:
-        """With its devices, of which only what is told on is kept: they have userdata."""
+        """Return the request with its devices, of which only returned attributes are kept: they have userdata."""
         found = super().read(identity, doing)
         kept = ("id", "href", "hostname", "state", "provisioning_percentage", "plan")
         return {**found, "devices": [{name: device[name] for name in kept if name in device} for device in _devices(found)]}
@@ -167,7 +167,7 @@ class SpotMarketRequest(Resource):
     def comparable(self, current: Found) -> dict[str, Any]:
         plan = self._parameters.get("plan")
         names = _plan_names(current)
-        # What is not listed cannot differ.
+        # An attribute that is not listed cannot differ.
         return {**super().comparable(current), "plan": plan if plan in names or not names else _plan(current)}
 
     @classmethod
@@ -182,7 +182,7 @@ class SpotMarketRequest(Resource):
         least, most = self.params["devices_min"], self.params["devices_max"]
         problems = super().creation_problems()
         if not self._parameters.get("operating_system"):
-            problems.append("to create it, instance_parameters must name the operating_system")
+            problems.append("to create it, instance_parameters must have an operating_system")
         if not problems and not 1 <= least <= most:
             problems.append(f"devices_min must be 1 to devices_max ({most}), not {least}")
         return problems
@@ -196,7 +196,7 @@ class SpotMarketRequest(Resource):
         return self.refresh(made)
 
     def pending(self, current: Found) -> list[str]:
-        """Until the least number of devices is active."""
+        """Return what is pending until devices_min devices are active."""
         least = current.get("devices_min") or 0
         devices = _devices(current)
         active = [device for device in devices if state_of(device) == "active"]
@@ -204,9 +204,9 @@ class SpotMarketRequest(Resource):
             return []
         end = normal_time(current.get("end_at"))
         if not devices and end and end <= datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"):
-            raise CollectionError(f"{self.title} ({current.get('id')}) ended at {end} without its devices. Delete it, and make another")
+            raise CollectionError(f"{self.title} ({current.get('id')}) ended at {end} without its devices. Delete it and create another")
         if not devices:
-            return [f"{self.title} has none of at least {least} devices: not at this price, or there is no stock"]
+            return [f"{self.title} has none of at least {least} devices: the price is too low, or there is no capacity"]
         others = [state_text(device) for device in devices if device not in active]
         return [f"{self.title} has {len(active)} of at least {least} devices", *others]
 
@@ -216,16 +216,16 @@ class SpotMarketRequest(Resource):
         return []
 
     def remaining(self, current: Found) -> list[str]:
-        """The request, and with ``force_termination`` the devices it had."""
+        """Return what still exists of the request, and with ``force_termination`` of its devices."""
         if self._exists(f"spot-market-requests/{current['id']}") is not None:
-            return [f"{self.title} is still there"]
+            return [f"{self.title} is not deleted yet"]
         devices = _devices(current) if self.params["force_termination"] else []
         left = [self._exists(f"devices/{device['id']}") for device in devices]
         return [state_text(device) for device in left if device is not None and state_of(device) != "deleted"]
 
     def _exists(self, path: str) -> Found | None:
         try:
-            return self.client.read(path, doing=f"see whether {self.title} is gone")
+            return self.client.read(path, doing=f"check whether {self.title} is gone")
         except MetalError as error:
             if is_gone(error):
                 return None

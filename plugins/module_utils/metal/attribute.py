@@ -59,7 +59,7 @@ def options_of(attributes: Iterable[Attribute]) -> dict[str, Any]:
 
 
 def text(name: str, **more: Any) -> Attribute:
-    """A text that may be empty: one that the API leaves out is an empty one."""
+    """Return the attribute of a text that may be empty; a missing field counts as empty."""
     return Attribute(name=name, **{"option": {"type": "str"}, "normal": lambda value: value or "", **more})
 
 
@@ -69,13 +69,13 @@ def tags() -> Attribute:
         option={"type": "list", "elements": "str"},
         read=lambda current: sorted(current.get("tags") or []),
         normal=normal_tags,
-        # Each once: the service keeps a repetition, which the diff would not show.
+        # Without repetitions, which the API would keep and the diff would not show.
         sent=normal_tags,
     )
 
 
 def metro(**more: Any) -> Attribute:
-    """The metro something is in, by its code; an empty one was not given."""
+    """Return the attribute metro, by its code; an empty text counts as not set."""
     return Attribute(
         name="metro",
         option={"type": "str"},
@@ -88,12 +88,12 @@ def metro(**more: Any) -> Attribute:
 
 
 def customdata(**option: Any) -> Attribute:
-    """Data of the user's, compared and shown by its checksum."""
+    """Return the attribute customdata, compared and shown by its checksum."""
     return Attribute(name="customdata", option={"type": "dict", **option}, normal=normal_data, written=lambda _data: {}, returned=False)
 
 
 def link(name: str, field: str, *, option: Mapping[str, Any] | None = None, **more: Any) -> Attribute:
-    """The id of another object, which ``field`` refers to."""
+    """Return an attribute with the id of another object, which ``field`` refers to."""
     return Attribute(
         name=name,
         **{

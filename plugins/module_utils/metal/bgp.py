@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
 
 MD5 = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[a-zA-Z0-9]{10,20}")
-"""What the service takes (vendor's OpenAPI text)."""
+"""Passwords that the API accepts (vendor's OpenAPI text)."""
 
 AS_GIVEN, ANOTHER = "as given", "another"
-"""What is shown of a password. It is short, so that even its hash would tell too much."""
+"""What a diff shows of a password, which is so short that its hash would reveal it."""
 
 CONFIG_ATTRIBUTES = (
     Attribute(name="deployment_type", option={"type": "str", "choices": ["local", "global"]}, required=True),
@@ -61,7 +61,7 @@ BGP_INFO_OPTIONS = Options({"device_id": identifier()})
 
 
 class BgpConfig(Resource):
-    """The BGP configuration of a project, of which there is one. It cannot be deleted, only requested anew (clients' code)."""
+    """The only BGP configuration of a project. It cannot be deleted, only requested again (clients' code)."""
 
     result_key = "bgp_config"
     kind = "BGP configuration"
@@ -70,18 +70,18 @@ class BgpConfig(Resource):
 
     @property
     def title(self) -> str:
-        return f"the BGP configuration of project {self.params['project_id']}"
+        return f"BGP configuration of project {self.params['project_id']}"
 
     def find(self) -> Found | None:
-        found = self.client.read(f"projects/{self.params['project_id']}/bgp-config", doing=f"look for {self.title}")
-        # An empty object where BGP was never asked for (vendor's OpenAPI text).
+        found = self.client.read(f"projects/{self.params['project_id']}/bgp-config", doing=f"read {self.title}")
+        # An empty object without a BGP request (vendor's OpenAPI text).
         return found if found.get("deployment_type") else None
 
     def desired(self) -> dict[str, Any]:
         md5 = self.params["md5"]
         if md5 and not MD5.fullmatch(md5):
             raise CollectionError(
-                "md5 must be 10 to 20 letters and digits, with a lower case letter, an upper case letter and a digit among them"
+                "md5 must have 10 to 20 letters and digits, with at least one lower case letter, one upper case letter and one digit"
             )
         return {**super().desired(), **({} if md5 is None else {"md5": AS_GIVEN if md5 else ""})}
 
@@ -108,23 +108,23 @@ class BgpConfig(Resource):
         return self.find() or current
 
     def check_deletion(self, current: Found) -> None:
-        raise CollectionError(f"{self.title} is deleted with the project only")
+        raise CollectionError(f"Cannot delete {self.title}: it is deleted only with the project")
 
     def _whole_body(self, current: Found) -> dict[str, Any]:
-        """All of it: what is requested takes the place of what was there."""
+        """Return the body of a request, with all attributes: a request replaces the current configuration."""
         body = {**{each.name: each.value(current) for each in self.attributes}, **self.body()}
         return {name: value for name, value in body.items() if value not in (None, "")}
 
     def _request(self, current: Found, *, again: bool = True) -> Found:
         path = f"projects/{self.params['project_id']}/bgp-configs"
-        doing = f"ask for {self.title}"
+        doing = f"request {self.title}"
         answer = self.client.send("POST", path, self._whole_body(current), doing=doing, again=again)
         requested = self.find()
-        # The answer has no body (204), so only a read shows whether it was done.
+        # The answer has no body (204), so only a read shows the result.
         if requested is None or differences(self.comparable(requested), self.desired()):
             origin = f"POST /{path}" + (f", request {answer.request_id}" if answer.request_id else "")
             raise LostAnswerError(
-                f"Could not {doing}: the service accepted it ({answer.status}), but does not show it as it was asked for ({origin})",
+                f"Cannot {doing}: the API accepted it ({answer.status}), but returns another configuration ({origin})",
                 method="POST",
                 path=path,
                 status=answer.status,
@@ -134,7 +134,7 @@ class BgpConfig(Resource):
 
 
 class BgpSession(Resource):
-    """A device's BGP session: by its id, or by its device and address family, of each of which there is one."""
+    """A device's BGP session: by its id, or by its device and address family."""
 
     result_key = "bgp_session"
     kind = "BGP session"
@@ -149,7 +149,7 @@ class BgpSession(Resource):
         params = self.params
         if params["id"]:
             return f"BGP session {params['id']}"
-        return f"the {params['address_family']} BGP session of device {params['device_id']}"
+        return f"{params['address_family']} BGP session of device {params['device_id']}"
 
     @property
     def list_path(self) -> str:
@@ -157,7 +157,7 @@ class BgpSession(Resource):
 
     def find_by_options(self) -> Found | None:
         try:
-            sessions = list_sessions(self.client, f"devices/{self.params['device_id']}", f"look for {self.title}")
+            sessions = list_sessions(self.client, f"devices/{self.params['device_id']}", f"read {self.title}")
         except NotFoundError:
             if self.params["state"] == "absent":
                 return None  # it was deleted with its device
@@ -189,7 +189,7 @@ def list_sessions(client: MetalClient, owner: str, doing: str) -> list[dict[str,
 def find_bgp(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return what ``metal_bgp_info`` returns: of a device, or of the whole project."""
     device = params["device_id"]
-    # Of its own project: another one's configuration says nothing about its sessions.
+    # The configuration of the device's own project applies to its sessions.
     project = project_of(client, device) if device else params["project_id"]
     config = client.read(f"projects/{project}/bgp-config", doing="read the project's BGP configuration")
     owner, of_whom = (f"devices/{device}", f"device {device}") if device else (f"projects/{project}", "the project")

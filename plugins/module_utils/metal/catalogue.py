@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be ordered, and where: plans, metros, operating systems. All of it is only read.
+"""The catalogue: plans, metros and operating systems. Read only.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -27,25 +27,25 @@ PLAN_OPTIONS = Options(
 METRO_OPTIONS = Options({"codes": {"type": "list", "elements": "str"}})
 OPERATING_SYSTEM_OPTIONS = Options({"slugs": {"type": "list", "elements": "str", "aliases": ["slug"]}, "plan": {"type": "str"}})
 ARCHITECTURES = {"arm64": "aarch64", "x86": "x86_64"}
-"""What the slugs of plans end in, as OpenShift's mirror spells it: the API has no other word for the architecture."""
+"""Architectures in the spelling of OpenShift's mirror by the suffix of a plan's slug: the API has no other field for it."""
 
 
 def architecture_of(plan: str) -> str | None:
-    """Of a plan by its slug; None where the slug does not tell."""
+    """Return the architecture of a plan by its slug; None for another suffix."""
     return ARCHITECTURES.get(plan.rpartition(".")[2])
 
 
 def price_per_hour(plan: Mapping[str, Any]) -> float | None:
-    """US dollars."""
+    """Return the price per hour of a plan in US dollars."""
     pricing = plan.get("pricing")
     hour = pricing.get("hour") if isinstance(pricing, Mapping) else None
     return float(hour) if isinstance(hour, (int, float)) else None
 
 
 def plans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``metal_plan_info`` returns."""
+    """Return what ``metal_plan_info`` returns."""
     found = client.read_list("plans", "plans", params={"include": "available_in_metros"}, doing="list the plans")
-    facts = [_plan_facts(plan) for plan in found]
+    facts = [_plan_result(plan) for plan in found]
     if params["slugs"] is not None:
         facts = [plan for plan in facts if plan["slug"] in params["slugs"]]
     if params["metro"] is not None:
@@ -57,7 +57,7 @@ def plans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     return {"plans": sorted(facts, key=lambda plan: str(plan["slug"]))}
 
 
-def _plan_facts(plan: Mapping[str, Any]) -> dict[str, Any]:
+def _plan_result(plan: Mapping[str, Any]) -> dict[str, Any]:
     metros = [metro.get("code") for metro in plan.get("available_in_metros") or [] if isinstance(metro, Mapping)]
     return {
         "id": plan.get("id"),
@@ -76,7 +76,7 @@ def _plan_facts(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def metros(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``metal_metro_info`` returns."""
+    """Return what ``metal_metro_info`` returns."""
     found = client.read_list("locations/metros", "metros", doing="list the metros")
     facts = [
         {"id": metro.get("id"), "code": str(metro.get("code")).lower(), "name": metro.get("name"), "country": metro.get("country")}
@@ -89,7 +89,7 @@ def metros(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def operating_systems(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``metal_operating_system_info`` returns."""
+    """Return what ``metal_operating_system_info`` returns."""
     found = client.read_list("operating-systems", "operating_systems", doing="list the operating systems")
     facts: list[dict[str, Any]] = [
         {

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Metal gateways: the way out of a VLAN.
+"""Metal gateways: the routers of VLANs.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -89,23 +89,23 @@ class Gateway(Resource):
         if params["id"]:
             return f"gateway {params['id']}"
         if params["virtual_network_id"]:
-            return f"the gateway of VLAN {params['virtual_network_id']}"
-        return f"the gateway with IP reservation {params['ip_reservation_id']}"
+            return f"gateway of VLAN {params['virtual_network_id']}"
+        return f"gateway with IP reservation {params['ip_reservation_id']}"
 
     def find_by_options(self) -> Found | None:
         params = self.params
-        found = [gateway for gateway in list_gateways(self.client, params, f"look for {self.title}") if self._is_meant(gateway)]
-        # One that is on its way out is what "absent" waits for, and none that could be kept.
-        there = [gateway for gateway in found if not self.is_deleting(gateway)]
+        found = [gateway for gateway in list_gateways(self.client, params, f"read {self.title}") if self._is_match(gateway)]
+        # One that is being deleted is what state=absent waits for, and does not count as present.
+        matching = [gateway for gateway in found if not self.is_deleting(gateway)]
         if params["state"] == "absent":
-            there = there or found
-        if len(there) > 1:
+            matching = matching or found
+        if len(matching) > 1:
             # Several private gateways may share a VLAN: the options may fit only one of them.
             desired = self.desired()
-            there = [gateway for gateway in there if limited(self.comparable(gateway), desired) == desired] or there
-        return only_one(there, f"gateways are {self.title}", "its id or ip_reservation_id")
+            matching = [gateway for gateway in matching if limited(self.comparable(gateway), desired) == desired] or matching
+        return only_one(matching, f"gateways are {self.title}", "its id or ip_reservation_id")
 
-    def _is_meant(self, gateway: Found) -> bool:
+    def _is_match(self, gateway: Found) -> bool:
         params = self.params
         block = reference(gateway.get("ip_reservation"))
         same_block = block is not None and block == params["ip_reservation_id"]
@@ -113,7 +113,7 @@ class Gateway(Resource):
             return same_block
         if reference(gateway.get("virtual_network")) != params["virtual_network_id"]:
             return False
-        # Several of a VRF each have a block of their own (vendor's docs); of others, one with another block has drifted.
+        # Each gateway of a VRF has its own block (vendor's docs); any other gateway with another block has drifted.
         return same_block or not params["ip_reservation_id"] or not gateway.get("vrf")
 
     @classmethod
@@ -133,7 +133,7 @@ class Gateway(Resource):
 
     def pending(self, current: Found) -> list[str]:
         if self.is_deleting(current):
-            raise CollectionError(f"{self.title} ({current.get('id')}) is being deleted. Run this again when it is gone")
+            raise CollectionError(f"{self.title} ({current.get('id')}) is being deleted. Run again when it is deleted")
         state = current.get("state")
         return [] if state == "active" else [f"{self.title} is {state}"]
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hardware of one's own, and what hardware of the spot market costs. The API makes none of it: hardware only moves between projects.
+"""Hardware reservations and spot market prices. The API can only move reserved hardware between projects.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -23,7 +23,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.metal_answers import number
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import (
-    LEAVING,
+    DELETING_STATES,
     metro_code,
     plan_name,
     reference,
@@ -56,7 +56,7 @@ def _metro_of(reservation: Mapping[str, Any]) -> str | None:
 
 
 class HardwareReservation(Resource):
-    """Reserved hardware by its id, wherever it is. It is ordered and given back with the vendor, never made or deleted here."""
+    """Reserved hardware by its id, in any project. It is ordered and cancelled at the vendor, never created or deleted here."""
 
     result_key = "hardware_reservation"
     kind = "hardware reservation"
@@ -72,15 +72,15 @@ class HardwareReservation(Resource):
     def find(self) -> Found | None:
         if not self.params["project_id"]:
             raise CollectionError(
-                f"No project is given for {self.title}: set project_id or the environment variable METAL_PROJECT_ID to where it is to be"
+                f"Cannot move {self.title}: set project_id or the environment variable METAL_PROJECT_ID to its target project"
             )
         try:
-            found = self.read(self.params["id"], f"look for {self.title}")
+            found = self.read(self.params["id"], f"read {self.title}")
         except NotFoundError as error:
-            text = "Hardware is ordered with the vendor, not by this API. Is the id right, and may the token see its project?"
+            text = "Check the id, and that the token can read its project. Hardware is ordered at the vendor, not by this API"
             raise CollectionError(f"{error.message}. {text}", error.details) from error
         if reference(found.get("project")) is None:
-            raise CollectionError(f"Could not look for {self.title}: the service does not tell which project it is in")
+            raise CollectionError(f"Cannot move {self.title}: the API returned no project for it")
         return found
 
     @classmethod
@@ -98,22 +98,22 @@ class HardwareReservation(Resource):
         return super().predict(current, changes)
 
     def check_creation(self) -> None:
-        raise CollectionError(f"There is no {self.title}, and hardware is ordered with the vendor, not by this API")
+        raise CollectionError(f"{self.title} does not exist. Hardware is ordered at the vendor, not by this API")
 
     def _fail_if_used(self, current: Found) -> None:
         device = current.get("device")
         user = reference(device)
-        if user and not (isinstance(device, Mapping) and state_of(device) in LEAVING):
+        if user and not (isinstance(device, Mapping) and state_of(device) in DELETING_STATES):
             name = device.get("hostname") if isinstance(device, Mapping) else None
-            text = f"it is in use by device {' '.join(filter(None, (name, user)))}. Have that deleted first (metal_device, state=absent)"
+            text = f"it is in use by device {' '.join(filter(None, (name, user)))}. Delete the device first (metal_device, state=absent)"
             raise CollectionError(f"Cannot move {self.title}: {text}", {"device_id": user})
 
     def blockers(self, current: Found, changes: Mapping[str, Any]) -> list[str]:
-        """A device on it is an error, one that is leaving it has to be gone first, and the hardware is wiped then."""
+        """Return the text of a device that is being deleted, or of hardware that is being wiped. Raises CollectionError for a device."""
         self._fail_if_used(current)
         kept = current.get("spare") or current.get("need_of_service")
         if reference(current.get("device")) or not (current.get("provisionable", True) or kept):
-            return [f"{self.title} is being freed: its last device is gone or going"]
+            return [f"{self.title} is being freed: its last device is deleted or being deleted"]
         return []
 
     def update(self, current: Found, changes: Mapping[str, Any]) -> Found:
@@ -123,7 +123,7 @@ class HardwareReservation(Resource):
         return self.refresh(current)
 
     def check_deletion(self, current: Found) -> None:
-        raise CollectionError(f"{self.title} is given back with the vendor, not by this API")
+        raise CollectionError(f"Cannot delete {self.title}: hardware is cancelled at the vendor, not by this API")
 
 
 def find_hardware_reservations(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,13 +140,13 @@ def find_hardware_reservations(client: MetalClient, params: Mapping[str, Any]) -
 
 
 def spot_prices(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``metal_spot_price_info`` returns: the cheapest first. An odd price is left out."""
+    """Return what ``metal_spot_price_info`` returns: the cheapest first, without malformed prices."""
     metro = params["metro"].lower() if params["metro"] else None
     answer = client.read("market/spot/prices/metros", params={"metro": metro, "plan": params["plan"]}, doing="read the spot prices")
-    told = answer.get("spot_market_prices")
+    listed = answer.get("spot_market_prices")
     prices = [
         {"metro": code, "plan": plan, "price_per_hour": float(price)}
-        for code, plans in (told.items() if isinstance(told, Mapping) else ())
+        for code, plans in (listed.items() if isinstance(listed, Mapping) else ())
         for plan, entry in (plans.items() if isinstance(plans, Mapping) else ())
         if isinstance(entry, Mapping) and (price := number(entry.get("price"))) is not None
     ]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Addresses of a project's blocks on its devices.
+"""IP assignments: addresses of a project's blocks on its devices.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -34,7 +34,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.reso
     Resource,
     create_once,
     delete_once,
-    meant_by_tags,
+    identified_by_tags,
 )
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 BY_BLOCK = ("ip_reservation_id", "ip_reservation_tags", "ip_reservation_details")
 
 TRIES = 10
-"""How many free addresses are tried that others take in between."""
+"""Free addresses to try when other clients take them first."""
 
 
 def normal_address(text: str) -> str:
-    """Address and prefix in one form; a bare address is one by itself. Raises CollectionError.
+    """Return address and prefix in canonical form; an address without a prefix is a single one. Raises CollectionError.
 
     >>> normal_address("198.51.100.4")
     '198.51.100.4/32'
@@ -56,11 +56,11 @@ def normal_address(text: str) -> str:
     try:
         return str(ipaddress.ip_interface(text.strip()))
     except ValueError as error:
-        raise CollectionError(f"address is not an address, with or without a prefix: {text!r}. Write it as 198.51.100.4/32") from error
+        raise CollectionError(f"address must be an address with or without a prefix, such as 198.51.100.4/32, not {text!r}") from error
 
 
 def _of(assignment: Mapping[str, Any]) -> str | None:
-    """Address and prefix of an assignment, nothing when it does not tell them."""
+    """Return address and prefix of an assignment, None when it has none."""
     address, cidr = assignment.get("address"), assignment.get("cidr")
     return normal_address(f"{address}/{cidr}") if isinstance(address, str) and isinstance(cidr, int) else None
 
@@ -69,7 +69,7 @@ ATTRIBUTES = (
     Attribute(name="address", option={"type": "str"}, read=_of, normal=lambda address: normal_address(address) if address else None),
     Attribute(name="cidr", option={"type": "int"}),
     attribute.link("device_id", "assigned_to"),
-    Attribute(name="manageable", option={"type": "bool"}, immutable="the service decides that: leave the option out"),
+    Attribute(name="manageable", option={"type": "bool"}, immutable="the API sets it: leave the option out"),
     attribute.customdata(),
 )
 
@@ -95,13 +95,13 @@ def _order(assignment: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def assignments_of(block: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Those that tell their address. Within its block one may be told without its id, which its address in the API has as well."""
+    """Return the assignments of a block that have an address. In a block they may have no id, but a href."""
     listed = block.get("assignments") or []
     return [{**each, "id": reference(each)} for each in listed if isinstance(each, Mapping) and _of(each)]
 
 
-def _all_told(block: Mapping[str, Any]) -> bool:
-    """Whether the service tells of every address of this block on which device it is. Where it does not, another would be taken in vain."""
+def _all_assigned_listed(block: Mapping[str, Any]) -> bool:
+    """Return whether the API returned the device of every assignment of this block; if not, one may already be the desired one."""
     listed = block.get("assignments")
     if not isinstance(listed, list):
         return False
@@ -111,8 +111,8 @@ def _all_told(block: Mapping[str, Any]) -> bool:
 class IpAssignment(Resource):
     """An address, or a subnet, on a device.
 
-    By its id, else by its address, on whatever device of the project that is, else by its block and its device: then it is any address
-    of that block, and the one that the device has already is the one that is meant.
+    By its id, else by its address on any device of the project, else by its block and device: then any address of that block, the one that
+    the device has if there is one.
     """
 
     result_key = "ip_assignment"
@@ -126,25 +126,25 @@ class IpAssignment(Resource):
         self._address = normal_address(params["address"]) if params["address"] else None
         self._block: Found = {}
         self._off: str | None = None
-        """The device that a move has taken it off."""
+        """The device that a move has unassigned it from."""
         if not params["move"]:
-            way_out = "give move=true to take it off there, or have that device give it back first"
-            self.immutable = {**self.immutable, "device_id": way_out}
+            remedy = "set move=true to unassign it there, or unassign it first"
+            self.immutable = {**self.immutable, "device_id": remedy}
 
     @property
     def title(self) -> str:
         params = self.params
         if self._address:
-            return f"the assignment of {self._address}"
+            return f"assignment of {self._address}"
         if params["id"]:
             return f"IP assignment {params['id']}"
-        return f"the address of {self._block_title} on device {params['device_id']}"
+        return f"address of {self._block_title} on device {params['device_id']}"
 
     @property
     def _block_title(self) -> str:
         params = self.params
-        mark = params["ip_reservation_id"] or " ".join(params["ip_reservation_tags"] or []) or repr(params["ip_reservation_details"])
-        return f"block {mark}"
+        name = params["ip_reservation_id"] or " ".join(params["ip_reservation_tags"] or []) or repr(params["ip_reservation_details"])
+        return f"block {name}"
 
     @property
     def _any_of_a_block(self) -> bool:
@@ -154,14 +154,14 @@ class IpAssignment(Resource):
         found = super().find()
         absent = self.params["state"] == "absent"
         if found is not None and absent and self.params["device_id"] not in (None, reference(found.get("assigned_to"))):
-            return None  # on another device: as absent from this one as can be
-        return self._whole(found) if found is not None else None
+            return None  # on another device, so absent from this one
+        return self._complete(found) if found is not None else None
 
     def find_by_id(self) -> Found | None:
         found = super().find_by_id()
         # Blocks are read under the same path (vendor's OpenAPI text).
         if found is not None and reference(found.get("assigned_to")) is None:
-            raise CollectionError(f"{self.params['id']} is a block, not the assignment of an address. Blocks are for metal_ip_reservation")
+            raise CollectionError(f"{self.params['id']} is a block, not an assignment. Use metal_ip_reservation for blocks")
         self._address = self._address or _of(found or {})
         return found
 
@@ -169,7 +169,7 @@ class IpAssignment(Resource):
         return self._by_address() if self._address else self._by_block()
 
     def _by_address(self) -> Found | None:
-        for block in self._blocks(f"look for {self.title}"):
+        for block in self._blocks(f"read {self.title}"):
             for assignment in assignments_of(block):
                 if _of(assignment) == self._address:
                     return assignment
@@ -177,9 +177,9 @@ class IpAssignment(Resource):
 
     @functools.cached_property
     def _project(self) -> str | None:
-        """The device's, since only a block of its own project gives a device an address; without a device the one that was given."""
+        """The device's project, since its addresses come from there; without a device the project of the options."""
         given, device = self.params["project_id"], self.params["device_id"]
-        # Which was given for this task and which is the environment's, or that of all modules, cannot be told apart.
+        # A project of the task cannot be distinguished from one of the environment or of module_defaults.
         return (project_of(self.client, device) if device else None) or given
 
     def _blocks(self, doing: str) -> list[dict[str, Any]]:
@@ -187,12 +187,12 @@ class IpAssignment(Resource):
             path = f"projects/{self._project}/ips"
         except NotFoundError:
             if self.params["state"] == "absent":
-                return []  # its addresses went with the device
+                return []  # its addresses were unassigned with the device
             raise
         return self.client.read_list(path, "ip_addresses", params={"include": "assignments"}, doing=doing)
 
     def _by_block(self) -> Found | None:
-        """The lowest address of the block that the device has. A subnet of another size than asked for is another's."""
+        """Return the device's lowest address of the block, with the prefix length of the options."""
         if not self._choose_block():
             return None
         cidr, device = self._cidr(), self.params["device_id"]
@@ -202,32 +202,33 @@ class IpAssignment(Resource):
             if reference(each.get("assigned_to")) == device and each.get("cidr") == cidr and each.get("management") is not True
         ]
         if len(here) > 1 and self.params["state"] == "absent":
-            told = ", ".join(str(_of(each)) for each in sorted(here, key=_order))
-            text = f"device {device} has {len(here)} addresses of {self._block_title}: {told}. Say which one by its address"
-            raise CollectionError(f"Cannot take one off: {text}")
-        if not here and not _all_told(self._block):
-            text = f"device {device} has an address of {self._block_title}"
-            raise CollectionError(f"Could not see whether {text}: the service does not tell whose its addresses are")
+            listed = ", ".join(str(_of(each)) for each in sorted(here, key=_order))
+            text = f"device {device} has {len(here)} addresses of {self._block_title}: {listed}. Set address"
+            raise CollectionError(f"Cannot unassign the address: {text}")
+        if not here and not _all_assigned_listed(self._block):
+            raise CollectionError(f"Cannot identify {self.title}: the API returned assignments of the block without a device")
         return min(here, key=_order, default=None)
 
     def _choose_block(self) -> bool:
-        """Find the block that is meant. False when there is none and none is needed."""
+        """Find the block that the options name; returns False when there is none and none is needed."""
         params = self.params
-        same: list[Found] = [block for block in self._blocks(f"look for {self._block_title}") if self._is_meant(block)]
+        same: list[Found] = [block for block in self._blocks(f"read {self._block_title}") if self._is_match(block)]
         if params["ip_reservation_tags"] and len(same) > 1:
-            same = meant_by_tags(same, params["ip_reservation_tags"]) or same
+            same = identified_by_tags(same, params["ip_reservation_tags"]) or same
         if not same and params["state"] == "absent":
             return False
         if not same:
-            raise CollectionError(f"Cannot take an address of {self._block_title}: there is none in this project. See metal_ip_reservation")
+            raise CollectionError(
+                f"Cannot assign an address of {self._block_title}: not in this project. Create it with metal_ip_reservation"
+            )
         if len(same) > 1:
             ids = ", ".join(sorted(str(block.get("id")) for block in same))
-            text = f"{len(same)} blocks are {self._block_title}: {ids}. Say which one is meant by ip_reservation_id"
-            raise CollectionError(f"Cannot take an address: {text}")
+            text = f"{len(same)} blocks are {self._block_title}: {ids}. Set ip_reservation_id"
+            raise CollectionError(f"Cannot assign an address: {text}")
         self._block = same[0]
         return True
 
-    def _is_meant(self, block: Found) -> bool:
+    def _is_match(self, block: Found) -> bool:
         params = self.params
         if params["ip_reservation_id"]:
             return bool(block.get("id") == params["ip_reservation_id"])
@@ -238,14 +239,14 @@ class IpAssignment(Resource):
     def _cidr(self) -> int:
         return int(self.params["cidr"] or (128 if self._block.get("address_family") == 6 else 32))
 
-    def _whole(self, found: Found) -> Found:
-        """With its customdata, if that is compared: a list may leave it out."""
+    def _complete(self, found: Found) -> Found:
+        """Return the assignment with its customdata, if that is compared: a list may leave it out."""
         if self.params["customdata"] is None or "customdata" in found:
             return found
-        return self.client.read(f"ips/{found['id']}", doing=f"look at {self.title}")
+        return self.client.read(f"ips/{found['id']}", doing=f"read {self.title}")
 
     def desired(self) -> dict[str, Any]:
-        # Given by its id, the address is known once it was found.
+        # An assignment given by its id has its address once it was found.
         return {**super().desired(), **({"address": self._address} if self._address else {})}
 
     def comparable(self, current: Found) -> dict[str, Any]:
@@ -278,7 +279,7 @@ class IpAssignment(Resource):
         if self._address:
             interface = ipaddress.ip_interface(self._address)
             planned = {"address": str(interface.ip), "cidr": interface.network.prefixlen, "address_family": interface.version}
-        # What is moved is a new assignment, with an id of its own.
+        # A move creates a new assignment with another id.
         moved = {"id": None, "assigned_to": {"id": self.params["device_id"]}} if not current or "device_id" in changes else {}
         return {**planned, **(current or {}), **moved}
 
@@ -286,7 +287,7 @@ class IpAssignment(Resource):
         cidr, block = self.params["cidr"], self._block.get("cidr")
         problems = []
         if cidr is not None and isinstance(block, int) and not block <= cidr <= (128 if self._block.get("address_family") == 6 else 32):
-            problems.append(f"cidr must be the length of a prefix within the block (/{block}), not {cidr}")
+            problems.append(f"cidr must be a prefix length within the block (/{block}), not {cidr}")
         return problems
 
     def create(self) -> Found:
@@ -295,15 +296,15 @@ class IpAssignment(Resource):
         if self._block.get("state") == "pending":
             self._choose_block()
         if self._block.get("state") == "pending":
-            texts = [f"{self._block_title} waits for the service's approval"]
-            raise NotYetError(f"Could not make {self.title}: {texts[0]}. Use wait=true", texts)
+            texts = [f"{self._block_title} waits for approval by Equinix Metal"]
+            raise NotYetError(f"Cannot create {self.title}: {texts[0]}. Use wait=true", texts)
         refusal: ValidationError | None = None
         for attempt in range(TRIES):
             free = self._free()
             if not free:
                 break
             try:
-                # Of those who want an address now, all begin with the first; who came too late is not to meet the same again.
+                # Concurrent clients all try the first one; a random next one avoids further collisions.
                 return self._assign(free[0] if attempt == 0 else random.choice(free), self.params["customdata"])  # noqa: S311 - hides nothing
             except ValidationError as error:
                 if not error.says("already been taken"):
@@ -312,12 +313,12 @@ class IpAssignment(Resource):
         if refusal is not None and free:
             raise refusal
         raise CollectionError(
-            f"Could not make {self.title}: it has no free /{self._cidr()} any more. Give one back, or reserve another block",
+            f"Cannot create {self.title}: the block has no free /{self._cidr()}. Unassign one or reserve another block",
             {"ip_reservation_id": self._block.get("id"), "cidr": self._cidr()},
         )
 
     def _free(self) -> list[str]:
-        doing = f"see what is free in {self._block_title}"
+        doing = f"list the free addresses of {self._block_title}"
         answer = self.client.read(f"ips/{self._block['id']}/available", params={"cidr": self._cidr()}, doing=doing)
         return [each for each in answer.get("available") or [] if isinstance(each, str)]
 
@@ -330,30 +331,30 @@ class IpAssignment(Resource):
         return self.client.write_one("POST", path, body, doing=doing, again=False)
 
     def update(self, current: Found, changes: Mapping[str, Any]) -> Found:
-        """Change it, or move it. The API has no call for a move: it is taken off one device, then put on the other."""
+        """Change or move the assignment. The API has no call for a move: the address is unassigned, then assigned to the other device."""
         if "device_id" not in changes:
-            # The one update of addresses the API takes as PATCH only (vendor's OpenAPI text).
+            # Addresses are updated by PATCH only (vendor's OpenAPI text).
             doing = f"change {', '.join(sorted(changes))} of {self.title}"
             return self.client.write_one("PATCH", f"ips/{current['id']}", {"customdata": self.params["customdata"]}, doing=doing)
-        self.client.read(f"devices/{self.params['device_id']}", doing=f"look at the device that {self._address} is moved to")
+        self.client.read(f"devices/{self.params['device_id']}", doing=f"read the device that {self._address} is moved to")
         self.check_deletion(current)
         self._refuse_to_lose_customdata(current)
-        # It has to be off before it can be on.
+        # An address can be assigned to one device only.
         self.delete(current)
         self._off = reference(current.get("assigned_to"))
         try:
             return create_once(lambda: self._assign(str(self._address), self.params["customdata"]), self._here).found
         except CollectionError as error:
             error.acted = True
-            error.message += f". It is off device {self._off}, where it was. Run it again when that is mended, to put it on the other"
+            error.message += f". The address is unassigned from device {self._off}. Run again to assign it to the other device"
             raise
 
     def _refuse_to_lose_customdata(self, found: Found) -> None:
-        """Between the two devices the address is on none, and its customdata nowhere: a run that is cut off there would lose it."""
-        if self.params["customdata"] is None and self.client.read(f"ips/{found['id']}", doing=f"look at {self.title}").get("customdata"):
+        """Raise CollectionError when a move would lose customdata: the API deletes it with the old assignment."""
+        if self.params["customdata"] is None and self.client.read(f"ips/{found['id']}", doing=f"read {self.title}").get("customdata"):
             raise CollectionError(
-                f"Cannot move {self._address}: it has customdata, which the service forgets on the way. "
-                "Say what it is to be on the other device: customdata, or customdata={} for none"
+                f"Cannot move {self._address}: it has customdata, which the API does not keep. "
+                "Set customdata for the other device, or customdata={} for none"
             )
 
     def _here(self) -> Found | None:
@@ -363,20 +364,20 @@ class IpAssignment(Resource):
     def refresh(self, current: Found) -> Found:
         fresh = self._by_address() if self._project and self._address else None
         if fresh is None and self._any_of_a_block:
-            return self.client.read(f"ips/{current['id']}", doing=f"look at {self.title}")
+            return self.client.read(f"ips/{current['id']}", doing=f"read {self.title}")
         if fresh is None:
-            error = CollectionError(f"Could not look at {self.title}: it is not there any more")
+            error = CollectionError(f"Cannot read {self.title}: it no longer exists")
             error.acted = self._off is not None
             raise error
-        return self._whole(fresh)
+        return self._complete(fresh)
 
     def check_deletion(self, current: Found) -> None:
         if current.get("management") is True:
-            text = "it is a management address of its device; those go when the device's bond goes to layer 2 (metal_port)"
+            text = "it is a management address of its device. Convert the device's bond to layer 2 to remove those (metal_port)"
             raise CollectionError(f"Cannot delete {self.title}: {text}")
 
     def delete(self, current: Found) -> list[str]:
         self.check_deletion(current)
         device = reference(current.get("assigned_to"))
-        delete_once(self.client, f"ips/{current['id']}", doing=f"take {self._address or current['id']} off device {device}")
+        delete_once(self.client, f"ips/{current['id']}", doing=f"unassign {self._address or current['id']} from device {device}")
         return []

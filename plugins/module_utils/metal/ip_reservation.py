@@ -21,14 +21,15 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argsp
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import entries, metro_code, reference, references
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, reference, references
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
     Resource,
-    meant_by_tags,
+    fail_if_unidentified,
+    identified_by_tags,
     only_one,
-    refuse_to_guess,
 )
 
 if TYPE_CHECKING:
@@ -39,24 +40,24 @@ _ANOTHER = "delete it and reserve another"
 _OF_A_VRF = ("vrf_id", "network", "cidr")
 
 QUANTITIES = {"public_ipv4": (1, 2, 4, 8, 16, 32, 64, 128, 256), "global_ipv4": (1, 2, 4)}
-"""What can be asked for at once (known from packngo and the vendor's pages)."""
+"""Sizes of one request (known from packngo and the vendor's pages)."""
 
 
 def quantity(block: Mapping[str, Any]) -> int | None:
-    """Return how many IPv4 addresses a block has; nothing while it has none yet (state pending)."""
+    """Return how many IPv4 addresses a block has; None while it has none yet (state pending)."""
     cidr = block.get("cidr")
     return int(2 ** (32 - cidr)) if isinstance(cidr, int) and 0 <= cidr <= 32 else None
 
 
 def prefix_length(netmask: str) -> int:
-    """Return that of a network mask (``255.255.255.252``) or a prefix (``/30``). Raises CollectionError."""
+    """Return the prefix length of a network mask (``255.255.255.252``) or a prefix (``/30``). Raises CollectionError."""
     try:
         return ipaddress.IPv4Network(f"0.0.0.0/{netmask.strip().lstrip('/')}").prefixlen
     except ValueError as error:
-        raise CollectionError(f"netmask is no network mask: {netmask!r}. Write it as 255.255.255.252, or give cidr or quantity") from error
+        raise CollectionError(f"netmask must be a mask such as 255.255.255.252, not {netmask!r}. Or set cidr or quantity") from error
 
 
-_FIXED_IN_VRF = f"a block of a VRF stays as it is: {_ANOTHER}"
+_FIXED_IN_VRF = f"a block of a VRF cannot be changed: {_ANOTHER}"
 
 ATTRIBUTES = (
     Attribute(
@@ -100,12 +101,12 @@ class IpReservation(Resource):
     attributes = ATTRIBUTES
     returned = ("id", "state", "address", "netmask", "gateway", "address_family", "public", "global_ip", "created_at")
     update_method = "PATCH"
-    """The one update that the API takes as PATCH only (vendor's OpenAPI text)."""
+    """Addresses are updated by PATCH only (vendor's OpenAPI text)."""
     new_fields: ClassVar[Mapping[str, Any]] = {"state": "pending"}
 
     def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
         cidr = params["cidr"] if params["netmask"] is None else prefix_length(params["netmask"])
-        # The API has a number for blocks of IPv4, of which both say the same.
+        # The API takes a quantity for IPv4 blocks.
         size = {"cidr": cidr} if params["type"] == "vrf" or cidr is None else {"cidr": None, "quantity": quantity({"cidr": cidr})}
         super().__init__(client, {**params, **size})
 
@@ -116,17 +117,17 @@ class IpReservation(Resource):
 
     def find_by_options(self) -> Found | None:
         params = self.params
-        blocks = self.client.read_list(self.list_path, "ip_addresses", params={"types": params["type"]}, doing=f"look for {self.title}")
-        same = self._narrowed([block for block in blocks if self._is_meant(block)])
+        blocks = self.client.read_list(self.list_path, "ip_addresses", params={"types": params["type"]}, doing=f"read {self.title}")
+        same = self._narrowed([block for block in blocks if self._is_match(block)])
         if not same:
             known_by: dict[str, Any] = {"type": params["type"]}
             known_by |= {"tags": params["tags"]} if params["tags"] else {"details": params["details"]}
             if params["metro"]:
                 known_by["metro"] = {"code": params["metro"].lower()}
-            refuse_to_guess(blocks, known_by, self._is_meant, self.title)
-        return only_one(same, f"blocks are {self.title}", "its id, or give each tags of its own")
+            fail_if_unidentified(blocks, known_by, self._is_match, self.title)
+        return only_one(same, f"blocks are {self.title}", "its id, or with tags of its own")
 
-    def _is_meant(self, block: Found) -> bool:
+    def _is_match(self, block: Found) -> bool:
         params = self.params
         if block.get("type") != params["type"] or block.get("state") == "denied":
             return False
@@ -137,23 +138,23 @@ class IpReservation(Resource):
         return bool(params["details"]) and bool(block.get("details") == params["details"])
 
     def _narrowed(self, same: list[Found]) -> list[Found]:
-        """Several that fit are told apart by what else was given, as long as one fits that as well.
+        """Return the best matches: several are narrowed by the other options, as long as one matches.
 
-        Tags and texts may be another's as well: only what is all that was given is deleted by them.
+        Other blocks may have the same tags and texts: state=absent matches only a block that has all given attributes.
         """
         # A list may leave customdata out.
-        wanted = {name: value for name, value in self.desired().items() if name != "customdata"}
+        desired = {name: value for name, value in self.desired().items() if name != "customdata"}
         if self.params["tags"]:
-            same = meant_by_tags(same, self.params["tags"], details=self.params["details"])
+            same = identified_by_tags(same, self.params["tags"], details=self.params["details"])
         if self.params["state"] == "absent":
-            return [block for block in same if not differences(self.comparable(block), wanted)]
+            return [block for block in same if not differences(self.comparable(block), desired)]
         for name in ("details", *_OF_A_VRF, "quantity"):
-            if len(same) > 1 and name in wanted:
-                same = [block for block in same if self.comparable(block)[name] == wanted[name]] or same
+            if len(same) > 1 and name in desired:
+                same = [block for block in same if self.comparable(block)[name] == desired[name]] or same
         return same
 
     def desired(self) -> dict[str, Any]:
-        # Found by its id a block may be of any type: the option has a default then, which was not given.
+        # With an id the type is only the option's default.
         return {name: value for name, value in super().desired().items() if name != "type" or not self.params["id"]}
 
     def comparable(self, current: Found) -> dict[str, Any]:
@@ -171,14 +172,14 @@ class IpReservation(Resource):
         if params["type"] == "public_ipv4" and not params["metro"]:
             problems.append("to create it, metro must be given")
         if params["type"] == "global_ipv4" and params["metro"]:
-            problems.append("a global_ipv4 block is in no metro")
+            problems.append("a global_ipv4 block has no metro")
         if of_a_vrf:
             problems += [f"to create it, {name} must be given" for name in _OF_A_VRF if params[name] is None]
         else:
-            problems += [f"{name} is for blocks of type vrf" for name in _OF_A_VRF if params[name] is not None]
+            problems += [f"{name} needs type=vrf" for name in _OF_A_VRF if params[name] is not None]
             if params["quantity"] not in QUANTITIES[params["type"]]:
                 sizes = ", ".join(str(size) for size in QUANTITIES[params["type"]])
-                problems.append(f"to create it, quantity must be one of {sizes}, not {params['quantity']} (cidr and netmask say the same)")
+                problems.append(f"to create it, quantity must be one of {sizes}, not {params['quantity']} (or the same by cidr or netmask)")
         return problems
 
     def body(self, names: Container[str] | None = None) -> dict[str, Any]:
@@ -188,11 +189,11 @@ class IpReservation(Resource):
     def pending(self, current: Found) -> list[str]:
         state = current.get("state")
         if state == "denied":
-            raise CollectionError(f"{self.title} ({current.get('id')}) was denied by the service. Delete it by its id and ask for less")
+            raise CollectionError(f"{self.title} ({current.get('id')}) was denied. Delete it by its id and request fewer addresses")
         if state == "pending" and self.params["fail_on_approval_required"]:
-            text = "Wait for a person there, with fail_on_approval_required=false, or delete it by its id and ask for less"
-            raise CollectionError(f"{self.title} ({current.get('id')}) waits for the service's approval. {text}")
-        return [f"{self.title} waits for the service's approval"] if state == "pending" else []
+            text = "Wait for it with fail_on_approval_required=false, or delete it by its id and request fewer addresses"
+            raise CollectionError(f"{self.title} ({current.get('id')}) waits for approval by Equinix Metal. {text}")
+        return [f"{self.title} waits for approval by Equinix Metal"] if state == "pending" else []
 
     def check_deletion(self, current: Found) -> None:
         gateway = reference(current.get("metal_gateway"))
@@ -204,9 +205,9 @@ class IpReservation(Resource):
         raise CollectionError(f"{text}, and delete its gateway" if gateway else text, {"assignments": used, "used_by": users})
 
     def _users(self, current: Found) -> list[str]:
-        """Each address of it with its device, by name."""
+        """Return each assigned address of the block with the name of its device."""
         users = []
-        for each in entries(self.with_users(current).get("assignments")):
+        for each in mappings(self.with_users(current).get("assignments")):
             device = each.get("assigned_to")
             hostname = device.get("hostname") if isinstance(device, Mapping) else None
             address = f"{each['address']}/{each.get('cidr')}" if each.get("address") else f"assignment {reference(each)}"

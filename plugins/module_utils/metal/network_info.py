@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading VLANs, blocks of addresses and what is free in them.
+"""Lists of VLANs, IP reservations and their free addresses.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -47,7 +47,7 @@ AVAILABLE_ADDRESSES_INFO_OPTIONS = Options(
 
 
 def find_vlans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``metal_vlan_info`` returns."""
+    """Return what ``metal_vlan_info`` returns."""
     found = client.read_list(
         f"projects/{params['project_id']}/virtual-networks",
         "virtual_networks",
@@ -60,11 +60,11 @@ def find_vlans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]
 
 
 def find_ip_reservations(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``metal_ip_reservation_info`` returns."""
+    """Return what ``metal_ip_reservation_info`` returns."""
     found = client.read_list(
         f"projects/{params['project_id']}/ips",
         "ip_addresses",
-        # Without the types the service leaves out those it made by itself (known from packngo).
+        # Without types the API leaves out the blocks it created itself (known from packngo).
         params={"types": params["types"] or "public_ipv4,global_ipv4,private_ipv4,public_ipv6,vrf"},
         doing="list the project's IP reservations",
     )
@@ -74,9 +74,9 @@ def find_ip_reservations(client: MetalClient, params: Mapping[str, Any]) -> dict
 
 
 def find_available_addresses(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``metal_available_addresses_info`` returns: free subnets of one block, or of all public and global ones of the project."""
+    """Return what ``metal_available_addresses_info`` returns: free subnets of one block, or of all public and global ones."""
     cidr = params["cidr"]
-    # The sizes the service can be asked for (vendor's OpenAPI text).
+    # Sizes that the API accepts (vendor's OpenAPI text).
     if not 20 <= cidr <= 128:
         raise CollectionError(f"cidr must be 20 to 128, not {cidr}")
     blocks: list[Any]
@@ -95,7 +95,7 @@ def find_available_addresses(client: MetalClient, params: Mapping[str, Any]) -> 
         blocks = [block["id"] for block in found["ip_reservations"]]
     available: list[str] = []
     for block in blocks:
-        answer = client.read(f"ips/{block}/available", params={"cidr": cidr}, doing=f"list what is free in the IP reservation {block}")
+        answer = client.read(f"ips/{block}/available", params={"cidr": cidr}, doing=f"list the free addresses of IP reservation {block}")
         free = answer.get("available")
         available += [each for each in free if isinstance(each, str)] if isinstance(free, list) else []
     return {"available": available}

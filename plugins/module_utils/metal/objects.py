@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What objects of the Metal API have in common: how they refer to each other, where they are, and their tags and texts in comparable form.
+"""Common fields of Metal API objects: references, metro, state, and tags and texts in comparable form.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -18,12 +18,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
 
-LEAVING = frozenset({"deprovisioning", "deleted"})
+DELETING_STATES = frozenset({"deprovisioning", "deleted"})
 """States of a device that is being deleted, or is."""
 
 
 def reference(stub: Any) -> str | None:
-    """The id of what another object refers to: its ``id``, else the last part of its ``href`` (``/metal/v1/projects/<id>``)."""
+    """Return the id of a referenced object: its ``id``, else the last part of its ``href`` (``/metal/v1/projects/<id>``)."""
     if not isinstance(stub, Mapping):
         return None
     identity = stub.get("id")
@@ -34,12 +34,12 @@ def reference(stub: Any) -> str | None:
 
 
 def references(stubs: Any) -> list[str]:
-    """Return the ids of what a list refers to, as far as they can be read."""
+    """Return the ids of a list of references, without malformed ones."""
     return [identity for identity in map(reference, stubs if isinstance(stubs, list) else []) if identity]
 
 
 def metro_code(item: Mapping[str, Any]) -> str | None:
-    """The code of the metro something is in, lower case."""
+    """Return the code of an object's metro, in lower case."""
     code = inner(item, "metro", "code")
     if code is None:
         code = item.get("metro_code")
@@ -47,7 +47,7 @@ def metro_code(item: Mapping[str, Any]) -> str | None:
 
 
 def state_of(device: Mapping[str, Any]) -> str:
-    """The device's state, ``unknown`` when the service does not tell one."""
+    """Return the device's state, ``unknown`` when the API returned none."""
     state = device.get("state")
     return state if isinstance(state, str) else "unknown"
 
@@ -62,21 +62,17 @@ def inner(item: Mapping[str, Any], outer: str, inner: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def entries(value: Any) -> list[Mapping[str, Any]]:
-    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
-
-
 def texts(value: Any) -> list[str]:
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def normal_tags(tags: Iterable[str]) -> list[str]:
-    """Tags in comparable form: the API keeps an order that means nothing."""
+    """Return tags in comparable form: their order is irrelevant."""
     return sorted(set(tags))
 
 
 def normal_data(value: Any) -> str:
-    """customdata in comparable and presentable form. Sent as a JSON text it comes back as an object (known from packngo)."""
+    """Return customdata as a digest, to compare and show. Sent as JSON text it is returned as an object (known from packngo)."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -86,7 +82,7 @@ def normal_data(value: Any) -> str:
 
 
 def normal_time(value: Any) -> str | None:
-    """A point in time as the API writes it; without a zone it is UTC (vendor's OpenAPI text). What is none stays as it is."""
+    """Return a time as the API writes it; without a zone it is UTC (vendor's OpenAPI text). Another text is returned unchanged."""
     if not isinstance(value, str) or not value:
         return None
     try:
@@ -97,11 +93,11 @@ def normal_time(value: Any) -> str | None:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def tag_to_ask_for(tags: Iterable[str]) -> str | None:
-    """The tag by which the service narrows a list of devices, of several that are wanted: it takes one, and one with a comma for two."""
+def filter_tag(tags: Iterable[str]) -> str | None:
+    """Return the tag for the API's filter of devices: it accepts one, and splits it at commas."""
     return next((tag for tag in tags if "," not in tag), None)
 
 
 def project_of(client: MetalClient, device: str) -> str | None:
-    """Id of the project that a device is in."""
-    return reference(client.read(f"devices/{device}", doing=f"see in which project device {device} is").get("project"))
+    """Return the id of a device's project."""
+    return reference(client.read(f"devices/{device}", doing=f"read the project of device {device}").get("project"))

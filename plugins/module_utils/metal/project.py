@@ -63,7 +63,7 @@ LONGEST_NAME = 80
 
 
 class Project(Resource):
-    """A project by its id, else by its name, which in an organization (``organization_id``) or altogether must be one project's only."""
+    """A project by its id, else by its name, which must be unique in the organization (``organization_id``) or for the token."""
 
     result_key = "project"
     kind = "project"
@@ -80,8 +80,8 @@ class Project(Resource):
 
     def find_by_options(self) -> Found | None:
         name, organization = self.params["name"], self.params["organization_id"]
-        # The service's filter matches a part of the name as well (known from clients).
-        listed = self.client.read_list("projects", "projects", params={"name": name}, doing=f"look for {self.title}")
+        # The API's filter matches a part of the name as well (known from clients).
+        listed = self.client.read_list("projects", "projects", params={"name": name}, doing=f"read {self.title}")
         same = [project for project in listed if project.get("name") == name]
         if organization:
             same = [project for project in same if reference(project.get("organization")) == organization]
@@ -93,26 +93,26 @@ class Project(Resource):
         if not name.strip():
             problems.append("to create it, name must be given")
         if len(name) > LONGEST_NAME:
-            problems.append(f"name has {len(name)} characters, at most {LONGEST_NAME} are possible")
+            problems.append(f"name has {len(name)} characters, at most {LONGEST_NAME} are allowed")
         if any(ord(character) > 0xFFFF for character in name):
-            problems.append("name has a character of four bytes, which the service does not take")
+            problems.append("name has a character of four bytes, which the API does not accept")
         return problems
 
     def check_deletion(self, current: Found) -> None:
         if devices := references(current.get("devices")):
             raise CollectionError(
-                f"Cannot delete {self.title} ({current.get('id')}): it has {len(devices)} devices. Have them deleted first",
+                f"Cannot delete {self.title} ({current.get('id')}): it has {len(devices)} devices. Delete them first",
                 {"devices": devices},
             )
 
 
 def find_projects(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``metal_project_info`` returns: the project of ``project_id``, or those the token may see that fit."""
+    """Return what ``metal_project_info`` returns: the project of ``project_id``, or the listed projects that match the filters."""
     if not (params["names"] is not None or params["organization_id"] or params["all_projects"]):
         identity = params["project_id"]
         if not identity:
             raise CollectionError(
-                "No project is given: set project_id or the environment variable METAL_PROJECT_ID, or list projects with names, "
+                "No project is set: set project_id or the environment variable METAL_PROJECT_ID, or list projects with names, "
                 "organization_id or all_projects"
             )
         found = _listed_result(client.read(f"projects/{identity}", doing=f"read the project {identity} (project_id)"))
@@ -128,7 +128,7 @@ def _listed_result(found: Found) -> dict[str, Any]:
 
 
 def organizations(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``metal_organization_info`` returns: the organizations the token may see, of these ids and names."""
+    """Return what ``metal_organization_info`` returns: the listed organizations that match the filters."""
     names = ("id", "name", "description", "website", "twitter", "created_at")
     listed = client.read_list("organizations", "organizations", doing="list the organizations")
     results = [{**{name: found.get(name) for name in names}, "projects": references(found.get("projects"))} for found in listed]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SSH keys of a project and of the user the token belongs to. They are public keys: nothing here is secret.
+"""SSH keys of a project and of the token's user. They are public keys: nothing here is secret.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def normal_key(key: Any) -> str:
-    """Return kind and body of a public key: what follows is a comment, and spaces mean nothing."""
+    """Return type and data of a public key, without its comment."""
     return " ".join(key.split()[:2]) if isinstance(key, str) else ""
 
 
@@ -50,12 +50,12 @@ SSH_KEY_INFO_OPTIONS = Options(
 
 
 def keys_path(params: Mapping[str, Any]) -> str:
-    """Return the list the keys of this owner are in. Raises CollectionError when the project is not given."""
+    """Return the path of the owner's list of keys. Raises CollectionError without a project."""
     if params["owner"] == "user":
         return "ssh-keys"
     if not params["project_id"]:
         raise CollectionError(
-            "No project is given: set project_id or the environment variable METAL_PROJECT_ID, or owner=user for the user's own keys"
+            "No project is set: set project_id or the environment variable METAL_PROJECT_ID, or owner=user for the user's own keys"
         )
     return f"projects/{params['project_id']}/ssh-keys"
 
@@ -77,14 +77,14 @@ class SshKey(Resource):
         return f"SSH key {name} of the {params['owner']}"
 
     def _check_key(self) -> None:
-        """Also before an update: a private key must never leave this host."""
+        """Raise CollectionError for a private or malformed key: a private key must never leave this host."""
         problem = None
         if "PRIVATE KEY" in (self.params["key"] or ""):
-            problem = "it is a private key. Give the public one (usually the file ending in .pub), and keep this one to yourself"
+            problem = "it is a private key. Set the public key (usually the file ending in .pub)"
         elif self.params["key"] is not None and len(self.params["key"].split()) < 2:
-            problem = "it has no kind and body, like in a file ending in .pub"
+            problem = "it needs type and data, as in a file ending in .pub"
         if problem:
-            raise CollectionError(f"key cannot be the {self.title}: {problem}")
+            raise CollectionError(f"Cannot use key as {self.title}: {problem}")
 
     @property
     def list_path(self) -> str:
@@ -96,19 +96,19 @@ class SshKey(Resource):
 
     def find_by_options(self) -> Found | None:
         params = self.params
-        keys = self.client.read_list(self.list_path, "ssh_keys", doing=f"look for {self.title}")
+        keys = self.client.read_list(self.list_path, "ssh_keys", doing=f"read {self.title}")
         labelled = [key for key in keys if params["label"] and key.get("label") == params["label"]]
         if len(labelled) > 1 and params["key"]:
             labelled = [key for key in labelled if normal_key(key.get("key")) == normal_key(params["key"])] or labelled
         named = only_one(labelled, f"keys are {self.title}", "its id")
         same = [key for key in keys if params["key"] and normal_key(key.get("key")) == normal_key(params["key"])]
         if params["state"] == "absent" and params["label"]:
-            # Another's label for the same key says that it is another's key.
+            # The same key with another label is another key.
             return named
         if named and same and named is not same[0]:
             raise CollectionError(
-                f"Cannot make this the {self.title} ({named.get('id')}): it is the key {same[0].get('label')!r} ({same[0].get('id')})"
-                " already, and an owner has a key once. Delete one of the two",
+                f"Cannot change {self.title} ({named.get('id')}): the key {same[0].get('label')!r} ({same[0].get('id')}) has this value"
+                ", and an owner cannot have it twice. Delete one of the two",
                 {"ids": sorted([str(named.get("id")), str(same[0].get("id"))])},
             )
         return named or (same[0] if same else None)

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import STATE_OPTIONS, Options, identifier
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import entries, metro_code, reference, references
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, reference, references
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
     Resource,
-    meant_by_tags,
+    fail_if_unidentified,
+    identified_by_tags,
     only_one,
-    refuse_to_guess,
 )
 
 if TYPE_CHECKING:
@@ -62,16 +63,16 @@ class Vlan(Resource):
     def find_by_options(self) -> Found | None:
         params = self.params
         if params["vxlan"] is not None and not params["metro"]:
-            raise CollectionError("metro must be given with vxlan: each metro counts its VLANs by itself")
-        doing, query = f"look for {self.title}", {"metro": params["metro"]}
+            raise CollectionError("metro must be set with vxlan: each metro has its own VLAN numbers")
+        doing, query = f"read {self.title}", {"metro": params["metro"]}
         networks = self.client.read_list(self.list_path, "virtual_networks", params=query, doing=doing)
-        same = self._narrowed([network for network in networks if self._is_meant(network)])
+        same = self._narrowed([network for network in networks if self._is_match(network)])
         if not same:
             known_by = "vxlan" if params["vxlan"] is not None else "tags" if params["tags"] else "description"
-            refuse_to_guess(networks, {known_by: params[known_by]}, self._is_meant, self.title)
+            fail_if_unidentified(networks, {known_by: params[known_by]}, self._is_match, self.title)
         return only_one(same, f"VLANs are {self.title}", "its id, or by vxlan and metro")
 
-    def _is_meant(self, network: Found) -> bool:
+    def _is_match(self, network: Found) -> bool:
         params = self.params
         if params["metro"] and metro_code(network) != params["metro"].lower():
             return False
@@ -82,12 +83,12 @@ class Vlan(Resource):
         return bool(params["description"]) and bool(network.get("description") == params["description"])
 
     def _narrowed(self, same: list[Found]) -> list[Found]:
-        """A number says which one it is. Tags and texts may be another's as well: only what is all that was given is deleted by them."""
+        """Return the best matches. Tags and texts are not unique: state=absent matches only a VLAN that has all given attributes."""
         params = self.params
         if params["vxlan"] is not None:
             return same
         if params["tags"]:
-            same = meant_by_tags(same, params["tags"], description=params["description"])
+            same = identified_by_tags(same, params["tags"], description=params["description"])
         if params["state"] == "absent":
             same = [network for network in same if not differences(self.comparable(network), self.desired())]
         return same
@@ -99,7 +100,7 @@ class Vlan(Resource):
 
     def creation_problems(self) -> list[str]:
         vxlan = self.params["vxlan"]
-        # The numbers the service takes (vendor's OpenAPI text).
+        # Numbers that the API accepts (vendor's OpenAPI text).
         problems = [] if vxlan is None or 2 <= vxlan <= 3999 else [f"vxlan must be 2 to 3999, not {vxlan}"]
         return [*super().creation_problems(), *problems]
 
@@ -109,7 +110,7 @@ class Vlan(Resource):
         result = self.result(current)
         users = _users(self.with_users(current)) or _users(current)
         raise CollectionError(
-            f"Cannot delete {self.title} ({current.get('id')}): it is in use by {', '.join(users)}. Take it off their ports first, "
+            f"Cannot delete {self.title} ({current.get('id')}): it is in use by {', '.join(users)}. Unassign it from their ports first, "
             "and delete its gateways",
             {"devices": result["devices"], "metal_gateways": result["metal_gateways"], "used_by": users},
         )
@@ -117,14 +118,14 @@ class Vlan(Resource):
 
 def _users(network: Mapping[str, Any]) -> list[str]:
     """Return what still uses the VLAN and blocks its deletion, as far as names are listed: devices, gateways, a virtual circuit."""
-    users = [_device_text(device, reference(network)) for device in entries(network.get("instances"))]
+    users = [_device_text(device, reference(network)) for device in mappings(network.get("instances"))]
     users += [f"gateway {gateway}" for gateway in references(network.get("metal_gateways"))]
     return users + (["a virtual circuit"] if network.get("assigned_to_virtual_circuit") is True else [])
 
 
 def _device_text(device: Mapping[str, Any], network: str | None) -> str:
     """Return a device with its ports in the network, as far as they are listed: ``device worker-0 <id> (bond0)``."""
-    listed = entries(device.get("network_ports"))
+    listed = mappings(device.get("network_ports"))
     ports = [_text(port, "name") for port in listed if network in references(port.get("virtual_networks"))]
     name = " ".join(filter(None, (_text(device, "hostname"), reference(device))))
     return f"device {name} ({', '.join(ports)})" if ports else f"device {name}"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def normal_ranges(ranges: Any) -> list[str]:
-    """Return subnets in comparable form; their order means nothing. What is no subnet stays as it is, for the service to judge."""
+    """Return subnets in comparable form; their order is irrelevant. A malformed subnet is returned unchanged, for the API to refuse."""
     return sorted({_normal_range(each) for each in ranges or [] if isinstance(each, str)})
 
 
@@ -72,7 +72,7 @@ class Vrf(Resource):
     attributes = ATTRIBUTES
 
     def find_by_options(self) -> Found | None:
-        same = [vrf for vrf in list_vrfs(self.client, self.params, f"look for {self.title}") if vrf.get("name") == self.params["name"]]
+        same = [vrf for vrf in list_vrfs(self.client, self.params, f"read {self.title}") if vrf.get("name") == self.params["name"]]
         here = [vrf for vrf in same if self.params["metro"] and metro_code(vrf) == self.params["metro"].lower()]
         return only_one(here or same, f"VRFs are {self.title}", "its id or its metro")
 
@@ -88,7 +88,7 @@ class Vrf(Resource):
     def _users(self, current: Found) -> list[str]:
         """Return the blocks of the VRF, each with the gateway that has it."""
         users = []
-        for block in self.client.read_list(f"vrfs/{current['id']}/ips", "ip_addresses", doing=f"see what is in {self.title}"):
+        for block in self.client.read_list(f"vrfs/{current['id']}/ips", "ip_addresses", doing=f"list the IP reservations of {self.title}"):
             gateway = block.get("metal_gateway")
             if isinstance(gateway, Mapping) and gateway.get("id"):
                 users.append(f"gateway {gateway['id']}")

@@ -26,7 +26,7 @@ def devices_by_role(devices: Iterable[Device]) -> dict[str, list[Device]]:
 
 
 def address_of(device: Device) -> str:
-    """Return the public IPv4 address; empty until the service has assigned one."""
+    """Return the public IPv4 address; empty until the API has assigned one."""
     return (device.get("addresses") or {}).get("public_ipv4") or ""
 
 

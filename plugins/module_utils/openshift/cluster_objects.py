@@ -17,11 +17,11 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, INFRA_TAG, ROLE_TAG, tag_values
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import lock_of_network
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import is_lock
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_facts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import price_per_hour
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import Gateway, list_gateways
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import IpReservation
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import tag_to_ask_for
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import filter_tag
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import Vlan
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ KINDS = ("devices", "ip_reservations", "virtual_networks", "metal_gateways")
 LOCKS = "locks"
 """Networks that are the lock of a run which writes to the cluster now: they are gone with that run and are nothing the cluster has."""
 
-LOCK_FACTS = ("id", "who", "operation", "job", "since", "renewed", "expires", "project_id")
+LOCK_FACTS = ("id", "holder", "operation", "job", "acquired_at", "renewed_at", "expires_at", "project_id")
 
 Facts = dict[str, Any]
 
@@ -73,10 +73,10 @@ def _projects(client: MetalClient, params: Mapping[str, Any]) -> list[str]:
 def _belongings(client: MetalClient, project: str, wanted: Sequence[str] | None) -> Iterator[tuple[str, Facts]]:
     """Everything of a project that can carry tags and may be a wanted cluster's, as what kind it is, and its facts."""
     doing = f"of project {project}"
-    # The service narrows devices by one tag, and nothing else.
-    tag = {"tag": tag_to_ask_for([f"{CLUSTER_TAG}{wanted[0]}"]) if wanted and len(wanted) == 1 else None}
+    # The API narrows devices by one tag, and nothing else.
+    tag = {"tag": filter_tag([f"{CLUSTER_TAG}{wanted[0]}"]) if wanted and len(wanted) == 1 else None}
     for device in client.read_list(f"projects/{project}/devices", "devices", params=tag, doing=f"list the devices {doing}"):
-        yield "devices", device_facts(device)
+        yield "devices", device_result(device)
     types = {"types": "public_ipv4,global_ipv4,vrf"}
     for block in client.read_list(f"projects/{project}/ips", "ip_addresses", params=types, doing=f"list the IP reservations {doing}"):
         yield "ip_reservations", IpReservation.result(block)

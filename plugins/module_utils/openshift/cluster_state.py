@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import INFRA_TAG, NODE_ROLES, ROLE_TAG, tag_values
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import LEAVING
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
 
 SHOWN = 6
 """Of more devices only so many are named."""
@@ -37,7 +37,7 @@ def state_problem(cluster: Mapping[str, Any], infra_id: str, directory: str) -> 
     ``cluster``: ``name``; ``devices`` with ``hostname``, ``state``, ``created_at``, ``infra_id`` and ``role`` (or ``tags``); ``count`` of
     all that exists, other kinds too. ``infra_id``: that of the folder's metadata.json, empty where there is none.
     """
-    devices = [device for device in cluster.get("devices") or [] if device.get("state") not in LEAVING]
+    devices = [device for device in cluster.get("devices") or [] if device.get("state") not in DELETING_STATES]
     # Devices go last: what is left beside them while they go is nobody's to adopt.
     exists = bool(devices) or int(cluster.get("count") or 0) > len(cluster.get("devices") or [])
     name = cluster.get("name")

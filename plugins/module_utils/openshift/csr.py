@@ -37,9 +37,9 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import mapping as _mapping
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import mappings as _objects
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import text as _text
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping as _mapping
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings as _objects
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import text as _text
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pkcs10 import Address, Content, OddRequest, read, shown
 

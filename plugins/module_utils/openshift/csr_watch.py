@@ -105,7 +105,7 @@ class Follower:
                 self.seen.put(("gone", [request]))
         if is_empty and time.monotonic() - began < _SHORTEST_WATCH:
             # Something on the way answers in the server's place; asked again at once it would do so for ever.
-            raise ClusterUnreachableError("Could not follow the certificate requests: the watch ends as soon as it has begun")
+            raise ClusterUnreachableError("Cannot follow the certificate requests: the watch ends as soon as it has begun")
 
 
 def listed(client: ClusterClient, rules: Policy) -> tuple[dict[str, Request], str]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import mapping, mappings, text
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, INFRA_TAG, ROLE_TAG
 
 Data = Mapping[str, Any]
@@ -41,7 +41,7 @@ DEVICE = (
     *("hardware_reservation_id", "always_pxe", "termination_time", "provisioning_started_at", "provisioning_percentage"),
 )
 EVENT = ("created_at", "type", "body", "state", "device_id")
-CLUSTER = ("msg", "api_answers", "kube_version", "cluster_id", "cluster_version", "reached", "waiting", "operators", "given_up")
+CLUSTER = ("msg", "api_answers", "kube_version", "cluster_id", "cluster_version", "reached", "waiting", "operators", "skipped_nodes")
 VERDICT = ("name", "signer", "node", "verdict", "reason")
 REFUSED = ("name", "signer", "node", "requestor", "reason")
 

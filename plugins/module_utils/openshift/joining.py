@@ -222,9 +222,7 @@ class Joining:
         if self._follow_problem is not None:
             raise self._follow_problem
         if self._failures and not patient:
-            raise CollectionError(
-                together("Could not answer every certificate request", [each.message for each in self._failures.values()])
-            )
+            raise CollectionError(together("Cannot answer every certificate request", [each.message for each in self._failures.values()]))
         return [f"{name}: {text}" for name, text in self.missing.items() if text]
 
     def sleep(self, seconds: float) -> None:

@@ -24,7 +24,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import oldest_first
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import LEAVING, tag_to_ask_for
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES, filter_tag
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
@@ -55,7 +55,7 @@ PAUSE_FOR_ABSENT = 3.0
 
 
 def last_event(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The newest of a device's events as the service lists them; empty when there is none."""
+    """The newest of a device's events as the API lists them; empty when there is none."""
     return (oldest_first(events) or [{}])[-1]
 
 
@@ -64,7 +64,7 @@ def hopeless(device: Mapping[str, Any], event: Mapping[str, Any]) -> str | None:
     hostname = device.get("hostname")
     if device.get("state") == "failed":
         return f"{hostname} is failed: {_words(event)}"
-    if device.get("state") in LEAVING:
+    if device.get("state") in DELETING_STATES:
         return f"{hostname} is being deleted by someone else: {_words(event)}"
     if str(event.get("type") or "").startswith("user.") and event.get("state") == "failed":
         return f"{hostname} stopped in its installation or first boot: {_words(event)}"
@@ -159,11 +159,11 @@ class MachineWatch:
         listed = self._client.read_list(
             f"projects/{params['project_id']}/devices",
             "devices",
-            params={"tag": tag_to_ask_for(params["ownership_tags"])},
+            params={"tag": filter_tag(params["ownership_tags"])},
             doing="see how far the machines are",
         )
         tags = set(params["ownership_tags"])
         ours = [device for device in listed if tags <= set(device.get("tags") or []) and device.get("hostname") in params["machines"]]
         # Of two of one name the one that stays.
-        ours.sort(key=lambda device: device.get("state") not in LEAVING)
+        ours.sort(key=lambda device: device.get("state") not in DELETING_STATES)
         return {str(device["hostname"]): device for device in ours}

@@ -25,7 +25,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     ClusterUnreachableError,
     CollectionError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import mapping, mappings, text, timestamp
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, WaitTimeout
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import time_of
@@ -241,7 +242,7 @@ class Drain:
         self._waits = bool(params["wait"])
         self._changed = False
         self._nodes: dict[str, Node] = {}
-        self._left: list[dict[str, str]] = []
+        self._remaining: list[dict[str, str]] = []
         self._is_known = False
         """Whether the last look has read the Nodes and their pods."""
 
@@ -281,7 +282,7 @@ class Drain:
         # Of many lines the first ones are read: what somebody has to do something about, then what ends by itself.
         pods.sort(key=lambda pod: (pod.due is not None, pod.node, pod.title))
         reasons = {pod.uid: excuses[pod.uid] or obstacle(pod, refusals.get(pod.uid, ""), now) for pod in pods}
-        self._left = [{"namespace": pod.namespace, "name": pod.name, "node": pod.node, "reason": reasons[pod.uid]} for pod in pods]
+        self._remaining = [{"namespace": pod.namespace, "name": pod.name, "node": pod.node, "reason": reasons[pod.uid]} for pod in pods]
         self._after = self._view(pods)
         self._is_known = True
         return [f"{pod} {reasons[pod.uid]}" for pod in pods if not excuses[pod.uid]]
@@ -372,7 +373,7 @@ class Drain:
         if kept:
             sentences.append(f"Still cordoned, as before: {', '.join(kept)}.")
         if failed:
-            sentences.append(f"Could not be uncordoned: {', '.join(failed)}.")
+            sentences.append(f"Cannot be uncordoned: {', '.join(failed)}.")
         return " ".join(sentences)
 
     # --- eviction ------------------------------------------------------------------------------------------------------------------
@@ -424,17 +425,17 @@ class Drain:
             raise self._failure(problem) from problem
         finally:
             result.update(self._result())
-        if self._left and self._waits:
-            texts = [f"{each['namespace']}/{each['name']} on {each['node']} {each['reason']}" for each in self._left]
+        if self._remaining and self._waits:
+            texts = [f"{each['namespace']}/{each['name']} on {each['node']} {each['reason']}" for each in self._remaining]
             warn(f"Pods are left that end with their machines: {listed(texts)}")
 
     def _result(self) -> dict[str, Any]:
         return {
             "changed": self._changed,
             "diff": shown(self._before or {}, self._after or self._before or {}, "nodes"),
-            "drained": self._state == "drained" and self._is_known and not self._left,
+            "drained": self._state == "drained" and self._is_known and not self._remaining,
             "evicted": self._evicted,
-            "left": self._left,
+            "remaining_pods": self._remaining,
             "absent": [name for name in self._names if self._is_known and name not in self._nodes],
         }
 
@@ -453,7 +454,7 @@ class Drain:
             problem.details["waiting"] = problem.waiting[:NAMED]
             count = "1 pod is left" if len(problem.waiting) == 1 else f"{len(problem.waiting)} pods are left"
             problem.message = (
-                f"Cannot drain {', '.join(sorted({each['node'] for each in self._left}))} in the time given (wait_timeout, which is "
+                f"Cannot drain {', '.join(sorted({each['node'] for each in self._remaining}))} in the time given (wait_timeout, which is "
                 f"openshift_drain_timeout in the playbooks), {count}: {listed(problem.waiting)}. Give them more time, or accept their loss "
                 "(accept_loss, in the playbooks openshift_leave_undrained)."
             )

@@ -7,10 +7,10 @@ A Node outlives its machine, and as long as it is there another machine of its n
 machine when all of this holds; each rule is one function or one condition of :func:`judge`:
 
 - it is no control plane Node;
-- the caller names it (``nodes``, ``ended``), or an annotation says that it was on a device of this collection;
+- the caller names it (``nodes``, ``terminated``), or an annotation says that it was on a device of this collection;
 - the project has no device of its name, or only one that was provisioned after the Node was created;
 - no device of the whole project has its name or its device's id, whatever tags it has;
-- its kubelet is unreachable (Ready is Unknown), or the caller has just deleted its device (``ended``).
+- its kubelet is unreachable (Ready is Unknown), or the caller has just deleted its device (``terminated``).
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -34,7 +34,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import WaitTimeout
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import find_devices
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import LEAVING
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import DEVICE, Node, read_node
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 NODE_OWNERSHIP_OPTIONS = Options(
     {
         "nodes": {"type": "list", "elements": "str", "default": []},
-        "ended": {"type": "list", "elements": "str", "default": []},
+        "terminated": {"type": "list", "elements": "str", "default": []},
         "ownership_tags": {"type": "list", "elements": "str", "required": True},
         "prune": {"type": "bool", "default": False},
     }
@@ -76,7 +76,7 @@ def machines_of(devices: Iterable[Mapping[str, Any]]) -> dict[str, Machine]:
     """Return the machines of devices (as ``metal_device_info`` returns them) by host name in lower case, without those being deleted."""
     found = {}
     for device in devices:
-        if device["state"] not in LEAVING and isinstance(device["hostname"], str):
+        if device["state"] not in DELETING_STATES and isinstance(device["hostname"], str):
             since = time_of(device["provisioning_started_at"] or device["created_at"])
             found[device["hostname"].lower()] = Machine(str(device["id"]), device["hostname"].lower(), since)
     return found
@@ -135,7 +135,7 @@ class Ownership:
         nodes = [read_node(obj) for obj in self._cluster.nodes()]
         self._settle(nodes)
         machines = machines_of(self._devices(self._params["ownership_tags"]))
-        ours = {*self._params["nodes"], *self._params["ended"]}
+        ours = {*self._params["nodes"], *self._params["terminated"]}
         verdicts = {node.name: judge(node, machines, ours) for node in nodes}
         for node in nodes:
             if verdicts[node.name] == "current":
@@ -156,7 +156,7 @@ class Ownership:
         """Return those that a second list, of all devices of the project, confirms."""
         self._sleep(PAUSE)
         devices = self._devices([])
-        machines, ids = machines_of(devices), {str(device["id"]) for device in devices if device["state"] not in LEAVING}
+        machines, ids = machines_of(devices), {str(device["id"]) for device in devices if device["state"] not in DELETING_STATES}
         confirmed = []
         self._kept = []
         for node in left:
@@ -172,7 +172,7 @@ class Ownership:
     def _prune(self, left: Iterable[Node]) -> list[str]:
         waiting = []
         for node in left:
-            if node.unreachable or node.name in self._params["ended"]:
+            if node.unreachable or node.name in self._params["terminated"]:
                 self._delete(node)
             else:
                 state = "Ready" if node.ready else f"not Ready ({node.message})"

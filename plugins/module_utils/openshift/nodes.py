@@ -14,13 +14,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import (
-    FIELD_OWNER,
-    mapping,
-    mappings,
-    text,
-    timestamp,
-)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import FIELD_OWNER, timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import node_state
 
 if TYPE_CHECKING:
@@ -79,7 +74,7 @@ def known_as(name: str, obj: Any) -> Node:
     """Return what is needed of the Node that was asked for by name; raise ClusterUnreachableError when the answer is another object."""
     node = read_node(obj)
     if node.name != name or not node.uid:
-        raise ClusterUnreachableError(f"Could not read the node {name}: the answer is not this node")
+        raise ClusterUnreachableError(f"Cannot read the node {name}: the answer is not this node")
     return node
 
 

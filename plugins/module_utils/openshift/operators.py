@@ -79,7 +79,7 @@ class View:
     nodes: Mapping[str, NodeState] = field(default_factory=dict)
     wanted_nodes: Sequence[str] = ()
     asking: Mapping[str, Request] = field(default_factory=dict)
-    given_up: Collection[str] = ()
+    skipped_nodes: Collection[str] = ()
     """Nodes that are not waited for any longer, since enough others are Ready."""
     machines: Sequence[str] = ()
     """What is told of machines that are not in yet: nothing that would be missing by itself."""
@@ -185,7 +185,7 @@ def nodes_missing(view: View, names: Iterable[str]) -> list[str]:
     texts = []
     for name in names:
         node, request = view.nodes.get(name), view.asking.get(name)
-        if name in view.given_up:
+        if name in view.skipped_nodes:
             continue
         if node is None and request is None:
             texts.append(f"node {name} is not registered")
@@ -196,7 +196,7 @@ def nodes_missing(view: View, names: Iterable[str]) -> list[str]:
     return texts
 
 
-def given_up(view: View, params: Mapping[str, Any], lost: Collection[str] = ()) -> list[str]:
+def skipped_nodes(view: View, params: Mapping[str, Any], lost: Collection[str] = ()) -> list[str]:
     """Those of ``quorum_of`` that are not Ready and not waited for any longer, since ``quorum`` others are: those that are ``lost``, which
     never will be, at once, all after ``quorum_wait`` seconds. By the cluster's own times, so a wait may be cut into any number of calls.
     """
@@ -297,7 +297,7 @@ def look_at(client: ClusterClient, params: Mapping[str, Any], machines: MachineW
         "ready_nodes": [],
         "nodes": [],
         "pods": [],
-        "given_up": [],
+        "skipped_nodes": [],
     }
     condition = params["condition"]
     try:
@@ -329,12 +329,12 @@ def look_at(client: ClusterClient, params: Mapping[str, Any], machines: MachineW
         # It may go away between two questions: then nothing of this look counts.
         return {**result, "reached": False, "waiting": [problem.message, *(machines.look() if machines else ())]}
     missing = CONDITIONS[condition]
-    view = replace(view, given_up=given_up(view, params))
+    view = replace(view, skipped_nodes=skipped_nodes(view, params))
     if missing(view) and machines:
         texts = machines.look(result["ready_nodes"])
-        view = replace(view, machines=texts, given_up=given_up(view, params, machines.lost))
+        view = replace(view, machines=texts, skipped_nodes=skipped_nodes(view, params, machines.lost))
     waiting = missing(view)
-    return {**result, "api_answers": True, "reached": not waiting, "waiting": waiting, "given_up": list(view.given_up)}
+    return {**result, "api_answers": True, "reached": not waiting, "waiting": waiting, "skipped_nodes": list(view.skipped_nodes)}
 
 
 def _console_url(route: Mapping[str, Any] | None) -> str | None:

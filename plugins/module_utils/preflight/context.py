@@ -18,10 +18,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.p
     Place,
     Pool,
     alternatives,
-    deal,
+    assign,
+    capacity_of,
     fill,
-    questions,
-    room,
+    queries,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.fields import Release
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.problems import Problem
@@ -264,7 +264,7 @@ class Context:
                 return []
         except UnreadableError:
             return []
-        return questions(self.pools(), every=every or bool(self.quorum))
+        return queries(self.pools(), every=every or bool(self.quorum))
 
     @property
     def quorum(self) -> int:
@@ -274,11 +274,11 @@ class Context:
     def choose_places(self) -> tuple[dict[str, Place], list[str]]:
         """Return the place of each machine to order, and the problems of pools without capacity."""
         answers = self.read("capacity", "servers")
-        available = room([answer for answer in answers if answer["available"] is not None])
+        capacity = capacity_of([answer for answer in answers if answer["available"] is not None])
         pools = self.pools()
-        places, problems = deal(pools, available)
+        places, problems = assign(pools, capacity)
         if problems and self.quorum:
-            places = fill(pools, available)
+            places = fill(pools, capacity)
             workers = {machine["hostname"] for machine in self.groups["workers"]}
             short = {name for pool in pools for name in pool.names} - set(places)
             if short <= workers and len(workers) - len(short) >= self.quorum:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import architecture_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
@@ -72,18 +73,14 @@ def size_of(plan: Mapping[str, Any]) -> tuple[float | None, float | None, float 
     specs = plan.get("specs")
     specs = specs if isinstance(specs, Mapping) else {}
     cores = 0
-    for cpu in _mappings(specs.get("cpus")):
+    for cpu in mappings(specs.get("cpus")):
         # Only the name of the processor has the number of cores ("EPYC 7402P 24-Core Processor").
         match = re.search(r"(?<!\d)(\d{1,4})[- ]?core\b", str(cpu.get("type")), re.IGNORECASE)
         count = cpu.get("count")
         cores += int(match[1]) * (count if isinstance(count, int) else 1) if match else 0
     memory = specs.get("memory")
-    disks = [found for drive in _mappings(specs.get("drives")) if (found := gigabytes(drive.get("size"))) is not None]
+    disks = [found for drive in mappings(specs.get("drives")) if (found := gigabytes(drive.get("size"))) is not None]
     return cores or None, gigabytes(memory.get("total")) if isinstance(memory, Mapping) else None, max(disks, default=None)
-
-
-def _mappings(value: Any) -> list[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
 def gigabytes(text: Any) -> float | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,7 +37,6 @@ class FakeClient(MetalClient):
 
     def __init__(self, answers: Mapping[str, Any] | None = None, *, read_only: bool = False) -> None:
         super().__init__(url="http://metal.test/metal/v1", token="token", retries=0, read_only=read_only, sleep=lambda _seconds: None)
-        self._one_at_a_time = threading.Lock()
         self.answers = dict(answers or {})
         self.requests: list[tuple[str, str, Any, dict[str, str]]] = []
 
@@ -60,11 +58,7 @@ class FakeClient(MetalClient):
         return self
 
     def request(self, method: str, url: str, *, params: dict[str, str], data: bytes | None, **_more: Any) -> requests.Response:
-        # Modules send requests from several threads.
-        with self._one_at_a_time:
-            return self._respond(method, url.removeprefix("http://metal.test/metal/v1/"), params, data)
-
-    def _respond(self, method: str, path: str, params: dict[str, str], data: bytes | None) -> requests.Response:
+        path = url.removeprefix("http://metal.test/metal/v1/")
         body = None if data is None else json.loads(data)
         self.requests.append((method, path, body, params))
         response = requests.Response()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +27,7 @@ class FakeMetal(FakeClient):
 
     def __init__(self, *, read_only: bool = False) -> None:
         super().__init__(read_only=read_only)
+        self._one_at_a_time = threading.Lock()
         self.devices: dict[str, dict[str, Any]] = {}
         self.calls: list[str] = []
         self.fails: set[str] = set()
@@ -99,6 +102,11 @@ class FakeMetal(FakeClient):
         return True
 
     def answer(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
+        # Modules send requests from several threads.
+        with self._one_at_a_time:
+            return copy.deepcopy(self._answer_to(method, path, body, params))
+
+    def _answer_to(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
         if path == "capacity/metros":
             return self._capacity(body)
         if method == "DELETE":
@@ -149,7 +157,7 @@ class FakeMetal(FakeClient):
             ]
         }
 
-    def name_origin(self, error: CollectionError) -> None:
+    def add_origin(self, error: CollectionError) -> None:
         """Errors are compared as they are: without the last request."""
 
     def _effect(self, path: str, body: dict[str, Any]) -> dict[str, Any]:

@@ -122,7 +122,7 @@ class Networks(FakeClient):
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder for temporary files, in which runs have theirs."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(resource, "LOOKS_AFTER_LOST_CREATE", (0.0, 0.0))
+    monkeypatch.setattr(resource, "RECHECK_AFTER_LOST_ANSWER", (0.0, 0.0))
     return tmp_path
 
 
@@ -150,7 +150,7 @@ def lock_of(networks: Networks, run: Run | None = None, *, patient: bool = False
 
 
 def elsewhere(**changes: Any) -> Holder:
-    return Holder(**{"run": "zz", "who": "alice@bastion", "operation": "scale.yml", "job": "AWX job 17", **ON_ANOTHER, **changes})
+    return Holder(**{"run": "zz", "user": "alice@bastion", "operation": "scale.yml", "job": "AWX job 17", **ON_ANOTHER, **changes})
 
 
 ON_ANOTHER: dict[str, Any] = {"boot": ELSEWHERE, "namespace": "1", "process": Process(4711, "42")}
@@ -258,7 +258,7 @@ def test_a_create_that_may_still_be_done_is_not_made_again(networks: Networks) -
 
     networks.problem = problem
     lock = lock_of(networks)
-    with pytest.raises(LostAnswerError, match="it may still be done"):
+    with pytest.raises(LostAnswerError, match="the API may still carry it out"):
         lock.attempt()
     networks.add(lock.run.holder, identity="it-came-late")
     assert lock_of(networks, lock.run).release()
@@ -278,7 +278,7 @@ def test_a_list_that_lags_behind_does_not_create_a_second_one(networks: Networks
 def test_a_refusal_says_what_to_do(networks: Networks, status: int) -> None:
     def problem(method: str, path: str) -> None:
         if method == "POST":
-            raise ValidationError("Could not create it: Virtual networks quota of 5 has been reached", status=status)
+            raise ValidationError("Cannot create it: Virtual networks quota of 5 has been reached", status=status)
 
     networks.problem = problem
     with pytest.raises(CollectionError, match=r"quota of 5.*in metro da.*openshift_lock=false.*cluster_lock=none"):
@@ -289,7 +289,7 @@ def test_a_refusal_says_what_to_do(networks: Networks, status: int) -> None:
 @pytest.mark.parametrize(("status", "advised"), [(403, True), (404, True), (501, True), (500, False), (401, False)])
 def test_a_service_without_networks_says_what_to_do(networks: Networks, status: int, advised: bool) -> None:
     def problem(method: str, path: str) -> None:
-        raise MetalError(f"Could not read it: {status}", status=status)
+        raise MetalError(f"Cannot read it: {status}", status=status)
 
     networks.problem = problem
     with pytest.raises(CollectionError) as found:
@@ -747,14 +747,14 @@ def test_devices_of_a_cluster_are_locked_by_their_cluster_others_by_their_tags()
 
 
 def test_a_lock_is_read_as_it_was_written() -> None:
-    holder = replace(elsewhere(), who="Ünal, the 2nd\n@host", operation="x" * 500)
+    holder = replace(elsewhere(), user="Ünal, the 2nd\n@host", operation="x" * 500)
     lock = Lock("i", holder, since=1_800_000_000, renewed=1_800_000_100, lifetime=300, limit=35)
     read = read_lock("i", lock.tags(SCOPE, TAGS), None, lifetime=7)
     assert (read.since, read.renewed, read.lifetime, read.limit) == (1_800_000_000, 1_800_000_100, 300, 35)
     assert read.expires == 1_800_000_400
     assert read_lock("i", ["openshift-lock-lifetime=120"], None, lifetime=7).limit == 30
     assert read.holder.process == holder.process
-    assert read.holder.who == "nal the 2nd @host"
+    assert read.holder.user == "nal the 2nd @host"
     assert len(read.holder.operation) == lock_record.LONGEST
 
 

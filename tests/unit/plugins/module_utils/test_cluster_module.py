@@ -72,7 +72,7 @@ def refusing(clock: Clock, seconds: float) -> Any:
 
     def look(*, patient: bool) -> list[str]:
         if clock.now < end:
-            raise ClusterRefusedError("Could not list the certificate requests: the cluster answered 401", 401)
+            raise ClusterRefusedError("Cannot list the certificate requests: the cluster's API returned 401", 401)
         return []
 
     return look
@@ -85,7 +85,7 @@ def test_a_refusal_that_passes_ends_no_wait(clock: Clock, tmp_path: Any, seconds
 
 def test_a_refusal_that_lasts_ends_the_wait_with_what_the_cluster_said(clock: Clock, tmp_path: Any) -> None:
     began = clock.now
-    with pytest.raises(ClusterRefusedError, match="answered 401"):
+    with pytest.raises(ClusterRefusedError, match="returned 401"):
         module(tmp_path).wait_for(refusing(clock, 10_000), "x", sleep=clock.sleep)
     assert REFUSED_FOR_GOOD <= clock.now - began < REFUSED_FOR_GOOD + 10
 

@@ -42,30 +42,30 @@ def waiter(time: Time, timeout: float, progress: float = 0) -> Waiter:
 def test_a_wait_ends_when_nothing_is_missing() -> None:
     answers = [["a", "b"], ["b"], []]
     time = Time()
-    waiter(time, 10).until_nothing_missing(lambda: answers.pop(0), "It")
+    waiter(time, 10).until_nothing_pending(lambda: answers.pop(0), "It")
     assert time.now == 2
 
 
 def test_a_wait_that_runs_out_says_what_was_last_missing() -> None:
-    with pytest.raises(WaitTimeout, match=r"It did not happen within wait_timeout\. Still missing: a; b") as caught:
-        waiter(Time(), 3).until_nothing_missing(lambda: ["a", "b"], "It")
+    with pytest.raises(WaitTimeout, match=r"It was not completed within wait_timeout\. Pending: a; b") as caught:
+        waiter(Time(), 3).until_nothing_pending(lambda: ["a", "b"], "It")
     assert caught.value.details == {"waiting": ["a", "b"]}
 
 
 def test_all_waits_of_a_call_share_its_time() -> None:
     time = Time()
     both = waiter(time, 10)
-    both.until_nothing_missing(lambda: [] if time.now >= 8 else ["first"], "It")
+    both.until_nothing_pending(lambda: [] if time.now >= 8 else ["first"], "It")
     with pytest.raises(WaitTimeout):
-        both.until_nothing_missing(lambda: ["second"], "It")
+        both.until_nothing_pending(lambda: ["second"], "It")
     assert time.now == 10
 
 
 def test_a_slice_is_no_failure_and_the_last_one_is_none() -> None:
     with pytest.raises(StillWaiting):
-        waiter(Time(), 10, progress=3).until_nothing_missing(lambda: ["a"], "It")
+        waiter(Time(), 10, progress=3).until_nothing_pending(lambda: ["a"], "It")
     with pytest.raises(WaitTimeout):
-        waiter(Time(), 3, progress=3).until_nothing_missing(lambda: ["a"], "It")
+        waiter(Time(), 3, progress=3).until_nothing_pending(lambda: ["a"], "It")
 
 
 def test_what_a_look_raises_ends_the_wait() -> None:
@@ -74,7 +74,7 @@ def test_what_a_look_raises_ends_the_wait() -> None:
 
     time = Time()
     with pytest.raises(CollectionError, match="failed for good"):
-        waiter(time, 10).until_nothing_missing(fail, "It")
+        waiter(time, 10).until_nothing_pending(fail, "It")
     assert time.now == 0
 
 

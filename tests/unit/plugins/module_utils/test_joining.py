@@ -25,8 +25,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from .csr_cases import OTHER, WORKER, client, key, made
 from .test_csr import NOW, node, rules
 
-FORBIDDEN = ClusterRefusedError("Could not decide on it: 403", 403)
-LOST = ClusterUnreachableError("Could not decide on it: no answer")
+FORBIDDEN = ClusterRefusedError("Cannot decide on it: 403", 403)
+LOST = ClusterUnreachableError("Cannot decide on it: no answer")
 
 
 class Cluster:
@@ -95,7 +95,7 @@ def test_what_fails_for_one_is_told_of_that_one(problem: ClusterError) -> None:
 
 def test_who_is_not_accepted_has_tried_each(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = two()
-    cluster.failing["bad"] = ClusterRefusedError("Could not decide on it: 401", 401)
+    cluster.failing["bad"] = ClusterRefusedError("Cannot decide on it: 401", 401)
     found = joining(cluster)
     with pytest.raises(ClusterRefusedError, match="401"):
         found.look()
@@ -162,7 +162,7 @@ def test_a_flood_is_told_at_once() -> None:
 def test_a_refused_watch_is_told_only_when_the_list_is_refused_too() -> None:
     found = joining(Cluster(client()))
     found.look()
-    refused = ClusterRefusedError("Could not list the certificate requests: 403", 403)
+    refused = ClusterRefusedError("Cannot list the certificate requests: 403", 403)
     for _time in range(3):
         found._apply(("all", []))
         found._apply(refused)

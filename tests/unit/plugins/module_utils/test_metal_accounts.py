@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.events import DEVICE_EVENT_OPTIONS, event_facts, find_events
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.events import DEVICE_EVENT_OPTIONS, event_result, find_events
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import (
     ORGANIZATION_OPTIONS,
     PROJECT_OPTIONS,
@@ -61,7 +61,7 @@ def test_a_project_is_meant_by_its_whole_name(given: dict[str, Any], found: str 
 
 
 def test_projects_of_one_name_are_told_apart() -> None:
-    with pytest.raises(CollectionError, match=r"2 projects have the name twin: 3, 4\. Say which one is meant by its id"):
+    with pytest.raises(CollectionError, match=r"2 projects have the name twin: 3, 4\. Select one by its id"):
         project(name="twin").find()
 
 
@@ -107,10 +107,10 @@ def test_a_key_is_meant_by_its_label_or_by_itself(given: dict[str, Any], found: 
     ("given", "told"),
     [
         ({"label": "bob"}, "2 keys are SSH key bob of the project: 2, 3"),
-        ({"label": "alice", "key": "ssh-rsa BBBB"}, "it is the key 'bob'"),
+        ({"label": "alice", "key": "ssh-rsa BBBB"}, "the key 'bob'"),
         ({"label": "alice", "key": "-----BEGIN OPENSSH PRIVATE KEY-----\nplanted"}, "it is a private key"),
-        ({"label": "alice", "key": "AAAA"}, "no kind and body"),
-        ({"label": "alice", "project_id": None}, "No project is given"),
+        ({"label": "alice", "key": "AAAA"}, "needs type and data"),
+        ({"label": "alice", "project_id": None}, "No project is set"),
     ],
 )
 def test_what_cannot_be_meant_is_told(given: dict[str, Any], told: str) -> None:
@@ -162,10 +162,10 @@ def test_events_are_told_in_the_order_they_happened(given: dict[str, Any], ids: 
 
 def test_events_of_a_name_that_is_no_ones_or_two_are_an_error() -> None:
     client = Lists(events=EVENTS, devices=[{"id": "d7", "hostname": "a"}, {"id": "d8", "hostname": "a"}])
-    for name, told in (("a", "2 devices have the hostname a: d7, d8"), ("b", "No devices have the hostname b")):
+    for name, told in (("a", "2 devices have the hostname a: d7, d8"), ("b", "no devices have the hostname b")):
         with pytest.raises(CollectionError, match=told):
             find_events(client, options(DEVICE_EVENT_OPTIONS.argument_spec, hostname=name))  # type: ignore[arg-type]  # a client in all that is used
 
 
 def test_an_odd_event_is_told_as_far_as_it_goes() -> None:
-    assert event_facts({"relationships": [None, {"href": 7}]})["device_id"] is None
+    assert event_result({"relationships": [None, {"href": 7}]})["device_id"] is None

@@ -235,7 +235,7 @@ def test_errors_are_typed_and_say_what_was_attempted(reply: Reply, kind: type[Me
         with pytest.raises(kind, match=text.replace("(", r"\(")) as caught:
             read(client_of(service, retries=0))
         assert caught.type is kind
-        assert "Could not look at device d" in caught.value.message
+        assert "Cannot look at device d" in caught.value.message
         assert caught.value.details["path"] == "devices/d"
         if reply.status >= 400:
             assert caught.value.details["request_id"] == "request-1"
@@ -426,7 +426,7 @@ def test_slow_pages_without_end_are_not_read_for_ever(monkeypatch: pytest.Monkey
 def test_what_is_no_list_of_objects_is_not_taken_for_an_empty_one(entries: Any) -> None:
     with (
         serving(Reply(200, {"devices": entries})) as service,
-        pytest.raises(UnreadableError, match=r"Could not list: .*(no list|no objects)"),
+        pytest.raises(UnreadableError, match=r"Cannot list: .*(no list|no objects)"),
     ):
         names(client_of(service))
     first = Reply(200, {"devices": [{"id": "0"}], "meta": {"next": "/more"}})
@@ -468,7 +468,7 @@ def test_an_answer_without_the_object_is_as_good_as_lost() -> None:
     with serving(Reply(200, body=b""), Reply(200, {"errors": []}), Reply(201, {"href": "/metal/v1/devices/" + IDENTITY})) as service:
         client = client_of(service)
         for _time in range(2):
-            with pytest.raises(LostAnswerError, match=r"Could not create device a: the answer \(200\) has no id .*request request-"):
+            with pytest.raises(LostAnswerError, match=r"Cannot create device a: the answer \(200\) has no id .*request request-"):
                 client.write_one("POST", "projects/p/devices", {}, doing="create device a")
         assert client.write_one("POST", "projects/p/devices", {}, doing="create device a")["id"] == IDENTITY
 

@@ -15,11 +15,11 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.d
     DEVICE_OPTIONS,
     IMMUTABLE,
     Device,
+    comparable_attributes,
     creation_problems,
+    desired_attributes,
     device_body,
-    device_facts,
-    device_view,
-    device_wanted,
+    device_result,
     state_text,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
@@ -35,7 +35,7 @@ NEW = {"hostname": NAME, "plan": "c3.small.x86", "metro": "da", "operating_syste
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resource, "LOOKS_AFTER_LOST_CREATE", (0.0, 0.0))
+    monkeypatch.setattr(resource, "RECHECK_AFTER_LOST_ANSWER", (0.0, 0.0))
 
 
 def attempt(metal: FakeMetal, **given: Any) -> tuple[dict[str, Any], CollectionError | None]:
@@ -87,7 +87,7 @@ WHOLE: dict[str, Any] = {
 
 
 def test_facts_are_plain_and_hold_no_secret() -> None:
-    facts = device_facts(WHOLE)
+    facts = device_result(WHOLE)
     assert "secret" not in repr(facts)
     assert facts["addresses"] == {"public_ipv4": "203.0.113.5", "private_ipv4": "10.1.1.3", "public_ipv6": "2001:db8::3"}
     assert (facts["plan"], facts["metro"], facts["operating_system"]) == ("c3.small.x86", "da", "custom_ipxe")
@@ -100,18 +100,18 @@ def test_a_device_that_is_installed_anew_has_begun_anew() -> None:
     """Whether the events of its first installation are still told or not."""
     again = {"type": "provisioning.101", "created_at": "2026-11-22T08:00:00Z"}
     events = [again, *WHOLE["provisioning_events"]]
-    assert device_facts({**WHOLE, "provisioning_events": events})["provisioning_started_at"] == "2026-11-22T08:00:00Z"
-    assert device_facts({**WHOLE, "provisioning_events": [{**again, "created_at": None}]})["provisioning_started_at"] is None
+    assert device_result({**WHOLE, "provisioning_events": events})["provisioning_started_at"] == "2026-11-22T08:00:00Z"
+    assert device_result({**WHOLE, "provisioning_events": [{**again, "created_at": None}]})["provisioning_started_at"] is None
 
 
 @pytest.mark.parametrize("odd", [None, [], {}, "text", 7, [None], [7], [{}], [{"address": None}]])
 @pytest.mark.parametrize("name", [*WHOLE, "termination_time", "ipxe_script_url", "locked"])
 def test_an_odd_or_missing_field_spoils_only_itself(name: str, odd: Any) -> None:
     for device in ({**WHOLE, name: odd}, {key: value for key, value in WHOLE.items() if key != name}):
-        facts = device_facts(device)
-        assert set(facts) == set(device_facts(WHOLE))
+        facts = device_result(device)
+        assert set(facts) == set(device_result(WHOLE))
         assert facts["id"] == "d" or name == "id"
-        device_view(device, {})
+        comparable_attributes(device, {})
 
 
 # --- comparing ----------------------------------------------------------------------------------------------------------------
@@ -150,8 +150,8 @@ def test_an_odd_or_missing_field_spoils_only_itself(name: str, odd: Any) -> None
     ],
 )
 def test_what_means_the_same_is_the_same(given: Mapping[str, Any], device: Mapping[str, Any]) -> None:
-    wanted = device_wanted(given, [])
-    view = device_view(device, given)
+    wanted = desired_attributes(given, [])
+    view = comparable_attributes(device, given)
     assert {name: view[name] for name in wanted} == wanted
 
 
@@ -167,13 +167,13 @@ def test_what_means_the_same_is_the_same(given: Mapping[str, Any], device: Mappi
 )
 def test_what_differs_is_different(given: Mapping[str, Any], device: Mapping[str, Any], difference: tuple[Any, Any]) -> None:
     (name,) = set(given) - {"id"}
-    assert (device_view(device, given)[name], device_wanted(given, [])[name]) == difference
+    assert (comparable_attributes(device, given)[name], desired_attributes(given, [])[name]) == difference
 
 
 def test_only_what_is_given_is_wanted() -> None:
-    assert device_wanted({}, ["own"]) == {}
-    assert device_wanted({"tags": []}, ["own"]) == {"tags": ["own"]}
-    assert device_wanted({"locked": False}, []) == {"locked": False}
+    assert desired_attributes({}, ["own"]) == {}
+    assert desired_attributes({"tags": []}, ["own"]) == {"tags": ["own"]}
+    assert desired_attributes({"locked": False}, []) == {"locked": False}
 
 
 @pytest.mark.parametrize(("text", "normal"), [("soon", "soon"), ("", None), (None, None), (7, None)])
@@ -194,17 +194,17 @@ def test_data_is_told_by_its_digest() -> None:
         ({"hostname": NAME, "operating_system": "x", "hardware_reservation_id": "some-id"}, []),
         ({**NEW, "hardware_reservation_id": "next-available"}, []),
         ({**NEW, "operating_system": "custom_ipxe"}, ["needs ipxe_script_url"]),
-        ({**NEW, "operating_system": "custom_ipxe", "userdata": "#!ipxe\n", "ipxe_script_url": "http://x"}, ["both"]),
+        ({**NEW, "operating_system": "custom_ipxe", "userdata": "#!ipxe\n", "ipxe_script_url": "http://x"}, ["takes precedence"]),
         ({**NEW, "operating_system": "custom_ipxe", "userdata": "{}", "ipxe_script_url": "http://x"}, []),
         ({"hostname": "a_b"}, ["must be given", "underscore"]),
         ({**NEW, "features": ["tpm"]}, []),
         ({**NEW, "features": {"tpm": "required", "raid": "preferred"}}, []),
-        ({**NEW, "features": {"tpm": "wanted"}}, ["features is a list"]),
-        ({**NEW, "features": "tpm"}, ["features is a list"]),
-        ({**NEW, "features": [7]}, ["features is a list"]),
+        ({**NEW, "features": {"tpm": "wanted"}}, ["features must be a list"]),
+        ({**NEW, "features": "tpm"}, ["features must be a list"]),
+        ({**NEW, "features": [7]}, ["features must be a list"]),
         ({**NEW, "spot_price_max": 1.5}, ["spot_instance=true"]),
         ({**NEW, "spot_price_max": 1.5, "spot_instance": True}, []),
-        ({**NEW, "operation": "rescue"}, ["a device that is there"]),
+        ({**NEW, "operation": "rescue"}, ["an existing device"]),
     ],
 )
 def test_all_that_keeps_a_device_from_being_created_is_told(given: Mapping[str, Any], texts: list[str]) -> None:
@@ -255,7 +255,7 @@ def test_a_device_taken_back_is_an_error_and_not_ordered_again() -> None:
     metal.vanishes.add(NAME)
     _result, error = attempt(metal, **NEW)
     assert error is not None
-    assert "takes a device back" in error.message
+    assert "Equinix Metal deletes devices whose provisioning fails" in error.message
     assert len(metal.changes) == 1
 
 
@@ -316,7 +316,7 @@ def test_no_tags_are_sent_when_the_marks_among_them_are_not_known() -> None:
         for given in ({"tags": ["b"]}, {"operation": "reinstall", "operation_id": "w"}):
             _result, error = attempt(metal, hostname=NAME, **given)
             assert error is not None
-            assert "does not tell which it has" in error.message
+            assert "the API returned no current tags" in error.message
         assert not metal.changes
 
 
@@ -345,7 +345,7 @@ def test_a_new_installation_may_change_what_nothing_else_can() -> None:
     metal.devices["id-1"]["tags"] = ["ansible-operation=reinstall:w"]
     _result, error = attempt(metal, **given)
     assert error is not None
-    assert "operating_system is 'ubuntu_24_04', wanted is 'debian_12'" in error.message
+    assert "operating_system is 'ubuntu_24_04', desired is 'debian_12'" in error.message
 
 
 @pytest.mark.parametrize(
@@ -376,7 +376,7 @@ def test_what_events_do_not_tell_is_not_guessed() -> None:
     metal.add(NAME, tags=["ansible-operation-requested=reinstall:w:long-gone"])
     _result, error = attempt(metal, hostname=NAME, operation="reinstall", operation_id="w")
     assert error is not None
-    assert "does not tell the event long-gone" in error.message
+    assert "the API does not list event long-gone" in error.message
     assert not metal.changes
     assert converge(metal, hostname=NAME, operation="reinstall", operation_id="another", wait=False)["changed"]
 
@@ -427,7 +427,7 @@ def test_all_that_a_create_takes_is_sent_as_it_was_given() -> None:
 
 def test_every_option_is_compared_or_used_at_creation_only() -> None:
     """A new option of a create has to have its place in a comparison, or to say that it has none."""
-    compared = set(device_view({}, {}))
+    compared = set(comparable_attributes({}, {}))
     from_the_create = set(DEVICE_OPTIONS.argument_spec) - {"power_state"}
     assert from_the_create - compared == set(AT_CREATION_ONLY)
     assert set(IMMUTABLE) <= compared
@@ -444,7 +444,7 @@ def test_check_mode_tells_the_way_out_of_what_cannot_be_done() -> None:
     assert "locked=false" in error.message
     _result, error = attempt(metal, hostname=NAME, plan="c3.medium.x86")
     assert error is not None
-    assert error.details["fixed"] == {"plan": {"current": "c3.small.x86", "wanted": "c3.medium.x86"}}
+    assert error.details["fixed"] == {"plan": {"current": "c3.small.x86", "desired": "c3.medium.x86"}}
 
 
 def test_a_device_still_provisioning_is_deleted_when_that_is_over() -> None:
@@ -477,7 +477,7 @@ def test_a_wait_in_slices_never_orders_again() -> None:
         assert result["changed"]
     assert calls > 1
     assert error is not None
-    assert "takes a device back" in error.message
+    assert "Equinix Metal deletes devices whose provisioning fails" in error.message
     assert len(metal.changes) == 1
 
 
@@ -523,7 +523,7 @@ def test_a_device_of_another_project_is_told_as_drift() -> None:
     given = {"id": device["id"], "locked": True}
     _result, error = attempt(metal, **given, project_id=PROJECT)
     assert error is not None
-    assert error.details["fixed"] == {"project_id": {"current": "project-2", "wanted": PROJECT}}
+    assert error.details["fixed"] == {"project_id": {"current": "project-2", "desired": PROJECT}}
     assert "a device keeps its project" in error.message
     assert not metal.changes
     # A project that is that of everything here, and not of the task, says nothing of it.
@@ -552,7 +552,7 @@ def test_another_is_ordered_only_when_the_one_before_is_deleting() -> None:
     given = {**NEW, "on_drift": "replace"}
     _result, error = attempt(metal, **given, wait=False)
     assert error is not None
-    assert "accepted it 2 times, and it is still there" in error.message
+    assert "the API accepted the request twice, but the object still exists" in error.message
     assert [device["plan"]["slug"] for device in metal.devices.values()] == ["m3.small.x86"]
     assert converge(metal, **given)["changed"]
     assert [device["plan"]["slug"] for device in metal.devices.values() if device["state"] != "deprovisioning"] == ["c3.small.x86"]

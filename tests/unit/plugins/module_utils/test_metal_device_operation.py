@@ -1,4 +1,4 @@
-"""What a device is asked for once: the marks that tell of it, and the events that do."""
+"""What a device is asked for once: the operation_tags that tell of it, and the events that do."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.o
     DONE,
     REQUESTED,
     Operation,
-    marks,
     oldest_first,
+    operation_tags,
     since,
     under_way,
-    without_marks,
+    without_operation_tags,
 )
 
 REINSTALL = Operation("reinstall", "window-7")
@@ -51,7 +51,7 @@ def test_requests_are_told_apart(other: Operation) -> None:
     assert REINSTALL.newest_before(tags) == "e1", "the other's end does not touch it"
     assert other.newest_before(tags) is None
     assert not REINSTALL.is_done(tags)
-    assert marks(REINSTALL.done(tags)) == [other.mark, REINSTALL.mark]
+    assert operation_tags(REINSTALL.done(tags)) == [other.tag, REINSTALL.tag]
 
 
 def test_a_word_may_look_like_more_than_a_word() -> None:
@@ -69,8 +69,8 @@ def test_a_device_without_events_is_marked_all_the_same() -> None:
 
 def test_the_user_s_tags_and_the_marks_are_kept_apart() -> None:
     tags = ["a", f"{REQUESTED}reboot:w:e1", f"{DONE}rescue:w", "ansible=1"]
-    assert without_marks(tags) == ["a", "ansible=1"]
-    assert marks(tags) == tags[1:3]
+    assert without_operation_tags(tags) == ["a", "ansible=1"]
+    assert operation_tags(tags) == tags[1:3]
 
 
 def test_events_are_ordered_by_their_time_and_within_a_second_as_they_are_told() -> None:
@@ -105,7 +105,7 @@ def test_what_came_after_an_event_that_is_not_told_is_not_known() -> None:
     ],
 )
 def test_what_events_tell(kind: str, events: list[dict[str, Any]], told: bool) -> None:
-    assert Operation(kind, "w").is_told_by(events) is told
+    assert Operation(kind, "w").is_confirmed_by(events) is told
 
 
 def test_a_power_operation_is_under_way_until_an_event_ends_it() -> None:

@@ -11,7 +11,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import DEVICE_SET_OPTIONS, DeviceSet
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import tag_to_ask_for
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import filter_tag
 
 from .fake_metal import BareModule, FakeMetal, Time, hostnames
 
@@ -20,7 +20,7 @@ TAGS = ["openshift-cluster=demo.metal.test"]
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resource, "LOOKS_AFTER_LOST_CREATE", (0.0, 0.0))
+    monkeypatch.setattr(resource, "RECHECK_AFTER_LOST_ANSWER", (0.0, 0.0))
 
 
 def machine(number: int, **more: Any) -> dict[str, Any]:
@@ -80,9 +80,9 @@ def test_one_bad_machine_does_not_hide_the_others() -> None:
     metal.refused["worker-3.demo.metal.test"] = "Plan is odd"
     module, error = attempt(metal, *[machine(number) for number in range(5)])
     assert error is not None
-    assert "3 of 5 machines" in error.message
+    assert "3 of 5 devices" in error.message
     assert "Disk not found" in error.message
-    assert "takes a device back" in error.message
+    assert "Equinix Metal deletes devices whose provisioning fails" in error.message
     assert "Plan is odd" in error.message
     assert sorted(error.details["machines"]) == [f"worker-{number}.demo.metal.test" for number in (1, 2, 3)]
     outcomes = module.result["outcomes"]
@@ -120,8 +120,8 @@ def test_what_is_not_ours_is_left_alone(state: str) -> None:
     assert not metal.changes
     assert not module.result["changed"]
     if error:
-        assert "is not ours" in error.message
-        assert "Rename it, delete it, or give it these tags" in error.message
+        assert "has another owner" in error.message
+        assert "Rename or delete that device, or add the tags" in error.message
 
 
 def test_what_cannot_change_is_refused_with_the_way_out() -> None:
@@ -129,7 +129,7 @@ def test_what_cannot_change_is_refused_with_the_way_out() -> None:
     metal.add("worker-0.demo.metal.test", tags=TAGS)
     _module, error = attempt(metal, machine(0, plan="c3.medium.x86", metro="am"))
     assert error is not None
-    for text in ("metro is 'da', wanted is 'am'", "plan is 'c3.small.x86', wanted is 'c3.medium.x86'", "leave the option out"):
+    for text in ("metro is 'da', desired is 'am'", "plan is 'c3.small.x86', desired is 'c3.medium.x86'", "leave the option out"):
         assert text in error.message
     assert not metal.changes
 
@@ -137,11 +137,11 @@ def test_what_cannot_change_is_refused_with_the_way_out() -> None:
 @pytest.mark.parametrize(
     ("machines", "given", "text"),
     [
-        ([machine(0), machine(0)], {}, "worker-0.demo.metal.test is given 2 times"),
-        ([machine(0)], {"ownership_tags": []}, "ownership_tags must name at least one tag"),
-        ([machine(0)], {"ownership_tags": [" "]}, "ownership_tags must name at least one tag"),
-        ([], {"all_owned": True}, "all_owned is for state=absent"),
-        ([], {"machines": None, "state": "absent"}, "machines must be given"),
+        ([machine(0), machine(0)], {}, "worker-0.demo.metal.test is listed 2 times"),
+        ([machine(0)], {"ownership_tags": []}, "ownership_tags must have at least one tag"),
+        ([machine(0)], {"ownership_tags": [" "]}, "ownership_tags must have at least one tag"),
+        ([], {"all_owned": True}, "all_owned needs state=absent"),
+        ([], {"machines": None, "state": "absent"}, "machines or hostnames must be set"),
         ([], {"machines": None, "hostnames": ["worker-0", ""], "state": "absent"}, "a hostname is empty"),
         ([machine(0) | {"hostname": " "}], {"state": "absent"}, "a hostname is empty"),
         ([machine(0, operating_system="custom_ipxe")], {}, "custom_ipxe needs ipxe_script_url"),
@@ -219,15 +219,15 @@ def test_what_a_list_does_not_tell_any_more_is_looked_at_before_it_is_gone(monke
     metal = FakeMetal()
     for state in ("active", "queued"):
         metal.add(f"{state}.demo.metal.test", tags=TAGS, state=state)
-    monkeypatch.setattr(DeviceSet, "look_at_ours", lambda devices: [])
+    monkeypatch.setattr(DeviceSet, "list_owned", lambda devices: [])
     result = converge(metal, machines=None, all_owned=True, state="absent")
     assert {outcome["action"] for outcome in result["outcomes"].values()} == {"deleted"}
     assert not metal.devices
 
 
 def test_a_tag_with_a_comma_is_not_asked_for() -> None:
-    assert tag_to_ask_for(["rack=1,2", "openshift-role=worker"]) == "openshift-role=worker"
-    assert tag_to_ask_for(["rack=1,2"]) is None
+    assert filter_tag(["rack=1,2", "openshift-role=worker"]) == "openshift-role=worker"
+    assert filter_tag(["rack=1,2"]) is None
 
 
 def test_two_of_one_name_are_both_deleted_with_all_owned() -> None:
@@ -293,7 +293,7 @@ def test_a_wait_in_slices_never_orders_again_what_was_taken_back() -> None:
     metal.refused["worker-1.demo.metal.test"] = "Plan is odd"
     module, error, _calls = resume_to_the_end(metal, machine(0), machine(1), machine(2))
     assert error is not None
-    assert "takes a device back" in error.message
+    assert "Equinix Metal deletes devices whose provisioning fails" in error.message
     assert "Plan is odd" in error.message
     assert len([call for call in metal.changes if call.startswith("POST projects")]) == 3
     assert module.result["outcomes"]["worker-2.demo.metal.test"]["error"] is None
@@ -336,13 +336,13 @@ def test_what_a_machine_leaves_open_is_as_for_all() -> None:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({**pool(2), "quorum": 3}, "quorum is from 1 to the number of machines, 2"),
-        ({**pool(2), "replace_failed": -1}, "replace_failed is 0 or more"),
-        ({**pool(2), "replace_at_once": 0}, "replace_at_once is 1 or more"),
+        ({**pool(2), "quorum": 3}, "quorum must be 1 to the number of machines, 2"),
+        ({**pool(2), "replace_failed": -1}, "replace_failed must be 0 or more"),
+        ({**pool(2), "replace_at_once": 0}, "replace_at_once must be 1 or more"),
         ({**pool(2), "on_drift": "replace", "wait": False}, "on_drift=replace needs wait=true"),
-        ({**pool(2), "placement": [{"metro": None, "plan": None}]}, "each entry of placement has"),
-        ({**pool(2), "placement": [{"metro": "any"}], "spread": True}, "spread needs metros that are named"),
-        ({"hostnames": ["a"], "machines": [{"hostname": "b"}]}, "either machines or hostnames"),
+        ({**pool(2), "placement": [{"metro": None, "plan": None}]}, "each entry of placement needs"),
+        ({**pool(2), "placement": [{"metro": "any"}], "spread": True}, "spread does not support the metro any"),
+        ({"hostnames": ["a"], "machines": [{"hostname": "b"}]}, "machines and hostnames are mutually exclusive"),
     ],
 )
 def test_a_choice_that_cannot_be_meant_is_told_before_anything_is_looked_at(given: dict[str, Any], text: str) -> None:
@@ -359,7 +359,7 @@ def test_all_go_to_the_first_place_with_room_for_all_and_stay_there() -> None:
     result = converge(metal, **pool(5), placement=ANYWHERE)
     assert places(metal) == {"am": 5}
     assert metal.calls.count("GET capacity/metros") == 1
-    assert result["happened"] == ["c3.small.x86 in da has no room for all that are to be ordered: 5 ordered as c3.small.x86 in am"]
+    assert result["notes"] == ["c3.small.x86 in da has no capacity for all devices: 5 ordered as c3.small.x86 in am"]
     metal.calls.clear()
     again = converge(metal, **pool(5), placement=ANYWHERE)
     assert not again["changed"]
@@ -395,8 +395,8 @@ def test_what_runs_out_between_question_and_order_goes_to_the_next_place() -> No
     metal.taken_after_question = 2
     result = converge(metal, **pool(5), placement=ANYWHERE)
     assert places(metal) == {"da": 3, "am": 2}
-    assert len(result["happened"]) == 2
-    assert all("was gone when it was ordered, it is ordered as c3.small.x86 in am" in text for text in result["happened"])
+    assert len(result["notes"]) == 2
+    assert all("was sold out when it was ordered, ordered as c3.small.x86 in am" in text for text in result["notes"])
     assert metal.calls.count("GET capacity/metros") == 2
     assert not converge(metal, **pool(5), placement=ANYWHERE)["changed"]
 
@@ -407,8 +407,8 @@ def test_what_can_be_had_nowhere_any_more_is_told_machine_by_machine() -> None:
     metal.taken_after_question = 2
     module, error = attempt(metal, **pool(5), placement=ANYWHERE)
     assert error is not None
-    assert "2 of 5 machines" in error.message
-    assert "Nor can it be had as c3.small.x86 in am, m3.large.x86 in sg" in error.message
+    assert "2 of 5 devices" in error.message
+    assert "There is no capacity for c3.small.x86 in am, m3.large.x86 in sg either" in error.message
     assert places(metal) == {"da": 3}
     assert len(module.result["missing_machines"]) == 2
 
@@ -444,7 +444,7 @@ def test_one_that_fails_is_replaced_under_its_name(fate: str) -> None:
     outcome = result["outcomes"]["worker-2"]
     assert (outcome["action"], outcome["status"]) == ("created", "ready")
     assert [len(each["replacements"]) for each in result["outcomes"].values()] == [0, 0, 1, 0, 0]
-    assert "worker-2 is replaced (replacement 1 of 1)" in result["happened"][0]
+    assert "worker-2 is replaced (replacement 1 of 1)" in result["notes"][0]
     assert len(orders(metal)) == 6
 
 
@@ -458,9 +458,9 @@ def test_it_is_replaced_so_many_times_over_the_whole_set(slices: bool) -> None:
     else:
         module, error = attempt(metal, **pool(3), replace_failed=3)
     assert error is not None
-    assert "2 of 3 machines" in error.message
+    assert "2 of 3 devices" in error.message
     assert len(orders(metal)) == 3 + 3
-    assert len(module.result["happened"]) == 3
+    assert len(module.result["notes"]) == 3
     assert module.result["failed_machines"] == ["worker-0", "worker-1"]
     assert len(metal.devices) == 3  # the last failed ones stay to be looked at
 
@@ -481,7 +481,7 @@ def test_a_locked_one_that_failed_is_not_replaced() -> None:
     metal.add("worker-0", tags=TAGS, state="failed", locked=True)
     module, error = attempt(metal, **pool(1), replace_failed=1)
     assert error is not None
-    assert "It is not replaced: Cannot delete device worker-0 (id-1): it is locked" in error.message
+    assert "Cannot replace it: Cannot delete device worker-0 (id-1): it is locked" in error.message
     assert not metal.changes
     assert module.result["outcomes"]["worker-0"]["replacements"] == []
 
@@ -505,8 +505,8 @@ def test_with_a_quorum_one_that_fails_is_a_warning() -> None:
     assert error is None
     assert module.result["failed_machines"] == ["worker-3"]
     assert module.result["missing_machines"] == []
-    assert "1 of 5 machines are not as wanted" in module.warnings[0]
-    assert "The others are enough (quorum=4)" in module.warnings[0]
+    assert "1 of 5 devices are not in the desired state" in module.warnings[0]
+    assert "The quorum of 4 is reached" in module.warnings[0]
     assert module.result["outcomes"]["worker-3"]["status"] == "failed"
 
 
@@ -515,7 +515,7 @@ def test_without_enough_it_is_one_error() -> None:
     metal.fails |= {"worker-3", "worker-4"}
     module, error = attempt(metal, **pool(5), quorum=4)
     assert error is not None
-    assert "2 of 5 machines" in error.message
+    assert "2 of 5 devices" in error.message
     assert not module.warnings
 
 
@@ -527,7 +527,7 @@ def test_the_rest_is_waited_for_a_while_once_enough_are_there() -> None:
     module, error = attempt(metal, **pool(2), quorum=1, quorum_wait=0, now=time)
     assert error is None
     assert module.result["missing_machines"] == ["worker-1"]
-    assert "not waited for any longer, since 1 of 2 are there" in module.warnings[0]
+    assert "not waited for any longer, since 1 of 2 devices are ready" in module.warnings[0]
 
 
 def test_a_quorum_goes_without_those_that_cannot_be_had() -> None:
@@ -575,7 +575,7 @@ def test_one_that_differs_is_there_all_the_same() -> None:
     assert error is None
     assert module.result["outcomes"]["worker-0"]["status"] == "differs"
     assert module.result["failed_machines"] == module.result["missing_machines"] == []
-    assert "plan is 'c3.small.x86', wanted is 'other'" in module.warnings[0]
+    assert "plan is 'c3.small.x86', desired is 'other'" in module.warnings[0]
 
 
 # --- drift ----------------------------------------------------------------------------------------------------------------------
@@ -616,7 +616,7 @@ def test_after_one_that_goes_wrong_the_rest_stay_as_they_are() -> None:
     metal.fails.add("worker-0")
     module, error = attempt(metal, **pool(3, operating_system="debian_12"), on_drift="replace")
     assert error is not None
-    assert "worker-1 is not replaced and stays as it was, since worker-0 went wrong" in error.message
+    assert "worker-1 is not replaced, since the replacement of worker-0 failed" in error.message
     assert len([call for call in metal.changes if call.startswith("DELETE")]) == 1
     assert [outcome["changed"] for outcome in module.result["outcomes"].values()] == [True, False, False]
 
@@ -679,7 +679,7 @@ def test_of_two_that_are_ordered_at_the_same_moment_the_younger_goes(sliced: boo
     assert sorted(staying) == sorted(device["id"] for device in result["devices"])
     assert result["changed"]
     assert all(len(outcome["duplicates"]) == 1 for outcome in result["outcomes"].values())
-    assert len(result["happened"]) == 2
+    assert len(result["notes"]) == 2
 
 
 def test_the_older_of_two_is_kept_and_the_other_is_left_to_who_ordered_it() -> None:
@@ -694,7 +694,7 @@ def test_without_waiting_one_list_shows_whether_another_run_has_ordered_the_same
     metal._move = lambda seen=None: None  # type: ignore[method-assign]
     _module, error = attempt(metal, machine(0), wait=False)
     assert error is not None
-    assert "a second worker-0.demo.metal.test, is to be deleted" in error.message
+    assert "a duplicate of worker-0.demo.metal.test, is not deleted yet" in error.message
     assert metal.calls[-1].startswith("DELETE")
 
 

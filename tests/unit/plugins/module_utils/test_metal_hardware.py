@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, NotFoundError, StillThereError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, NotFoundError, StillExistsError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.spot_market_request import (
     SPOT_MARKET_REQUEST_OPTIONS,
     SpotMarketRequest,
@@ -111,18 +111,18 @@ def test_hardware_that_is_being_freed_is_waited_for(fields: dict[str, Any], wait
 def test_hardware_in_use_is_not_moved_and_says_by_whom(device: dict[str, Any]) -> None:
     resource, found = hardware(device=device, provisionable=False)
     for attempt in (resource.blockers, resource.predict):
-        with pytest.raises(CollectionError, match=r"in use by device (worker-0 )?d\. Have that deleted first"):
+        with pytest.raises(CollectionError, match=r"in use by device (worker-0 )?d\. Delete the device first"):
             attempt(found, resource.desired())
 
 
 def test_hardware_that_cannot_be_seen_is_an_error() -> None:
     resource, _found = hardware(project=None)
-    with pytest.raises(CollectionError, match="does not tell which project"):
+    with pytest.raises(CollectionError, match="returned no project"):
         resource.find()
     params = {**defaults(HARDWARE_RESERVATION_OPTIONS.argument_spec), "id": "unknown"}
-    with pytest.raises(CollectionError, match="ordered with the vendor, not by this API"):
+    with pytest.raises(CollectionError, match="ordered at the vendor, not by this API"):
         HardwareReservation(Api({}), params).find()
-    with pytest.raises(CollectionError, match="No project is given"):
+    with pytest.raises(CollectionError, match="set project_id"):
         HardwareReservation(Api({}), {**params, "project_id": None}).find()
 
 
@@ -155,7 +155,7 @@ TWO = [bid("1"), bid("2", max_bid_price=0.7)]
         (TWO, {"max_bid_price": 0.7}, "2"),
         # Other numbers are a difference, unless it is to be another request beside it.
         ([bid("1")], {"max_bid_price": 0.7}, "1"),
-        ([bid("1")], {"max_bid_price": 0.7, "beside_others": True}, None),
+        ([bid("1")], {"max_bid_price": 0.7, "allow_multiple": True}, None),
         # A plan that is not told is told by the devices, or what is told has to fit in all.
         ([bid("1", plan=None, devices=[{"id": "d", "plan": {"slug": "b"}}])], {}, None),
         ([bid("1", plan=None)], {"devices_min": 1, "devices_max": 2}, "1"),
@@ -170,9 +170,9 @@ def test_a_request_is_known_by_its_plan_and_metro_and_told_apart_by_its_numbers(
 @pytest.mark.parametrize(
     ("bids", "given", "text"),
     [
-        (TWO, {}, "2 requests are the spot market request for a in DA: 1, 2"),
-        ([bid("1", plan=None)], {"devices_max": 3}, "tells no plan or metro of 1, which may be it"),
-        ([], {"id": "unknown"}, "There is no spot market request with the id unknown"),
+        (TWO, {}, "2 requests are spot market request for a in DA: 1, 2"),
+        ([bid("1", plan=None)], {"devices_max": 3}, "returned no plan or metro for 1, which may be it"),
+        ([], {"id": "unknown"}, "spot market request unknown does not exist"),
     ],
 )
 def test_a_request_is_never_guessed(bids: list[dict[str, Any]], given: dict[str, Any], text: str) -> None:
@@ -190,11 +190,11 @@ def test_what_is_told_of_a_request_has_no_userdata_in_it() -> None:
 def test_what_a_request_waits_for() -> None:
     resource = request([])
     assert resource.pending(bid("1")) == [
-        "the spot market request for a in DA has none of at least 1 devices: not at this price, or there is no stock"
+        "spot market request for a in DA has none of at least 1 devices: the price is too low, or there is no capacity"
     ]
     queued = {"id": "d", "hostname": "s", "state": "queued"}
     assert resource.pending(bid("1", devices=[queued])) == [
-        "the spot market request for a in DA has 0 of at least 1 devices",
+        "spot market request for a in DA has 0 of at least 1 devices",
         "s is queued",
     ]
     assert resource.pending(bid("1", devices=[{**queued, "state": "active"}])) == []
@@ -208,7 +208,7 @@ def test_the_end_of_a_request_is_that_of_its_devices_by_choice() -> None:
     kept, ended = (request([found], force_termination=force) for force in (False, True))
     for resource, path in ((kept, "spot-market-requests/1"), (ended, "spot-market-requests/1?force_termination=true")):
         client: Any = resource.client
-        assert resource.remaining(found) == ["the spot market request for a in DA is still there"]
+        assert resource.remaining(found) == ["spot market request for a in DA is not deleted yet"]
         resource.delete(found)
         assert client.calls == [f"DELETE {path}"]
         client.answers = {"devices/d": device}
@@ -224,21 +224,21 @@ def test_a_request_tells_all_it_needs_at_once() -> None:
 
 
 def test_not_found_is_believed_when_a_look_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource.LOOKS_AFTER_LOST_CREATE", (0, 0))
+    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource.RECHECK_AFTER_LOST_ANSWER", (0, 0))
     client = Api({"vrfs/1": {"id": "1"}})
     client.deletes = False
     delete_once(client, "vrfs/2", doing="delete VRF 2")
-    with pytest.raises(NotFoundError, match="it is still there"):
+    with pytest.raises(NotFoundError, match="the object still exists"):
         delete_once(client, "vrfs/1", doing="delete VRF 1")
 
 
 @pytest.mark.parametrize(("ignored", "left"), [(0, False), (1, False), (2, True)])
 def test_what_was_accepted_is_looked_after_and_asked_for_twice(ignored: int, left: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource.LOOKS_AFTER_LOST_CREATE", (0, 0))
+    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource.RECHECK_AFTER_LOST_ANSWER", (0, 0))
     client = Api({"vrfs/1": {"id": "1"}})
     client.ignored = ignored
     if left:
-        with pytest.raises(StillThereError, match="accepted it 2 times, and it is still there"):
+        with pytest.raises(StillExistsError, match="the API accepted the request twice, but the object still exists"):
             delete_once(client, "vrfs/1", doing="delete VRF 1")
     else:
         delete_once(client, "vrfs/1", doing="delete VRF 1")

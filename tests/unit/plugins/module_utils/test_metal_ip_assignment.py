@@ -113,14 +113,14 @@ def assignment(client: Addresses, **given: Any) -> IpAssignment:
 )
 def test_addresses_have_one_form(text: str, normal: str) -> None:
     assert normal_address(text) == normal
-    with pytest.raises(CollectionError, match="is not an address"):
+    with pytest.raises(CollectionError, match="must be an address"):
         normal_address("x" + text)
 
 
 @pytest.mark.parametrize("fates", [[], ["before"], ["after"]])
 def test_a_move_ends_on_the_other_device(fates: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda seconds: None)
-    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource.LOOKS_AFTER_LOST_CREATE", (0, 0))
+    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource.RECHECK_AFTER_LOST_ANSWER", (0, 0))
     client = Addresses(a="192.0.2.1", b="192.0.2.2")
     client.lost = fates.copy()
     resource = assignment(client, address="192.0.2.1", device_id="c")
@@ -135,7 +135,7 @@ def test_a_move_ends_on_the_other_device(fates: list[str], monkeypatch: pytest.M
 def test_a_move_that_could_lose_customdata_is_refused() -> None:
     client = Addresses(a="192.0.2.1")
     client.customdata = {"a": 1}
-    with pytest.raises(CollectionError, match="the service forgets on the way"):
+    with pytest.raises(CollectionError, match="which the API does not keep"):
         assignment(client, address="192.0.2.1", device_id="c").update(client.assignments[0], {"device_id": "c"})
     assert client.calls == []
     assignment(client, address="192.0.2.1", device_id="c", customdata={}).update(client.assignments[0], {"device_id": "c"})
@@ -143,13 +143,13 @@ def test_a_move_that_could_lose_customdata_is_refused() -> None:
 
 
 def test_an_address_that_does_not_leave_its_device_is_not_put_on_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource.LOOKS_AFTER_LOST_CREATE", (0, 0))
+    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource.RECHECK_AFTER_LOST_ANSWER", (0, 0))
     client = Addresses(a="192.0.2.1")
     client.stays = 1
     resource = assignment(client, address="192.0.2.1", device_id="c")
     assert resource.comparable(resource.update(client.assignments[0], {"device_id": "c"}))["device_id"] == "c"
     client.stays = 2
-    with pytest.raises(CollectionError, match="accepted it 2 times, and it is still there"):
+    with pytest.raises(CollectionError, match="the API accepted the request twice, but the object still exists"):
         resource.update(client.assignments[0], {"device_id": "c"})
 
 
@@ -211,9 +211,9 @@ def test_an_address_that_another_took_first_is_followed_by_the_next_free_one() -
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"ip_reservation_tags": ["z"]}, "address of block z: there is none in this project"),
+        ({"ip_reservation_tags": ["z"]}, "address of block z: not in this project"),
         ({"ip_reservation_tags": ["x"]}, "2 blocks are block x: b, c"),
-        ({"ip_reservation_id": "d"}, "address of block d: there is none"),
+        ({"ip_reservation_id": "d"}, "address of block d: not in this project"),
         ({"ip_reservation_details": "pool", "cidr": 28}, r"within the block \(/29\), not 28"),
     ],
 )
@@ -239,13 +239,13 @@ def test_a_block_without_room_and_one_that_waits_for_approval() -> None:
     full = Addresses(**{f"d{number}": f"192.0.2.{number}" for number in range(8)})
     resource = assignment(full, **BLOCK)
     assert resource.find() is None
-    with pytest.raises(CollectionError, match="no free /32 any more"):
+    with pytest.raises(CollectionError, match="has no free /32"):
         resource.create()
     pending = Addresses()
     pending.blocks[0]["state"] = "pending"
     resource = assignment(pending, **BLOCK)
     assert resource.find() is None
-    with pytest.raises(NotYetError, match="waits for the service's approval"):
+    with pytest.raises(NotYetError, match="waits for approval by Equinix Metal"):
         resource.create()
     pending.blocks[0]["state"] = "created"
     assert resource.create()["address"] == "192.0.2.0"
@@ -258,7 +258,7 @@ def test_absent_from_a_device_leaves_it_on_another(device: str | None, found: bo
 
 
 def test_ids() -> None:
-    with pytest.raises(CollectionError, match="There is no IP assignment"):
+    with pytest.raises(CollectionError, match="IP assignment unknown does not exist"):
         assignment(Addresses(), id="unknown", device_id="a").find()
     assert assignment(Addresses(), id="unknown", state="absent").find() is None
     with pytest.raises(CollectionError, match="is a block"):

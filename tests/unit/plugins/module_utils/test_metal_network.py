@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, MetalError, ServerError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity, capacity_with_prices, lacking
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import (
+    ask_capacity,
+    capacity_with_prices,
+    unavailable,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import catalogue as metal_catalogue
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import (
     IP_RESERVATION_OPTIONS,
@@ -88,7 +92,7 @@ def test_a_network_is_found_by_what_is_given(given: dict[str, Any], found: str |
     [
         ({"tags": ["b"], "description": "x"}, "1, 3"),
         ({"description": "x"}, "1, 2, 3"),
-        ({"vxlan": 1000}, "metro must be given"),
+        ({"vxlan": 1000}, "metro must be set"),
     ],
 )
 def test_a_network_that_cannot_be_told_apart_is_an_error(given: dict[str, Any], text: str) -> None:
@@ -183,7 +187,7 @@ def test_a_block_with_other_tags_beside_these_is_another() -> None:
 def test_a_block_of_a_vrf_is_asked_for_by_its_network() -> None:
     with pytest.raises(CollectionError, match=r"3 problems.*vrf_id.*network.*cidr"):
         block([], tags=["a"], type="vrf").check_creation()
-    with pytest.raises(CollectionError, match="network is for blocks of type vrf"):
+    with pytest.raises(CollectionError, match="network needs type=vrf"):
         block([], tags=["a"], metro="da", quantity=1, network="192.0.2.0").check_creation()
     wanted = block([], tags=["a"], type="vrf", vrf_id="v", network="192.0.2.0", cidr=28)
     wanted.check_creation()
@@ -195,7 +199,7 @@ def test_a_block_of_a_vrf_is_asked_for_by_its_network() -> None:
     ("given", "texts"),
     [
         ({"tags": ["a"]}, "metro must be given.*quantity must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256, not None"),
-        ({"tags": ["a"], "type": "global_ipv4", "metro": "da", "quantity": 8}, "in no metro.*one of 1, 2, 4, not 8"),
+        ({"tags": ["a"], "type": "global_ipv4", "metro": "da", "quantity": 8}, "has no metro.*one of 1, 2, 4, not 8"),
     ],
 )
 def test_a_block_tells_all_it_needs_at_once(given: dict[str, Any], texts: str) -> None:
@@ -221,7 +225,7 @@ def test_the_size_of_a_block_is_said_in_three_ways(given: dict[str, Any], wanted
 
 @pytest.mark.parametrize("netmask", ["255.255.0.255", "x", "/33"])
 def test_what_is_no_network_mask_is_told(netmask: str) -> None:
-    with pytest.raises(CollectionError, match="netmask is no network mask"):
+    with pytest.raises(CollectionError, match="netmask must be a mask"):
         block([], details="x", netmask=netmask)
 
 
@@ -244,7 +248,7 @@ def test_a_pending_block_is_waited_for_and_a_denied_one_is_an_error() -> None:
     assert wanted.comparable({"state": "pending"})["quantity"] == 4
     with pytest.raises(CollectionError, match="denied"):
         wanted.pending({"state": "denied"})
-    with pytest.raises(CollectionError, match="waits for the service's approval"):
+    with pytest.raises(CollectionError, match="waits for approval by Equinix Metal"):
         block([], tags=["a"], fail_on_approval_required=True).pending({"state": "pending"})
     assert [quantity({"cidr": cidr}) for cidr in (32, 31, 24, None)] == [1, 2, 256, None]
 
@@ -257,7 +261,7 @@ def test_capacity_is_told_for_each_of_what_was_asked(told: Any) -> None:
     answer = {"servers": [{"plan": "c3.small.x86", "metro": "da", "quantity": told, "available": False}, None]}
     servers = ask_capacity(Lists([], answer), ASKED)
     assert servers == [{"plan": "c3.small.x86", "metro": "da", "quantity": 2, "available": False}]
-    assert lacking(servers) == ["metro da has no capacity for 2 servers of plan c3.small.x86"]
+    assert unavailable(servers) == ["metro da has no capacity for 2 servers of plan c3.small.x86"]
 
 
 def test_a_service_without_the_question_is_no_reason_to_stop_unless_it_was_asked_for_that() -> None:
@@ -275,7 +279,7 @@ def test_prices_are_added_up() -> None:
     client: Any = Lists([{"slug": "c3.small.x86", "pricing": {"hour": 0.75}}], answer)
     result = capacity_with_prices(client, {"servers": ASKED})
     assert (result["available"], result["total_price_per_hour"]) == (True, 1.5)
-    with pytest.raises(CollectionError, match="There is no plan c9"):
+    with pytest.raises(CollectionError, match="plan c9 does not exist"):
         capacity_with_prices(client, {"servers": [{"plan": "c9", "metro": "da", "quantity": 1}]})
     with pytest.raises(CollectionError, match="quantity must be 1 or more"):
         capacity_with_prices(client, {"servers": [{"plan": "c9", "metro": "da", "quantity": 0}]})
@@ -294,9 +298,9 @@ def test_odd_entries_of_the_catalogue_spoil_only_themselves() -> None:
 @pytest.mark.parametrize(
     ("item", "told"),
     [
-        ({"id": "9", "type": "public_ipv4", "metro": {"code": "da"}}, "no tags of 9, which may be it"),
-        ({"id": "9", "type": "public_ipv4", "tags": ["a"]}, "no metro of 9, which may be it"),
-        ({"id": "9"}, "no metro and no tags and no type of 9"),
+        ({"id": "9", "type": "public_ipv4", "metro": {"code": "da"}}, "no tags for 9, which may be it"),
+        ({"id": "9", "type": "public_ipv4", "tags": ["a"]}, "no metro for 9, which may be it"),
+        ({"id": "9"}, "no metro and no tags and no type for 9"),
     ],
 )
 def test_a_block_that_may_be_it_is_not_ordered_again(item: dict[str, Any], told: str) -> None:
@@ -306,6 +310,6 @@ def test_a_block_that_may_be_it_is_not_ordered_again(item: dict[str, Any], told:
 
 
 def test_a_network_that_may_be_it_is_not_made_again() -> None:
-    with pytest.raises(CollectionError, match="no vxlan of 9, which may be it"):
+    with pytest.raises(CollectionError, match="no vxlan for 9, which may be it"):
         vlan([{"id": "9", "metro_code": "da"}], vxlan=1000, metro="da").find()
     assert vlan([{"id": "9", "metro_code": "am"}], vxlan=1000, metro="da").find() is None

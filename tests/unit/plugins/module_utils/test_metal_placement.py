@@ -12,10 +12,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.p
     Place,
     Pool,
     alternatives,
-    deal,
+    assign,
+    capacity_of,
     fill,
-    questions,
-    room,
+    queries,
 )
 
 SMALL, LARGE = "c3.small.x86", "m3.large.x86"
@@ -35,21 +35,21 @@ def test_an_entry_without_metro_or_plan_has_the_machine_s_own() -> None:
 
 
 def test_one_number_is_asked_for_each_place_of_one_pool() -> None:
-    asked = questions([pool(5, DA, AM)])
+    asked = queries([pool(5, DA, AM)])
     assert asked == [{"plan": SMALL, "metro": metro, "quantity": 5} for metro in ("am", "da")]
 
 
 def test_every_sum_of_pools_that_may_share_a_place_is_asked_for() -> None:
-    asked = questions([pool(5, DA, AM), pool(2, DA, prefix="infra")])
+    asked = queries([pool(5, DA, AM), pool(2, DA, prefix="infra")])
     assert [(server["metro"], server["quantity"]) for server in asked] == [("am", 5), ("da", 2), ("da", 5), ("da", 7)]
 
 
 def test_any_metro_and_an_empty_pool_are_not_asked_for() -> None:
-    assert questions([pool(5, Place("any", SMALL)), pool(0, DA)]) == []
+    assert queries([pool(5, Place("any", SMALL)), pool(0, DA)]) == []
 
 
 def test_to_spread_every_number_is_asked_for() -> None:
-    assert [server["quantity"] for server in questions([pool(3, DA, spread=True)])] == [1, 2, 3]
+    assert [server["quantity"] for server in queries([pool(3, DA, spread=True)])] == [1, 2, 3]
 
 
 def test_an_answer_that_is_missing_sets_no_limit() -> None:
@@ -59,24 +59,24 @@ def test_an_answer_that_is_missing_sets_no_limit() -> None:
         {"metro": "am", "plan": SMALL, "quantity": 5, "available": False},
         {"metro": "sg", "plan": SMALL, "quantity": 5, "available": None},
     ]
-    assert room(answers) == {DA: 2, AM: 0, SG: math.inf}
+    assert capacity_of(answers) == {DA: 2, AM: 0, SG: math.inf}
 
 
 def test_all_go_to_the_first_place_that_has_room_for_all() -> None:
-    chosen, problems = deal([pool(5, DA, AM, SG)], {DA: 4, AM: 5, SG: 100})
+    chosen, problems = assign([pool(5, DA, AM, SG)], {DA: 4, AM: 5, SG: 100})
     assert set(chosen.values()) == {AM}
     assert len(chosen) == 5
     assert not problems
 
 
 def test_who_has_fewer_alternatives_chooses_first() -> None:
-    chosen, problems = deal([pool(5, DA, AM), pool(2, DA, prefix="infra")], {DA: 5, AM: 5})
+    chosen, problems = assign([pool(5, DA, AM), pool(2, DA, prefix="infra")], {DA: 5, AM: 5})
     assert Counter(chosen.values()) == {AM: 5, DA: 2}
     assert not problems
 
 
 def test_what_was_asked_for_is_told_when_there_is_no_room() -> None:
-    chosen, problems = deal([pool(5, DA, AM)], {DA: 4, AM: 0})
+    chosen, problems = assign([pool(5, DA, AM)], {DA: 4, AM: 0})
     assert not chosen
     assert problems == [
         "metro da has no capacity for 5 servers of plan c3.small.x86: 4 available, "
@@ -85,9 +85,9 @@ def test_what_was_asked_for_is_told_when_there_is_no_room() -> None:
 
 
 def test_what_others_of_the_set_take_is_not_available_either() -> None:
-    _chosen, problems = deal([pool(3, DA), pool(3, DA, prefix="infra")], {DA: 4})
+    _chosen, problems = assign([pool(3, DA), pool(3, DA, prefix="infra")], {DA: 4})
     assert problems == [
-        "metro da has no capacity for 3 servers of plan c3.small.x86: 4 available, which other machines of the set take a part of"
+        "metro da has no capacity for 3 servers of plan c3.small.x86: 4 available, of which other devices of the set need a part"
     ]
 
 
@@ -105,23 +105,23 @@ def test_what_others_of_the_set_take_is_not_available_either() -> None:
 def test_a_spread_is_even_as_far_as_there_is_room(
     count: int, rooms: dict[Place, float], existing: dict[str, int], expected: dict[str, int]
 ) -> None:
-    chosen, problems = deal([pool(count, DA, AM, SG, spread=True, existing=existing)], rooms)
+    chosen, problems = assign([pool(count, DA, AM, SG, spread=True, existing=existing)], rooms)
     assert not problems
     assert Counter(place.metro for place in chosen.values()) == expected
 
 
 def test_in_a_metro_of_a_spread_the_first_plan_with_room_is_taken() -> None:
-    chosen, _problems = deal([pool(4, DA, DA_LARGE, AM, spread=True)], {DA: 1})
+    chosen, _problems = assign([pool(4, DA, DA_LARGE, AM, spread=True)], {DA: 1})
     assert Counter(chosen.values()) == {AM: 2, DA: 1, DA_LARGE: 1}
 
 
 def test_a_spread_that_has_not_room_for_all_chooses_nothing_and_says_what_there_is() -> None:
-    chosen, problems = deal([pool(4, DA, AM, spread=True)], {DA: 1, AM: 2})
+    chosen, problems = assign([pool(4, DA, AM, spread=True)], {DA: 1, AM: 2})
     assert not chosen
-    assert problems == ["4 servers are wanted, available are 1 of plan c3.small.x86 in metro da, 2 of plan c3.small.x86 in metro am"]
+    assert problems == ["4 servers are needed, available are 1 of plan c3.small.x86 in metro da, 2 of plan c3.small.x86 in metro am"]
 
 
 def test_what_is_still_missing_fills_places_in_their_order() -> None:
     assert Counter(fill([pool(5, DA, AM)], {DA: 2, AM: 2}).values()) == {DA: 2, AM: 2}
     assert Counter(fill([pool(5, DA, AM)], {DA: 2, AM: 5}).values()) == {AM: 5}
-    assert [server["quantity"] for server in questions([pool(3, DA)], every=True)] == [1, 2, 3]
+    assert [server["quantity"] for server in queries([pool(3, DA)], every=True)] == [1, 2, 3]

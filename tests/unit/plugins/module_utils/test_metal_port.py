@@ -33,7 +33,7 @@ WAYS: dict[str, tuple[PortState, PortState, list[str]]] = {
     "layer2-native": (
         bond("layer3"),
         bond("layer2-bonded", "1", "2", native="2"),
-        ["convert to layer 2", "assign VLAN 1, 2", "make VLAN 2 the native one"],
+        ["convert to layer 2", "assign VLAN 1, 2", "make VLAN 2 the native VLAN"],
     ),
     "individual": (bond("layer3"), bond("layer2-individual"), ["convert to layer 2", "disbond"]),
     "individual-of-hybrid": (
@@ -53,18 +53,18 @@ WAYS: dict[str, tuple[PortState, PortState, list[str]]] = {
     "native-moves": (
         bond("layer2-bonded", "1", "2", native="1"),
         bond("layer2-bonded", "1", "2", native="2"),
-        ["make VLAN 2 the native one"],
+        ["make VLAN 2 the native VLAN"],
     ),
     "native-goes": (bond("layer2-bonded", "1", "2", native="1"), bond("layer2-bonded", "1", "2"), ["remove the native VLAN"]),
     "native-is-exchanged": (
         bond("layer2-bonded", "1", "2", native="1"),
         bond("layer2-bonded", "2", "3", native="3"),
-        ["remove the native VLAN", "assign VLAN 3 and unassign VLAN 1", "make VLAN 3 the native one"],
+        ["remove the native VLAN", "assign VLAN 3 and unassign VLAN 1", "make VLAN 3 the native VLAN"],
     ),
     "individual-in-use": (
         replace(bond("layer2-individual"), members=frozenset({"eth1", "eth0"})),
         bond("layer3"),
-        ["take all VLANs off eth0, eth1", "bond", "convert to layer 3"],
+        ["unassign all VLANs of eth0, eth1", "bond", "convert to layer 3"],
     ),
     "eth-out": (eth(True), eth(False, "1"), ["disbond", "assign VLAN 1"]),
     "eth-in": (eth(False, "1", "2", native="1"), eth(True), ["remove the native VLAN", "unassign VLAN 1, 2", "bond"]),
@@ -77,13 +77,13 @@ def test_the_way(now: PortState, target: PortState, steps: list[str]) -> None:
 
 
 NO_WAYS: dict[str, tuple[PortState, PortState, str]] = {
-    "disbond-in-layer3": (bond("layer3"), PortState(True, False, False), "give layer2=true with bonded=false"),
+    "disbond-in-layer3": (bond("layer3"), PortState(True, False, False), "set layer2=true with bonded=false"),
     "layer3-of-individual": (bond("layer2-individual"), PortState(True, False, False), "bonded=true with layer2=false"),
     "vlans-of-individual": (bond("layer2-individual"), bond("layer2-individual", "1"), "eth0, eth1"),
-    "vlans-of-a-bonded-eth": (eth(True), eth(True, "1"), "with the bond port"),
-    "layer-of-an-eth": (eth(True), PortState(False, True, True), "layer2 belongs to the bond"),
-    "native-that-is-not-there": (bond("layer2-bonded", "1", "2"), bond("layer2-bonded", "1", "2", native="3"), "not among its VLANs"),
-    "native-alone": (bond("layer2-bonded", "1"), bond("layer2-bonded", "1", native="1"), "needs another beside it"),
+    "vlans-of-a-bonded-eth": (eth(True), eth(True, "1"), "at the bond port"),
+    "layer-of-an-eth": (eth(True), PortState(False, True, True), "layer2 is an attribute of the bond"),
+    "native-that-is-not-there": (bond("layer2-bonded", "1", "2"), bond("layer2-bonded", "1", "2", native="3"), "not one of its VLANs"),
+    "native-alone": (bond("layer2-bonded", "1"), bond("layer2-bonded", "1", native="1"), "needs a second VLAN"),
     "native-in-layer3": (bond("layer3", "1", "2"), bond("layer3", "1", "2", native="1"), "in layer 3 has no native VLAN"),
     "all-at-once": (bond("layer3"), PortState(True, False, False, frozenset({"1"}), "2"), "4 problems"),
 }
@@ -183,14 +183,14 @@ def test_a_lost_answer_is_looked_after_and_nothing_is_done_twice(step: str) -> N
 
 
 def test_what_was_accepted_and_not_done_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metal_port, "LOOK_FOR", 0.0)
+    monkeypatch.setattr(metal_port, "VERIFY_TIMEOUT", 0.0)
     switch = Switch()
     switch.ignored = ["native-vlan"]
     assert change(switch, **WANTED)["native_vlan_id"] == "2"
     assert change(switch, native_vlan_id="")["native_vlan_id"] == ""
     assert switch.calls[-1] == "-native-vlan"
     switch.ignored = ["convert/layer-3"] * 3
-    with pytest.raises(LostAnswerError, match=r"accepted every step, but this is not done: .*convert to layer 3"):
+    with pytest.raises(LostAnswerError, match=r"accepted every step, but these are not done: .*convert to layer 3"):
         change(switch, layer2=False, vlan_ids=[])
 
 
@@ -204,11 +204,11 @@ def test_vlans_that_had_to_go_come_back_also_when_an_answer_was_lost_meanwhile()
 def test_the_end_on_the_way_says_how_far_it_came() -> None:
     switch = Switch()
     switch.refused = "native-vlan"
-    with pytest.raises(CollectionError, match=r"Done by then: convert to layer 2; assign VLAN 1, 2\. Not done: make VLAN 2 the") as caught:
+    with pytest.raises(CollectionError, match=r"Done: convert to layer 2; assign VLAN 1, 2\. Not done: make VLAN 2 the") as caught:
         change(switch, **WANTED)
     assert caught.value.acted
     assert caught.value.details["done"] == ["convert to layer 2", "assign VLAN 1, 2"]
-    assert caught.value.details["not_done"] == ["make VLAN 2 the native one"]
+    assert caught.value.details["not_done"] == ["make VLAN 2 the native VLAN"]
     switch = Switch()
     switch.refused = "convert/layer-2"
     with pytest.raises(CollectionError) as caught:
@@ -220,7 +220,7 @@ def test_the_end_on_the_way_says_how_far_it_came() -> None:
 def test_vlans_that_were_off_for_a_moment_are_named_since_only_this_run_knows_them() -> None:
     switch = Switch(network_type="layer2-bonded", virtual_networks=[{"id": "id-1", "vxlan": 1}])
     switch.refused = "convert/layer-3"
-    with pytest.raises(CollectionError, match=r"Not done: convert to layer 3; assign VLAN 1\. Run it again .* with vlan_ids=\['1'\]"):
+    with pytest.raises(CollectionError, match=r"Not done: convert to layer 3; assign VLAN 1\. .*run again with vlan_ids=\['1'\]"):
         change(switch, layer2=False)
 
 
@@ -249,7 +249,7 @@ def test_without_waiting_a_batch_is_the_last_step_or_none() -> None:
     switch.batch_state = "queued"
     change(switch, layer2=True, vlan_ids=["1", "2"], wait=False)
     assert switch.calls == ["convert/layer-2", "vlan-assignments/batches"]
-    with pytest.raises(CollectionError, match=r"one is waited for before the next: .* Use wait=true"):
+    with pytest.raises(CollectionError, match=r"without waiting between steps: .* Use wait=true"):
         change(Switch(), **WANTED, wait=False)
 
 
@@ -274,5 +274,5 @@ def test_vlans_are_compared_as_they_are_named() -> None:
     assert by_id.comparable(switch.port) == {"bonded": True, "layer2": False, **by_id.desired()}
     by_number = port(switch, vlan_ids=["2", "1", "2"])
     assert by_number.comparable(switch.port)["vlan_ids"] == by_number.desired()["vlan_ids"]
-    with pytest.raises(CollectionError, match="in one way"):
+    with pytest.raises(CollectionError, match="by number or all by id"):
         port(switch, vlan_ids=["b8a1"], native_vlan_id="1").find()

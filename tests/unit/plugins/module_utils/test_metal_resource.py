@@ -97,15 +97,15 @@ def test_create_sends_what_was_given_and_update_what_changes() -> None:
 def test_an_unknown_id_is_an_error_unless_it_is_to_be_absent() -> None:
     assert rack(RACK, id="1")[0].find() == RACK
     assert rack(id="1", state="absent")[0].find() is None
-    with pytest.raises(CollectionError, match=r"There is no rack with the id 1\. One is created by its name: leave id out for that"):
+    with pytest.raises(CollectionError, match=r"rack 1 does not exist\. To create one, leave id out and set its name"):
         rack(id="1")[0].find()
-    with pytest.raises(CollectionError, match=r"2 racks are rack a: 1, 2\. Say which one is meant by its id"):
+    with pytest.raises(CollectionError, match=r"2 racks are rack a: 1, 2\. Select one by its id"):
         rack(RACK, {**RACK, "id": "2"}, name="a")[0].find()
 
 
 def test_what_was_deleted_is_gone() -> None:
     resource, _client = rack(RACK, name="a")
-    assert resource.remaining(RACK) == ["rack a is still there"]
+    assert resource.remaining(RACK) == ["rack a is not deleted yet"]
     assert resource.delete(RACK) == []
     assert resource.remaining(RACK) == []
 
@@ -113,7 +113,7 @@ def test_what_was_deleted_is_gone() -> None:
 @pytest.mark.parametrize(
     ("on_drift", "settled", "warned"),
     [
-        ("ignore", ({"note": "x"}, {}), ["rack a stays as it is (on_drift=ignore): metro is 'da', wanted is 'am'"]),
+        ("ignore", ({"note": "x"}, {}), ["rack a is not changed (on_drift=ignore): metro is 'da', desired is 'am'"]),
         ("replace", ({}, {"metro": "am"}), []),
     ],
 )
@@ -127,6 +127,6 @@ def test_drift_is_settled_by_choice(on_drift: str, settled: Any, warned: list[st
 
 def test_drift_is_refused_with_what_to_do_instead() -> None:
     resource, _client = rack(name="a", metro="am")
-    with pytest.raises(CollectionError, match="metro is 'da', wanted is 'am'; a rack stays in its metro") as caught:
+    with pytest.raises(CollectionError, match="metro is 'da', desired is 'am'; a rack stays in its metro") as caught:
         settle_drift(resource, RACK, {"metro": "am"}, "fail", lambda _text: None)
-    assert caught.value.details == {"fixed": {"metro": {"current": "da", "wanted": "am"}}}
+    assert caught.value.details == {"fixed": {"metro": {"current": "da", "desired": "am"}}}

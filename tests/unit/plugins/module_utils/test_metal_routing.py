@@ -105,7 +105,7 @@ def test_gateways_that_cannot_be_told_apart_are_an_error() -> None:
     for options in ({}, {"private_ipv4_subnet_size": 64}, {"ip_reservation_id": "b9"}):
         with pytest.raises(CollectionError, match=r"2 gateways.*6, 7"):
             gateway(GATEWAYS, virtual_network_id="v6", **options).find()
-    with pytest.raises(CollectionError, match="There is no gateway with the id"):
+    with pytest.raises(CollectionError, match="gateway 9 does not exist"):
         gateway(GATEWAYS, id="9").find()
     assert gateway(GATEWAYS, id="9", state="absent").find() is None
 
@@ -162,7 +162,7 @@ def test_a_vrf_is_found_by_its_name_and_told_apart_by_its_metro() -> None:
     assert vrf(name="c").find() is None
     with pytest.raises(CollectionError, match=r"2 VRFs.*1, 2"):
         vrf(name="a").find()
-    with pytest.raises(CollectionError, match="There is no VRF"):
+    with pytest.raises(CollectionError, match="VRF 9 does not exist"):
         vrf(id="9").find()
     with pytest.raises(CollectionError, match=r"2 problems.*name.*metro"):
         vrf(id="9").check_creation()
@@ -204,7 +204,7 @@ def test_a_configuration_that_was_accepted_and_is_not_there_is_asked_for_again_a
     answers.obeys = False
     with pytest.raises(
         LostAnswerError,
-        match=r"accepted it \(204\), but does not show it as it was asked for \(POST /projects/p/bgp-configs, request r-1\)",
+        match=r"accepted it \(204\), but returns another configuration \(POST /projects/p/bgp-configs, request r-1\)",
     ):
         update_once(config(answers, asn=65001), CONFIG, {"asn": 65001})
     assert len(answers.writes) == 2
@@ -251,7 +251,7 @@ def test_sessions_of_both_families_are_told_apart() -> None:
     assert session(device_id="gone", address_family="ipv4", state="absent").find() is None
     with pytest.raises(NotFoundError):
         session(device_id="gone", address_family="ipv4").find()
-    with pytest.raises(CollectionError, match="There is no BGP session"):
+    with pytest.raises(CollectionError, match="BGP session 9 does not exist"):
         session(id="9").find()
 
 

@@ -33,7 +33,7 @@ NEW = {"hostname": NAME, "plan": "c3.small.x86", "metro": "da", "operating_syste
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setattr(resource, "LOOKS_AFTER_LOST_CREATE", (0.0, 0.0))
+    monkeypatch.setattr(resource, "RECHECK_AFTER_LOST_ANSWER", (0.0, 0.0))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     yield tmp_path
 

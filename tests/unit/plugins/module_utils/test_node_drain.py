@@ -162,7 +162,7 @@ def test_what_keeps_a_pod(obj: dict[str, Any], refusal: str, words: str) -> None
 
 
 def refused(status: int, answer: str = "no", *causes: tuple[str, str]) -> ClusterRefusedError:
-    return ClusterRefusedError(f"Could not evict: {answer}", status, answer, causes)
+    return ClusterRefusedError(f"Cannot evict: {answer}", status, answer, causes)
 
 
 @pytest.mark.parametrize(

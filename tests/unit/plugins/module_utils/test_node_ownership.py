@@ -72,10 +72,10 @@ MASTER = device("master-0")
 
 
 def looked(
-    cluster: Cluster, metal: Metal, *nodes: str, prune: bool = True, ended: tuple[str, ...] = ()
+    cluster: Cluster, metal: Metal, *nodes: str, prune: bool = True, terminated: tuple[str, ...] = ()
 ) -> tuple[list[str], dict[str, Any]]:
     """One look: what is waited for, and the result."""
-    params = {"project_id": "p", "ownership_tags": TAGS, "nodes": list(nodes), "ended": list(ended), "prune": prune}
+    params = {"project_id": "p", "ownership_tags": TAGS, "nodes": list(nodes), "terminated": list(terminated), "prune": prune}
     ownership = Ownership(cluster, metal, params, sleep=lambda _seconds: None)  # type: ignore[arg-type]  # stand-ins
     waiting: list[str] = []
     result: dict[str, Any] = {}
@@ -152,9 +152,9 @@ def test_one_whose_kubelet_reports_is_waited_for(ready: str, words: str) -> None
 
 def test_one_whose_device_was_deleted_just_now_is_not_waited_for() -> None:
     cluster = Cluster(node("worker-1", ready="True"), node("worker-2", ready="True"))
-    waiting, _result = looked(cluster, Metal(MASTER, device("worker-2")), ended=("worker-1", "worker-2"))
+    waiting, _result = looked(cluster, Metal(MASTER, device("worker-2")), terminated=("worker-1", "worker-2"))
     assert waiting == []
-    assert cluster.deleted == ["worker-1"], "the device of worker-2 is there: whoever says it has ended is wrong"
+    assert cluster.deleted == ["worker-1"], "the device of worker-2 is there: whoever says it has terminated is wrong"
 
 
 def test_a_list_that_misses_a_device_for_a_moment_deletes_nothing() -> None:
@@ -205,7 +205,7 @@ class LosesAnswers(Cluster):
 
 def test_a_write_whose_answer_is_lost_is_reported_when_it_was_made() -> None:
     cluster = LosesAnswers(node("worker-1", ready="True"), node("worker-2"))
-    params = {"project_id": "p", "ownership_tags": TAGS, "nodes": ["worker-2"], "ended": [], "prune": True}
+    params = {"project_id": "p", "ownership_tags": TAGS, "nodes": ["worker-2"], "terminated": [], "prune": True}
     ownership = Ownership(cluster, Metal(MASTER, device("worker-1")), params, sleep=lambda _seconds: None)  # type: ignore[arg-type]
     waiting: list[list[str]] = []
     result: dict[str, Any] = {}

@@ -14,8 +14,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     CONDITIONS,
     View,
     failed_only,
-    given_up,
     operator_facts,
+    skipped_nodes,
     version_of,
 )
 
@@ -147,7 +147,7 @@ def test_nodes_ready() -> None:
         (1, [], 60, ["c", "d"]),
     ],
 )
-def test_with_enough_of_them_the_others_are_given_up(quorum: int, lost: list[str], passed: float, gone: list[str]) -> None:
+def test_with_enough_of_them_the_others_are_skipped_nodes(quorum: int, lost: list[str], passed: float, gone: list[str]) -> None:
     """Those that are lost at once; the others after a while, which counts from when the last that is needed was Ready."""
     enough_at = NOW - timedelta(seconds=passed)
     nodes = {
@@ -157,8 +157,8 @@ def test_with_enough_of_them_the_others_are_given_up(quorum: int, lost: list[str
     }
     view = View(now=NOW, nodes=nodes, wanted_nodes=["a", "b", "c", "d"])
     params = {"quorum": quorum, "quorum_of": ["a", "b", "c", "d"], "quorum_wait": 60}
-    assert given_up(view, params, lost) == gone
-    told = CONDITIONS["nodes_ready"](replace(view, given_up=gone))
+    assert skipped_nodes(view, params, lost) == gone
+    told = CONDITIONS["nodes_ready"](replace(view, skipped_nodes=gone))
     assert [text.split(" is ")[0] for text in told] == [f"node {name}" for name in ("c", "d") if name not in gone]
 
 

@@ -47,10 +47,10 @@ def watched() -> Watched:
 
 def test_after_the_time_it_is_said_once_with_the_reason_and_again_when_it_is_over(watched: Watched) -> None:
     for _again in range(5):
-        watched.request(DownError("the service answered 503"), seconds=10)
+        watched.request(DownError("the API returned 503"), seconds=10)
     line = watched.line()
     assert line.startswith("The Metal API has served no request for ")
-    assert line.endswith("still trying: the service answered 503")
+    assert line.endswith("still trying: the API returned 503")
     watched.request()
     assert watched.line() == "The Metal API serves requests again, after 50 s"
     watched.request()

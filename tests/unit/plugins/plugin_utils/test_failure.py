@@ -23,7 +23,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._failure i
 
 TASK = {"name": "Create devices", "action": "equinix_metal.openshift.metal_device_set"}
 SECRET = "pl4nted"
-REFUSED = "Could not create device {name}: the service answered 422: There aren't available servers (POST /devices, request {request})"
+REFUSED = "Cannot create device {name}: the API returned 422: There aren't available servers (POST /devices, request {request})"
 LOG = [
     {"title": "A", "number": 1, "count": 9, "started_at": 0.0},
     {"title": "Create devices", "number": 5, "count": 9, "started_at": 100.0},
@@ -43,7 +43,7 @@ def a_set(*failed: str, ready: int = 0) -> dict[str, Any]:
     outcomes |= {
         name: {"status": "missing", "error": REFUSED.format(name=name, request=f"4f0e{number}")} for number, name in enumerate(failed)
     }
-    return {"failed": True, "msg": f"{len(failed)} of {len(outcomes)} machines are not as wanted", "outcomes": outcomes}
+    return {"failed": True, "msg": f"{len(failed)} of {len(outcomes)} devices are not in the desired state", "outcomes": outcomes}
 
 
 def test_the_title_has_playbook_cluster_phase_and_time() -> None:
@@ -168,11 +168,11 @@ def test_what_it_prints_cannot_pretend_to_be_something_else() -> None:
 @pytest.mark.parametrize(
     ("message", "advice"),
     [
-        ("the service answered 422: There aren't available servers in that metro", "metal_placement"),
+        ("the API returned 422: There aren't available servers in that metro", "metal_placement"),
         ("worker-1 (4711) has failed", "openshift_replace_failed"),
         ("its request csr-x waits for approval (since 10:11:02Z)", "approve.yml"),
-        ("Could not list devices: no connection to http://127.0.0.1:9: Connection refused", "metal_api_url"),
-        ("the service answered 503: Service Unavailable", "metal_api_url"),
+        ("Cannot list devices: no connection to http://127.0.0.1:9: Connection refused", "metal_api_url"),
+        ("the API returned 503: Service Unavailable", "metal_api_url"),
         ("the service does not accept the token (metal_api_token), it answered 401", "metal_api_token"),
         ("[Errno 28] No space left on device", "disk space"),
     ],
@@ -282,7 +282,7 @@ def test_the_bundle_comes_last_with_what_is_missing_in_it() -> None:
 def test_the_result_is_one_line_with_reason_and_bundle() -> None:
     text = short(report(a_set("worker-0", "worker-1")), {"path": "/x.tar.gz"})
     assert "\n" not in text
-    assert text.startswith("Create devices: worker-0: Could not create device worker-0")
+    assert text.startswith("Create devices: worker-0: Cannot create device worker-0")
     assert text.endswith("(and 1 more objects). Failure bundle: /x.tar.gz")
 
 

@@ -30,7 +30,7 @@ together; nothing is ordered or changed by them, in check mode or not, and no se
 What a cluster has already is no problem of its own: machines that exist are not asked for again, their records are not stale, a server of
 an earlier run may have its ports.
 
-For programs there is the same as data: [the report as JSON](../install.md#the-report-for-programs).
+Programs read the same report as JSON: [preflight.md](../preflight.md).
 """
 
 

@@ -1,4 +1,7 @@
-"""Writes the example of a failure report into docs/troubleshooting.md, from a run that fails: ``python -m tests.failure.page`` (two minutes)."""
+"""Writes the example of a failure report into docs/troubleshooting.md: ``python -m tests.failure.page``.
+
+The example is from a run that fails, and takes two minutes.
+"""
 
 from __future__ import annotations
 

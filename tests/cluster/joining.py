@@ -1,7 +1,7 @@
-"""Writes docs/generated/joining.md from the table of hostile requests and the list of rules: ``python -m tests.cluster.joining``.
+"""Writes docs/generated/joining.md from the table of hostile CSRs and the list of rules: ``python -m tests.cluster.joining``.
 
-What it says why a request stays out is the verdict the collection gives, at the time of writing; tests/docs/test_joining.py holds the page
-to it, tests/unit/plugins/module_utils/test_csr.py and tests/cluster/test_csr_approval.py hold the verdicts.
+The reasons are the module's own verdicts; tests/docs/test_joining.py verifies that the page is up to date,
+tests/unit/plugins/module_utils/test_csr.py and tests/cluster/test_csr_approval.py verify the verdicts.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ TROUBLE = "tests/cluster/test_csr_trouble.py"
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule with the tests that hold it: `unit` in UNIT, `real` in REAL or TROUBLE. The table stands for all cases of CASES."""
+    """One rule with its tests: `unit` in UNIT, `real` in REAL or TROUBLE. TABLE stands for all cases of CASES."""
 
-    told: str
+    title: str
     unit: tuple[str, ...]
     real: tuple[str, ...]
 
@@ -39,51 +39,53 @@ FILED = "test_nothing_odd_or_hostile_is_approved"
 
 RULES = [
     Rule(
-        "the signer is one of the two of kubelets; requests of other signers are not touched",
+        "the signer is one of the two for kubelets; CSRs for other signers are ignored",
         ("test_not_ours_to_decide",),
         ("test_renewals_and_other_signers_are_not_touched",),
     ),
     Rule(
-        "a renewal by a joined node is not touched, the cluster answers it",
+        "a renewal by a joined node is ignored, the cluster answers it",
         ("test_not_ours_to_decide",),
         ("test_renewals_and_other_signers_are_not_touched",),
     ),
-    Rule("the usages are exactly one of the sets kubelets ask for", (TABLE, "test_what_kubelets_send_is_approved"), (FILED,)),
-    Rule("a first certificate is asked for by the node bootstrapper, with exactly its groups", (TABLE,), (FILED,)),
-    Rule("a serving certificate is asked for by the node itself", (TABLE,), (FILED, "test_names_of_serving_requests_by_another_node")),
+    Rule("the usages are exactly one of the sets that kubelets request", (TABLE, "test_what_kubelets_send_is_approved"), (FILED,)),
+    Rule("the requester of a first certificate is the node bootstrapper, with exactly its groups", (TABLE,), (FILED,)),
+    Rule("the requester of a serving certificate is the node itself", (TABLE,), (FILED, "test_names_of_serving_requests_by_another_node")),
     Rule("the subject is exactly one `system:node:<name>` and one `system:nodes`", (TABLE,), (FILED,)),
     Rule(
-        "the name is that of a machine of the inventory that is there with the cluster's mark, letter by letter",
+        "the name is exactly that of a machine of the inventory whose device has the cluster's ownership tag",
         (TABLE, "test_a_name_longer_than_a_common_name_should_be_is_approved"),
         (FILED,),
     ),
     Rule("a first certificate has no alternative names", (TABLE,), (FILED,)),
     Rule(
-        "a serving certificate is for the node's own name, and addresses the Metal API says its machine has, or declared ones",
+        "a serving certificate is for the node's own name, and for addresses of its device in the Metal API, or declared ones",
         (TABLE, "test_short_names_by_choice"),
         (FILED,),
     ),
-    Rule("the key is ECDSA P-256, or RSA from 2048 bits, and the signature proves that the asker has it", (TABLE,), (FILED,)),
+    Rule("the key is ECDSA P-256, or RSA from 2048 bits, and the signature proves possession of the key", (TABLE,), (FILED,)),
     Rule(
-        "what is judged is what is signed: one clean PEM block, DER without a spare byte, one attribute, one extension", (TABLE,), (FILED,)
+        "the evaluated bytes are those that are signed: one PEM block, DER without extra bytes, one attribute, one extension",
+        (TABLE,),
+        (FILED,),
     ),
     Rule(
-        "the first request comes after the machine was made, and within the window",
+        "the first CSR is filed after the machine's creation, and within the window",
         (TABLE, "test_a_machine_named_without_time_may_come_at_any_time"),
         (FILED,),
     ),
     Rule(
-        "no first certificate under the name of a Node that is there",
+        "no first certificate under the name of an existing Node",
         (TABLE,),
         (FILED, "test_a_second_key_for_a_joined_machine_is_refused"),
     ),
     Rule(
-        "of several requests of a machine only the newest is alive: a kubelet that asks again has forgotten its older key",
+        "of several CSRs of a machine only the newest is valid: a kubelet that files another one no longer has the older key",
         ("test_of_several_waiting_requests_of_a_machine_only_the_newest_lives",),
         ("test_only_the_newest_key_of_a_restarted_kubelet",),
     ),
     Rule(
-        "nothing is approved that is older than an approved or denied request of the same machine, also when that was removed since",
+        "no CSR is approved that is older than an approved or denied one of the same machine, also if that was deleted since",
         (
             "test_nothing_older_than_an_answered_request_is_approved",
             "test_an_answer_is_remembered_when_the_cluster_has_removed_the_request",
@@ -92,32 +94,32 @@ RULES = [
         ("test_five_older_keys_of_a_machine_get_no_certificate", "test_a_newer_request_that_was_denied_makes_no_older_one_good"),
     ),
     Rule(
-        "a machine that has joined is not new when its Node is deleted (cluster-machine-approver: a Machine with a nodeRef)",
+        "a machine that has joined may not join again when its Node is deleted (cluster-machine-approver: a Machine with a nodeRef)",
         (TABLE, "test_who_has_filed_as_the_node_has_joined", "test_a_machine_whose_node_was_there_is_not_new"),
         (FILED, "test_who_has_joined_is_not_new_when_its_node_is_deleted", "test_who_has_joined_is_known_to_later_runs"),
     ),
     Rule(
-        "a machine of the same name that was created later is another one, and new",
+        "a machine of the same name that was created later is another one, and may join",
         ("test_a_replaced_machine_of_the_same_name_is_new",),
         ("test_who_has_joined_is_known_to_later_runs",),
     ),
     Rule(
-        "of two machines with one name none is approved, and the others are",
+        "of two machines with one name none is approved; all others are",
         ("test_two_machines_of_one_name_keep_only_themselves_waiting",),
         (),
     ),
     Rule(
-        "one approval for each machine: another key right after it waits until the first had its time to register",
+        "one approval for each machine: another key right after it waits until the first had time to register",
         ("test_a_second_key_right_after_an_approval_waits_for_the_node",),
         ("test_another_key_right_after_an_approval_waits_and_is_not_locked_out",),
     ),
     Rule(
-        "a machine whose certificate was never fetched is not locked out",
+        "a machine that did not fetch its certificate is not locked out",
         ("test_a_machine_whose_certificate_was_never_fetched_is_not_locked_out",),
         ("test_another_key_right_after_an_approval_waits_and_is_not_locked_out",),
     ),
     Rule(
-        "another key sooner than a waiting kubelet asks again, or after an approval, is an alarm and stops nobody",
+        "another key sooner than a waiting kubelet files the next CSR, or after an approval, is an alarm and blocks no machine",
         (
             "test_two_who_say_to_be_one_machine_are_an_alarm",
             "test_what_a_waiting_kubelet_does_is_no_alarm",
@@ -128,31 +130,33 @@ RULES = [
         ("test_a_stranger_who_asks_after_the_machine_is_an_alarm", "test_a_stranger_who_asks_before_the_machine_is_an_alarm"),
     ),
     Rule(
-        "a node that is silent since its certificates ended gets others by choice only",
+        "a Node that is Unknown since its certificates expired gets others only with `recover_nodes`",
         ("test_a_silent_node_is_recovered_by_choice_only",),
         ("test_a_silent_node_is_recovered_by_choice",),
     ),
     Rule(
-        "too many pending requests stop every approval until somebody has looked",
+        "too many pending CSRs stop every approval until a user has checked them",
         ("test_too_many_pending_requests_stop_everything",),
         ("test_many_pending_requests_are_read_page_by_page",),
     ),
     Rule(
-        "one odd request stops nothing",
+        "one malformed CSR blocks no other",
         ("test_one_odd_request_stops_nothing",),
         ("test_a_good_one_among_them_is_approved_signed_and_not_twice",),
     ),
-    Rule("not yet is not no", ("test_not_yet_is_not_no",), ("test_not_yet_is_not_no",)),
-    Rule("refusing is leaving pending; denying is a choice", ("test_denying_is_a_choice",), ("test_denying_is_a_choice",)),
+    Rule("a pending condition is no refusal", ("test_not_yet_is_not_no",), ("test_not_yet_is_not_no",)),
     Rule(
-        "the approval is for exactly the object that was judged, not for a later one of its name",
+        "a refused CSR stays pending; it is denied only with `deny_refused`", ("test_denying_is_a_choice",), ("test_denying_is_a_choice",)
+    ),
+    Rule(
+        "the approval is for exactly the evaluated object, not for a later one of its name",
         (),
         ("test_approval_is_for_exactly_the_request_that_was_judged",),
     ),
-    Rule("check mode tells all verdicts and writes nothing", (), ("test_a_good_one_among_them_is_approved_signed_and_not_twice",)),
-    Rule("requests are followed: an approval comes within a second of its request", (), ("test_a_machine_joins_while_the_module_follows",)),
+    Rule("check mode returns all verdicts and writes nothing", (), ("test_a_good_one_among_them_is_approved_signed_and_not_twice",)),
+    Rule("CSRs are watched: an approval follows within a second", (), ("test_a_machine_joins_while_the_module_follows",)),
     Rule(
-        "a request that cannot be approved or denied is reported and tried again, and the others go on",
+        "a CSR that cannot be approved or denied is reported and retried, and the others continue",
         (),
         (
             "test_one_request_that_cannot_be_approved_keeps_no_other_waiting",
@@ -161,7 +165,7 @@ RULES = [
         ),
     ),
     Rule(
-        "a watch that fails, or that has become silent, is followed by a new list and a new watch",
+        "after a watch that fails or returns nothing for too long, CSRs are listed and watched again",
         (),
         (
             "test_an_error_in_the_watch_is_followed_by_a_list",
@@ -169,94 +173,95 @@ RULES = [
             "test_a_watch_that_has_become_silent_is_given_up_after_its_time",
         ),
     ),
-    Rule("what is named by whoever files a request forges no line", (), ("test_names_of_requests_forge_no_line",)),
+    Rule("names that a client chooses cannot forge a line of output", (), ("test_names_of_requests_forge_no_line",)),
 ]
 
 HEAD = """\
-# Who may join
+# Which machines may join the cluster
 
 <!-- Made by `python -m tests.cluster.joining` from the tests' own tables; tests/docs/test_joining.py fails when it is not up to date. -->
 
-Whoever has reached the machine config server once has the token of the node bootstrapper, and can ask with it for the certificate of
-any node name. So every request of a kubelet is judged, by `equinix_metal.openshift.csr_approval` and the role of the same name. It is
-approved only when it fits a machine that the inventory wants and the Metal API has with this cluster's mark. Each gets a verdict and
-a reason:
+    ansible-playbook playbooks/approve.yml --check      # prints the verdict and the reason for each CSR
 
-| verdict | what it means |
+Every client that has reached the machine config server once has the node bootstrapper's token, and can file a CSR for any node name with
+it. So `equinix_metal.openshift.csr_approval` and the role of the same name evaluate every kubelet CSR. It is approved only if it matches
+a machine of the inventory whose device has this cluster's ownership tag. Each CSR gets a verdict and a reason:
+
+| verdict | meaning |
 | --- | --- |
 | approved | all rules hold |
-| pending, not in `refused` | nothing speaks against it, something is still missing: it is approved as soon as that is there |
-| pending, in `refused` | a rule speaks against it: somebody should look. It is shown as a warning as soon as it is seen |
-| denied | the same, where `deny_refused` (`openshift_deny_refused`) was chosen |
-| ignored | not this collection's to decide: another signer, a renewal, decided already |
+| pending, not in `refused` | no rule is violated, but a condition is pending: it is approved as soon as that is met |
+| pending, in `refused` | a rule is violated. It is printed at once as a warning, for a user to check |
+| denied | the same, with `deny_refused` (`openshift_deny_refused`) |
+| ignored | not decided by this collection: another signer, a renewal, decided already |
 
-Refusing is leaving pending: what is refused today may be right tomorrow, when an old Node was removed or an address became known. A denied
-kubelet asks again within seconds.
+A refused CSR stays pending, since it may become valid later, when an old Node was deleted or an address is reported. A denied kubelet
+files another CSR within seconds.
 
-A machine joins once. It has joined when a Node of it was registered after its creation, or when a request was filed with its own node
-certificate since. What is known of it is kept in the ConfigMap `equinix-metal-csr-history` in the namespace `kube-system`, since the
-cluster removes answered requests after an hour and a Node may be deleted. A machine that was created later under the same name (a new
-device, or one that was reinstalled) is another machine, and may join once the Node of the earlier one was removed. A machine that has lost
-its certificate is let in again with `recover_nodes` (`openshift_recover_nodes`).
+A machine joins once. It has joined when a Node of it was registered after its creation, or when a CSR was filed with its own node
+certificate since. The module keeps this history in the ConfigMap `equinix-metal-csr-history` in the namespace `kube-system`, since the
+cluster deletes answered CSRs after an hour and a Node may be deleted. A machine that was created later under the same name (a new device,
+or a reinstalled one) is another machine, and may join once the Node of the earlier one was deleted. A machine whose certificate has
+expired joins again with `recover_nodes` (`openshift_recover_nodes`).
 
-## What can not be told apart
+## CSRs that cannot be distinguished
 
-With the token, somebody can ask for the *first* certificate under the name of a machine of ours that has none yet, and no rule sees a
-difference. A waiting kubelet has its key in memory alone, so there is nothing to compare the request with. It asks with another key when it
-was started again, and when nobody has answered for 15 minutes: so of several requests the newest is let in, and a key after an approval
-that led to no Node, or the machine would be locked out. Who was let in under its name registers the Node, and is given the serving
-certificate too when it asks for the machine's own name and addresses.
+With the token, an unauthorized client can file a CSR for the *first* certificate of a machine that has none yet, and no rule can detect
+that. A waiting kubelet has its key in memory alone, so the CSR cannot be compared with it. The kubelet files a CSR with another key after
+a restart, and when nobody has answered for 15 minutes. So of several CSRs the newest is approved, and so is a key after an approval that
+led to no Node; otherwise the machine would be locked out. The client that was approved under its name registers the Node, and gets the
+serving certificate too if it requests the machine's own name and addresses.
 
-So it is reported, and that is all that can be done about it. A machine for which CSRs with different keys were filed sooner than a kubelet
-asks again, or after an approval, is in `alarms` of the module's result with the requests, when they were filed, and the SHA-256 of their
-keys. A warning names it as soon as it is seen, during `install.yml` and `scale.yml` as well as with `playbooks/approve.yml`, and a line
-`ALARM` at the end of the role. What was there before the run, as after one that was interrupted, is one line for all machines:
+So this can only be reported. A machine for which CSRs with different keys were filed sooner than a kubelet files the next one, or after
+an approval, is in `alarms` of the module's result with the CSRs, their times, and the SHA-256 of their keys. A warning names it at once,
+during `install.yml`, `scale.yml` and `playbooks/approve.yml`, and a line `ALARM` at the end of the role. CSRs from before the run, for
+example of an interrupted one, are one line for all machines:
 
-| who asks first | the other's request | what is told |
+| order of the CSRs | result for the second client | report |
 | --- | --- | --- |
-| the machine, then a stranger, before an answer | the machine's stays pending, as that of a restarted kubelet does | alarm |
-| a stranger, then the machine, before an answer | the machine is let in | alarm |
-| the machine, which is let in, then a stranger | the stranger's waits for the Node, then it is refused | alarm, `refused` |
-| a stranger, who is let in, then the machine | the machine's is refused, once there is a Node | alarm, `refused` |
+| the machine, then an unauthorized client, before an answer | the machine's CSR stays pending, like that of a restarted kubelet | alarm |
+| an unauthorized client, then the machine, before an answer | the machine is approved | alarm |
+| the machine, which is approved, then an unauthorized client | the client's CSR waits for the Node, then it is refused | alarm, `refused` |
+| an unauthorized client, which is approved, then the machine | the machine's CSR is refused, once there is a Node | alarm, `refused` |
 
-None of these is an error that ends the run: a kubelet that is started again while it waits is daily life at an install, and the first line
-is all that is to be seen of it. Nor does a run wait for a machine whose Node is there and Ready. To know who was let in:
+None of these ends the run: kubelets restart while they wait in many installs, and in the first row the alarm is the only sign. A run does
+not wait for a machine whose Node exists and is Ready. To find out which client was approved:
 
-- Ask the machine, at an address that the Metal API tells. Once it was let in, and until the first renewal of its certificate, its own key
-  is in `/var/lib/kubelet/pki/kubelet-client-current.pem`: it has to be the key of the request that was approved. `{own_key}` shows it.
-  Without that file the machine still waits, and somebody else is in its place.
-- Or look again with `playbooks/approve.yml` after a quarter of an hour. A machine that still waits has asked once more by then, and its
-  request is in `refused`. A restarted kubelet that was let in does not ask.
+- Read the key on the machine, at an address that the Metal API returns. After the approval, and until the first renewal of its
+  certificate, its own key is in `/var/lib/kubelet/pki/kubelet-client-current.pem`: it has to be the key of the approved CSR. `{own_key}`
+  prints it. If the file does not exist, the machine still waits, and an unauthorized client was approved.
+- Or run `playbooks/approve.yml` again after a quarter of an hour. A machine that still waits has filed another CSR by then, which is in
+  `refused`. A restarted kubelet that was approved files none.
 
-If it was somebody else, remove the Node, have the machine under another name, and find out who could read the token: a certificate can not
-be called back before it ends. The cluster itself forgets approved requests after an hour, and with them goes what an alarm can be seen by.
-A stranger who is let in before the machine has asked at all can only be told by a later run.
+If an unauthorized client was approved, delete the Node, reinstall the machine under another name, and find out who could read the token:
+a certificate cannot be revoked before it expires. The cluster deletes approved CSRs after an hour, and with them the evidence of an
+alarm. An unauthorized client that is approved before the machine has filed any CSR can only be reported by a later run.
 
-## The rules, and what holds them
+## Rules and their tests
 
 Unit tests are in `{unit}`, those with a real API server and signer in `{real}` and `{trouble}`.
 
-| rule | as a decision | at a real API server |
+| rule | unit test | test with a real API server |
 | --- | --- | --- |
 """
 
 MIDDLE = """
-## What does not get in
+## Malformed and hostile CSRs
 
-{filed} odd and hostile requests. The tests file all of them at a real API server, as the bootstrapper, a node, or somebody impersonated;
-{taken} of them it takes, and none of those is approved, each is named with the reason given here. Of the others the reason is what would be
-said if it had taken them. The tests judge {alone} more that no API server would ever tell.
+{filed} malformed and hostile CSRs. The tests file all of them at a real API server, as the bootstrapper, a node, or an impersonated user.
+It accepts {taken} of them. None of those is approved, and each is reported with the reason given here. For the others the table has the
+reason that the module would report. The tests evaluate {alone} more that no API server would ever return.
 """
 
 
 def verdict(case: Case) -> str:
-    """Why the case stays out."""
+    """Return why the CSR is not approved."""
     return judged_case(case).reason
 
 
 def page() -> str:
     filed = [case for case in CASES if case.possible]
-    rules = [f"| {rule.told} | {_named(rule.unit)} | {_named(rule.real)} |\n" for rule in RULES]
+    rules = [f"| {rule.title} | {_named(rule.unit)} | {_named(rule.real)} |\n" for rule in RULES]
     serving = [case for case in filed if case.obj()["spec"]["signerName"] == SERVING]
     first = [case for case in filed if case not in serving]
     return "".join(
@@ -278,9 +283,9 @@ def _named(tests: Iterable[str]) -> str:
 
 
 def _cases(cases: Iterable[Case]) -> list[str]:
-    lines = ["| request | why it stays out |\n", "| --- | --- |\n"]
+    lines = ["| CSR | reason |\n", "| --- | --- |\n"]
     for case in cases:
-        by_server = " (the API server does not take it)" if case.server else ""
+        by_server = " (the API server does not accept it)" if case.server else ""
         lines.append(f"| {case.title} | {_cell(verdict(case))}{by_server} |\n")
     return lines
 

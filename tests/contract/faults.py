@@ -1,6 +1,6 @@
-"""Everything that may come between a module and what it speaks to, and what has to become of it.
+"""Faults between a module and the API it calls, and the outcome of each.
 
-The table is what ``test_faults.py`` holds and what ``docs/generated/reliability.md`` is made of (``python -m tests.contract.reliability``).
+``test_faults.py`` verifies the table, and ``python -m tests.contract.reliability`` renders it as ``docs/generated/reliability.md``.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ Kind = Literal["read", "ask", "follow", "create", "change", "delete"]
 Service = Literal["metal", "cluster"]
 
 TIMEOUT = 0.6
-"""Seconds one call may be silent where silence is the trouble."""
+"""Timeout of a call in seconds, for faults in which the server does not answer in time."""
 PATIENCE = 10.0
-"""The same where it is not: a machine that is busy with other things is no trouble of this table."""
+"""Timeout of a call in seconds, for all other faults: a busy computer must not cause a timeout."""
 RETRIES = 2
 """The tests' ``metal_api_retries``."""
 LATE = 1.2
-"""Seconds after which a request that hangs arrives after all: when its caller has given up on it."""
+"""Seconds after which a delayed request arrives: after the timeout of its client."""
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What becomes of a call when a request of this kind meets the trouble once; None: there is no such case.
+    """Outcome of a call when a request of this kind meets the fault once; None: there is no such case.
 
-    ``always``: what becomes of it when the trouble does not pass, whatever it met. ``ask``: what becomes of a question whether something
-    can be had, both ways, where that is another thing than reading.
+    ``always``: the outcome when the fault is permanent, in any request. ``ask``: the outcome of a capacity check, if it differs from that
+    of a read.
     """
 
     read: Verdict | None
@@ -52,15 +52,15 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class Fault:
-    """One kind of trouble.
+    """One fault.
 
-    ``group``: the class it is of. ``met``: the fault as the sandbox takes it. ``metal``, ``cluster``: the verdicts, or a text that says why
-    there is no such case. ``second``: it is the second request of a call that meets it, when there is one.
+    ``group``: its class. ``met``: the fault as the body of the sandbox's control API. ``metal``, ``cluster``: the verdicts, or the reason
+    why there is no such case. ``second``: the second request of a call meets it, if there is one.
     """
 
     name: str
     group: str
-    told: str
+    title: str
     met: Mapping[str, Any]
     metal: Verdicts | str
     cluster: Verdicts | str
@@ -78,16 +78,16 @@ class Fault:
 
     @property
     def rewrites(self) -> bool:
-        """Whether it spoils answers: what is answered with nothing cannot meet it."""
+        """Whether the fault changes answers: an answer without a body cannot meet it."""
         return bool(self.met.get("odd") or self.met.get("without"))
 
 
 def _status(status: int, text: str, **headers: str) -> dict[str, Any]:
-    told = {"errors": [text], "kind": "Status", "message": text, "code": status}
-    return {"status": status, "body": told, "headers": {name.replace("_", "-"): value for name, value in headers.items()}}
+    body = {"errors": [text], "kind": "Status", "message": text, "code": status}
+    return {"status": status, "body": body, "headers": {name.replace("_", "-"): value for name, value in headers.items()}}
 
 
-def _odd(read: Verdict = "success", always: Verdict = "success") -> Verdicts:
+def _malformed(read: Verdict = "success", always: Verdict = "success") -> Verdicts:
     return Verdicts(read, read, read, read, always=always)
 
 
@@ -96,13 +96,13 @@ REFUSED = Verdicts("error", "error", "error", "error")
 PASSES = Verdicts("success", "success", "success", "success")
 LATE_ORDER = Verdicts("success", "error", "success", "success")
 FOLLOWED = Verdicts("success", change="success", follow="success")
-"""The waiting modules of the cluster ask again until ``wait_timeout``, also what is refused: what is refused for minutes ends the wait."""
+"""Cluster modules that wait retry until ``wait_timeout``, also refused requests, which end the wait if they are refused for minutes."""
 CLUSTER_EITHER = Verdicts("success", change="success", follow="success", always="either")
 
-UNKNOWN_EFFECT = "what an order whose answer is late may still do is not known, so nothing is ordered again: the next run finds it"
-NOT_DONE = "a delete is answered with nothing anyway: what is there all the same is asked for again, and in the end it is said"
-GUESSED = "what can be said without it is said; what is meant, and whose it is, is never guessed"
-KUBERNETES = "no object of Kubernetes that is looked at has this field"
+UNKNOWN_EFFECT = "the effect of an order without an answer is unknown, so nothing is ordered again: the next run finds the device"
+NOT_DONE = "the answer to a delete has no body: an object that still exists is deleted again, and reported as an error if it remains"
+GUESSED = "results are returned without the field; identity and ownership of an object are never guessed"
+KUBERNETES = "no Kubernetes object that the modules read has this field"
 METAL = "no object of the Metal API has this field"
 
 FAULTS = [
@@ -110,25 +110,25 @@ FAULTS = [
     Fault(
         "403", "refused", "403, this is not allowed", _status(403, "Access denied for the current authentication token"),
         Verdicts("error", "error", "error", "error", ask="either"), FOLLOWED,
-        why="a service that does not say whether there are servers is no reason not to order them",
+        why="if the capacity is unknown, devices are ordered anyway",
     ),
     Fault(
         "404", "refused", "404 in the middle of a run", _status(404, "Not found"),
         Verdicts("either", "error", "error", "either", always="either"),
         Verdicts("success", change="success", follow="success", always="either"),
-        why="what is gone while it is looked at is an error, what is gone before it is deleted is as wanted; a fresh device may be "
-        "missing from two looks",
-        why_cluster="a list of nodes that is not there is empty, one of certificate requests is asked for again; a request that is gone "
-        "when it is approved is read again",
+        why="an object that disappears while it is read is an error, one that does not exist before its deletion is not; a new device "
+        "may be missing from two lists",
+        why_cluster="a missing list of nodes counts as empty, a missing list of CSRs is read again; a CSR that does not exist when it is "
+        "approved is read again",
         second=True,
     ),
-    Fault("422", "refused", "422, it is refused", _status(422, "Fault is not valid"), REFUSED, FOLLOWED),
+    Fault("422", "refused", "422, the request is refused", _status(422, "Fault is not valid"), REFUSED, FOLLOWED),
     Fault("429", "slowed", "429 with Retry-After", _status(429, "Too many requests", Retry_After="1"), PASSES, FOLLOWED),
     Fault("429-bare", "slowed", "429 without Retry-After", _status(429, "Too many requests"), PASSES, FOLLOWED),
     Fault("500", "broken", "500", _status(500, "Oh snap"), PASSES, FOLLOWED),
-    Fault("502", "broken", "502 with a page of HTML", {**HTML, "status": 502}, PASSES, FOLLOWED),
+    Fault("502", "broken", "502 with an HTML page", {**HTML, "status": 502}, PASSES, FOLLOWED),
     Fault("503", "broken", "503", _status(503, "Service unavailable"), PASSES, FOLLOWED),
-    Fault("504", "broken", "504, a gateway did not wait", {**HTML, "status": 504}, LATE_ORDER, FOLLOWED, why=UNKNOWN_EFFECT),
+    Fault("504", "broken", "504, a gateway timeout", {**HTML, "status": 504}, LATE_ORDER, FOLLOWED, why=UNKNOWN_EFFECT),
     Fault("html", "unreadable", "HTML instead of JSON (200)", HTML, PASSES, FOLLOWED),
     Fault(
         "empty", "unreadable", "an empty body (200)", {"status": 200, "body": ""},
@@ -138,59 +138,60 @@ FAULTS = [
         "truncated", "unreadable", "half of the answer", {"cut": "body"},
         Verdicts("success", "success", "success", "success", always="either"), CLUSTER_EITHER,
     ),
-    Fault("cut-before", "cut", "the connection cut before the effect", {"cut": "before"}, PASSES, FOLLOWED),
+    Fault("cut-before", "cut", "the connection is cut before the effect", {"cut": "before"}, PASSES, FOLLOWED),
     Fault(
-        "cut-after", "cut", "the connection cut after the effect", {"cut": "after"},
+        "cut-after", "cut", "the connection is cut after the effect", {"cut": "after"},
         Verdicts("success", "success", "success", "success", always="either"), CLUSTER_EITHER,
     ),
     Fault(
-        "slow", "silent", "a slow first byte, within the time limit", {"delay": TIMEOUT / 3},
+        "slow", "silent", "a slow first byte, within the timeout", {"delay": TIMEOUT / 3},
         Verdicts("success", "success", "success", "success", always="success"),
         Verdicts("success", change="success", follow="success", always="success"),
         silent=True,
     ),
     Fault(
-        "hang", "silent", "no answer within the time limit", {"delay": LATE}, LATE_ORDER, CLUSTER_EITHER, why=UNKNOWN_EFFECT,
-        why_cluster="an approval that arrives after all has been given", silent=True,
+        "hang", "silent", "no answer within the timeout", {"delay": LATE}, LATE_ORDER, CLUSTER_EITHER, why=UNKNOWN_EFFECT,
+        why_cluster="an approval that arrives late takes effect", silent=True,
     ),
     Fault(
-        "dripping", "silent", "a body that comes byte by byte, beyond the time limit", {"drip": TIMEOUT / 10},
+        "dripping", "silent", "a body that arrives byte by byte, beyond the timeout", {"drip": TIMEOUT / 10},
         Verdicts("success", "success", "success", "success", always="either"),
         Verdicts("success", change="success", always="either"),
-        why="what was ordered is looked up, since its answer began but did not end",
-        why_cluster="requests are followed in an answer that comes bit by bit and ends with the wait", silent=True,
+        why="the ordered device is searched, since its answer began but did not end",
+        why_cluster="the watch of CSRs is an answer that arrives in parts and ends with the wait", silent=True,
     ),
     Fault(
-        "unknown-field", "odd", "an unknown extra field", {"odd": "more"},
-        _odd(), Verdicts("success", change="success", follow="success", always="success"),
+        "unknown-field", "malformed", "an unknown extra field", {"odd": "more"},
+        _malformed(), Verdicts("success", change="success", follow="success", always="success"),
     ),
     Fault(
-        "null-lists", "odd", "null instead of a list inside an object", {"odd": "null-lists"},
-        _odd("either", "either"), Verdicts("either", change="success", follow="either", always="either"),
-        why="an object that lost its tags is not known as ours, and what is not ours is never changed",
+        "null-lists", "malformed", "null instead of a list inside an object", {"odd": "null-lists"},
+        _malformed("either", "either"), Verdicts("either", change="success", follow="either", always="either"),
+        why="an object without tags has no ownership tag, and objects without an ownership tag are never changed",
     ),
     Fault(
-        "null-list", "odd", "null instead of the list, though it is counted", {"odd": "null-list"},
-        _odd("success", "error"), "lists of Kubernetes count nothing; for them null is an empty list, which is waited for",
+        "null-list", "malformed", "null instead of the list, with a total above zero", {"odd": "null-list"},
+        _malformed("success", "error"), "Kubernetes lists have no total; null counts as an empty list, for whose objects the modules wait",
     ),
     Fault(
-        "moved-page", "odd", "a second page that changes while it is read", {"odd": "moved-page"},
-        Verdicts("success"), "pages of Kubernetes are of one moment; that it is forgotten has its own line", page_size=2,
+        "moved-page", "malformed", "a second page that changes while it is read", {"odd": "moved-page"},
+        Verdicts("success"), "all pages of a Kubernetes list are of one moment; an expired page has its own row", page_size=2,
     ),
     Fault(
-        "expired-page", "odd", "410, the list's next page is forgotten",
+        "expired-page", "malformed", "410, the list's next page has expired",
         {**_status(410, "The provided continue parameter is too old"), "path": "continue="},
-        "pages of the Metal API are not of one moment", Verdicts("success"), page_size=1,
+        "pages of the Metal API do not expire", Verdicts("success"), page_size=1,
     ),
     *(
         Fault(
-            f"without-{name}", "odd", f"a missing field: {name}", {"without": name}, _odd("either", "either"), KUBERNETES, why=GUESSED,
+            f"without-{name}", "malformed", f"a missing field: {name}", {"without": name}, _malformed("either", "either"), KUBERNETES,
+            why=GUESSED,
         )
         for name in ("id", "hostname", "tags", "state", "plan", "metro", "meta", "ip_addresses", "href", "description")
     ),
     *(
         Fault(
-            f"without-{name}", "odd", f"a missing field: {name}", {"without": name}, METAL,
+            f"without-{name}", "malformed", f"a missing field: {name}", {"without": name}, METAL,
             Verdicts("either", change="success", follow="either", always="either"), why_cluster=GUESSED,
         )
         for name in ("items", "metadata", "spec", "status", "conditions", "resourceVersion", "uid")

@@ -1,6 +1,6 @@
-"""Writes docs/generated/reliability.md from the fault table and what became of it: ``python -m tests.contract.reliability``.
+"""Writes docs/generated/reliability.md from the fault table and its recorded outcomes: ``python -m tests.contract.reliability``.
 
-Takes up what runs of the whole table (``pytest -m long tests/contract``) have written down since, of one module or of all.
+Merges the outcomes that runs of the whole table (``pytest -m long tests/contract``) have recorded since, of one module or of all.
 """
 
 from __future__ import annotations
@@ -27,126 +27,127 @@ COLUMNS: dict[Service, list[tuple[str, tuple[Kind, ...]]]] = {
 }
 
 HEAD = """\
-# What goes wrong on the way, and what becomes of it
+# API faults: what each module does
 
 <!-- Made by `python -m tests.contract.reliability` from tests/contract/faults.py, which tests/contract/test_faults.py holds, and from the
      recorded outcomes of each fault, tests/contract/outcomes.json. -->
 
-Every module and the inventory plugin are to meet every trouble of these tables: once, and as long as it lasts, in every step of the life
-of what they look after. How much of that was tried by now is told at the end. In each case
+The tests run every module and the inventory plugin under every fault of these tables: once, and permanently, in every step of the
+resource's lifecycle. [The last table](#modules-under-test) says how much of that has been run. In each case
 
-- it ends in success, or in one error of one line that says what was attempted, what was answered, and the request's id (as far as there was
-  an answer);
+- the run succeeds, or fails with one error of one line: the attempted request, the answer, and the request id (if there was an answer);
 - there is no traceback, and the token is in no message;
-- nothing is ever ordered twice, nothing is left over, and no stranger is let in;
-- it ends within its limits (`metal_api_timeout` or `api_timeout` for a silent call, `metal_api_retries`, `wait_timeout`) and does not
-  besiege the service meanwhile;
-- what it changed it says, also when the answer was lost;
-- the same task run once more, without the trouble, brings about exactly what it does without any, and a third run is quiet.
+- nothing is ordered twice, nothing is left over, and no unauthorized client joins;
+- the run ends within its limits (`metal_api_timeout` or `api_timeout` for a call without an answer, `metal_api_retries`, `wait_timeout`)
+  and does not overload the service;
+- the result reports every change, also when the answer was lost;
+- the same task run again without the fault leads to the same state as without any fault, and a third run changes nothing.
 
-"Success or one clear error" depends on what the module needs of the answer; how often it was which is said behind it, as far as it was
-tried. A dash says that there is no such case, or that nobody who was tried had anything to meet.
+"Success or one clear error" depends on what the module needs of the answer; numbers in brackets count the outcomes of the runs. A dash
+means that there is no such case, or that no request of the tested modules could meet the fault.
 """
 
 TAIL = """
-How it is done: calls the service refused for their number (429) are repeated after the time it asks for; reads and deletes are repeated
-after faults of the service, lost connections and unreadable answers; of every other write whose answer was lost the effect is looked up
-before it is made again. The pauses grow and are spread, so that many callers do not come back at once. Where the service counts calls
-(`X-RateLimit-Remaining`, `X-RateLimit-Reset`), they are spread over what is left of its window before it refuses one. The modules of the
-cluster wait (`wait`) for an API that does not answer as for anything else that is still missing; with `wait: false` it is an error at once.
+## Retries
 
-`dns_records` speaks to neither: what it says of a DNS server that refuses, is silent or answers with half a message is in
-`tests/contract/test_zone.py`. `openshift_installer` reads a mirror: what it says of one that refuses, is cut off or has other files than it
-signs is in `tests/contract/test_installer.py`.
+- Calls that the service refuses because of its rate limit (429) are repeated after the time in its answer.
+- Reads and deletes are repeated after errors of the service, lost connections and unreadable answers.
+- After any other write whose answer was lost, the effect is read before the write is repeated.
+- Pauses grow and are random, so that clients do not retry at the same time. If the service counts calls (`X-RateLimit-Remaining`,
+  `X-RateLimit-Reset`), calls are spread over the rest of its window before it refuses one.
+- The cluster modules wait (`wait`) for an API server that does not answer as for any other pending condition; with `wait: false` it is an
+  error at once.
+
+`dns_records` and `openshift_installer` use neither API: `tests/contract/test_zone.py` has the faults of DNS servers (refused, no answer,
+half a message), `tests/contract/test_installer.py` those of a mirror (refused, truncated, files that do not match the signature).
 
 ## Which run may write to a cluster
 
     ansible-playbook install.yml        # on two computers at the same moment, as a job of AWX, after a kill -9
 
 Only one run at a time writes to a cluster: the one that holds its **cluster lock**. A run is one `ansible-playbook`, or one task of
-`metal_device_set` that is used by itself. The lock is kept at the Metal API, which is all that two controllers, jobs of AWX and modules
-that outlive their playbook have in common. It is a virtual network with the tags `openshift-cluster=<name>.<domain>` and
-`openshift-role=lock`, which costs nothing and touches no device; further tags say which run holds it, of which user, host and job, since
-when, and when it was renewed.
+`metal_device_set` that is used alone. The lock is kept at the Metal API, which is the only thing that two controllers, jobs of AWX and
+modules that outlive their playbook share. It is a virtual network with the tags `openshift-cluster=<name>.<domain>` and
+`openshift-role=lock`, which costs nothing and is attached to no device; further tags record the run that holds the lock, its user, host
+and job, since when, and when the lock was renewed.
 
-- `install.yml`, `scale.yml` and `destroy.yml` look for the lock of another run when they begin, with one request. They take the lock
+- `install.yml`, `scale.yml` and `destroy.yml` check for the lock of another run when they start, with one request. They take the lock
   before their first write to the Metal API (`destroy.yml` before it deletes anything at all) and release it when they end, also when they
-  fail. A run with nothing to do takes none and writes nothing.
-- What a module has read without the lock is thrown away: once the lock is taken it reads again and decides anew.
-- Before a write the lock is read again when that was more than 5 seconds ago, and after every pause. It is renewed when a third of its
-  lifetime is over (`openshift_lock_lifetime`, 300 s), also in waits. No write is sent when less is left of it than a request may take
-  (`metal_api_timeout` and 5 s), and an expired lock is never renewed.
-- After every pause of a create (429, a connection that was not made, waiting for the lock) what is to be created is looked for again.
-- A module ends when its playbook does not run any more: it looks before each request, and each second of a pause.
+  fail. A run with nothing to do takes no lock and writes nothing.
+- Anything that a module has read without the lock is discarded: once it holds the lock it reads again and decides anew.
+- Before a write the lock is read again if the last read was more than 5 seconds ago, and after every pause. It is renewed when a third of
+  its lifetime has passed (`openshift_lock_lifetime`, 300 s), also in waits. No write is sent when the remaining lifetime is shorter than
+  a request may take (`metal_api_timeout` and 5 s), and an expired lock is never renewed.
+- After every pause of a create (429, a failed connection, waiting for the lock) the object is searched again before it is created.
+- A module ends when its playbook has ended: it checks before each request, and each second of a pause.
 
 | the run that holds the lock | the next run |
 |---|---|
-| runs on the same computer | fails at once and says who writes, since when, and how the lock is broken |
-| was killed on the same computer | goes on when what that run had sent is over: `metal_api_timeout` and 5 s after its last write |
-| runs elsewhere | waits until the lock is renewed, which is when it is sure, and fails |
-| was killed elsewhere | waits until the lock expires, and goes on |
-| has ended well | goes on |
+| runs on the same computer | fails at once and prints which run writes, since when, and how to break its lock |
+| was killed on the same computer | continues `metal_api_timeout` and 5 s after that run's last write, which can no longer arrive |
+| runs on another computer | waits until the lock is renewed, which proves that the run is alive, and fails |
+| was killed on another computer | waits until the lock expires, and continues |
+| has ended normally | continues |
 
-A run is known to have ended on the same computer when its process is gone and none of its modules runs any more: each keeps a file locked
-in the folder for temporary files (`TMPDIR`), which the kernel unlocks whatever ends the module. A container has process ids of its own,
-so what ends in another one is seen as elsewhere. To break the lock of a run that has certainly ended:
+On the same computer a run has ended when its process and all of its modules have ended: each keeps a locked file in the folder for
+temporary files (`TMPDIR`), which the kernel unlocks however the module ends. A container has process ids of its own, so a run in another
+container counts as one on another computer. To break the lock of a run that has certainly ended:
 
     ansible-playbook playbooks/unlock.yml -e openshift_unlock=<id of the lock>
 
-The id stands in the message of the run that could not go on; `-e openshift_unlock=<id>` does the same as the first step of `install.yml`,
-`scale.yml` and `destroy.yml`. Both say whose lock they break, and end when nothing which that run had sent can arrive any more. If that
-run is alive after all, it finds out before its next write, and takes the lock again unless another run has it.
+The id is in the error message of the run that could not take the lock; `-e openshift_unlock=<id>` does the same as the first step of
+`install.yml`, `scale.yml` and `destroy.yml`. Both print whose lock they break, and end when no request of that run can arrive any more.
+If that run is alive after all, it notices before its next write, and takes the lock again unless another run holds it.
 
-In tests of your own, in other playbooks: give tasks the run as `cluster_lock`, see `metal_cluster_lock`. Without it `metal_device_set`
-takes the lock of its ownership tags for the time of the task, and waits for others; other modules take none. Where two runs order a
-device of the same name all the same, `metal_device` and `metal_device_set` see it in the next list: the younger of the two is deleted by
-the run that ordered it, and the result says so (`duplicates`).
+In playbooks of your own pass the run to modules as `cluster_lock`, see `metal_cluster_lock`. Without it `metal_device_set` takes the lock
+of its ownership tags during the task, and waits for other runs; other modules take no lock. If two runs order a device of the same name
+nevertheless, `metal_device` and `metal_device_set` find it in the next list: the run that ordered the younger device deletes it and
+reports it in its result (`duplicates`).
 
-A project has a quota of virtual networks, of which each cluster that is being written to needs one. Where there is no room for it, or
-where the service has no virtual networks, runs fail and say so; with `openshift_lock=false` they go without the lock.
+A project has a quota of virtual networks, of which each cluster that is being written to needs one. If the quota is used up, or if the
+service has no virtual networks, runs fail with that message; with `openshift_lock=false` they run without the lock.
 
-### What it cannot guarantee
+### Limits
 
-- **Lists that lag behind.** The Metal API has no compare-and-swap: a run holds the lock when a list shows its lock object and no other.
-  If two runs take it at the same moment and the service shows each only its own, both hold it. The second look after an order is for that
-  case.
-- **Requests that arrive late.** A write that the service carries out later than `metal_api_timeout` and 5 s after it was sent may meet
-  another run. So may one of a computer that was frozen between the last look at the lock and the request, for longer than the lock
-  lasted.
-- **A lock that is broken while its run is alive**: until that run looks the next time it may send one more request, which is waited for.
-- **What is no request to the Metal API.** DNS records, published files and the cluster's own API have no such lock. A run that has found
-  nothing to write at the Metal API may work on them beside another one, which does the same work. `playbooks/approve.yml` takes no lock.
-- **Whoever does not ask**: the console, other tools, modules without `cluster_lock`, and runs with `openshift_lock=false`.
+- **Lists that are not up to date.** The Metal API has no compare-and-swap: a run holds the lock when a list has its lock object and no
+  other. If two runs take it at the same moment and the service returns to each only its own, both hold it. The second list after an order
+  is for that case.
+- **Requests that arrive late.** A write that the service executes later than `metal_api_timeout` and 5 s after it was sent may coincide
+  with another run. The same holds for a write of a computer that was suspended between the last read of the lock and the request, for
+  longer than the lock's lifetime.
+- **A broken lock whose run is alive.** Until its next check that run may send one more request, which is waited for.
+- **Writes to other services.** DNS records, published files and the cluster's own API have no such lock. A run with nothing to write at
+  the Metal API may change them at the same time as another run, which makes the same changes. `playbooks/approve.yml` takes no lock.
+- **Clients without the lock**: the console, other tools, modules without `cluster_lock`, and runs with `openshift_lock=false`.
 
-### What it costs
+### Costs
 
-A run that changes nothing sends one request more (a list of virtual networks), and one without a folder of the cluster reads what exists
-with the cluster's tag before anything else (four lists at most). One that writes sends the list, the create, a second list
-and the delete of the lock object, one read of it for each module that writes, and one read and one update for each 100 seconds that it
-lasts.
+A run that changes nothing sends one more request (a list of virtual networks); without a folder of the cluster it first reads the objects
+with the cluster's tag (four lists at most). A run that writes sends the list, the create, a second list and the delete of the lock
+object, one read of it for each module that writes, and one read and one update for each 100 seconds.
 
-### How it was tried
+### Tests
 
 `tests/unit/plugins/module_utils/test_lock_protocol.py` tries every interleaving of two and three runs that may be killed at every step,
-and shows that without any one of the rules a device is bought twice. `tests/contract/test_cluster_lock.py` has runs at the same moment
-against the sandbox, with writes that take seconds. `python -m tests.e2e.kills` kills playbooks at {moments} moments that a seed decides,
-while a module waits after a 429, during a create and during a delete: the main process, its group, or all that runs; and at once runs the
-playbook again or destroys the cluster. In the end there has to be one device of each name, ordered once, or none, and none that comes
-after `destroy.yml` has ended. With `--writes` the playbooks have only the roles that write devices, with the lock: of the {moments}
-moments of seed 7 none bought a device twice, left one, or had one come later.
+and shows that without any one of the rules a device is ordered twice. `tests/contract/test_cluster_lock.py` starts runs at the same
+moment against the sandbox, with writes that take seconds. `python -m tests.e2e.kills` kills playbooks at {moments} moments that a seed
+decides, while a module waits after a 429, during a create and during a delete: the main process, its process group, or all processes; and
+at once runs the playbook again or destroys the cluster. Afterwards there has to be one device of each name, ordered once, or none, and no
+device may appear after `destroy.yml` has ended. With `--writes` the playbooks have only the roles that write devices, with the lock: in
+none of the {moments} moments of seed 7 a device was ordered twice, left over, or created late.
 """
 
 
 def page() -> str:
     found = outcomes.read(everything())
     parts = [HEAD, "\n## The Metal API\n\n", _table("metal", found), "\n## The cluster's API\n\n", _table("cluster", found)]
-    return "".join([*parts, "\n## Who has met them\n\n", _subjects(found), TAIL.replace("{moments}", str(MOMENTS))])
+    return "".join([*parts, "\n## Modules under test\n\n", _subjects(found), TAIL.replace("{moments}", str(MOMENTS))])
 
 
 def _table(service: Service, found: outcomes.Outcomes) -> str:
     columns = COLUMNS[service]
     lines = [
-        f"| trouble | {' | '.join(title for title, _kinds in columns)} | when it does not pass |\n",
+        f"| fault | {' | '.join(title for title, _kinds in columns)} | permanently |\n",
         "|---" * (len(columns) + 2) + "|\n",
     ]
     notes: list[str] = []
@@ -154,7 +155,7 @@ def _table(service: Service, found: outcomes.Outcomes) -> str:
     for fault in FAULTS:
         verdicts = fault.verdicts(service)
         if not isinstance(verdicts, Verdicts):
-            none.append(f"- {fault.told}: {verdicts}.\n")
+            none.append(f"- {fault.title}: {verdicts}.\n")
             continue
         mark = ""
         if reason := fault.reason(service):
@@ -164,13 +165,13 @@ def _table(service: Service, found: outcomes.Outcomes) -> str:
         cells = [_cell(verdicts.of(kinds[0]), _came(found, service, fault, kinds, always=False)) for _title, kinds in columns]
         every = tuple(kind for _title, kinds in columns for kind in kinds)
         cells.append(_cell(verdicts.always, _came(found, service, fault, every, always=True)))
-        lines.append(f"| {fault.told}{mark} | {' | '.join(cells)} |\n")
-    told = "".join(f"{number}. {note[0].upper()}{note[1:]}.\n" for number, note in enumerate(notes, 1))
-    return "".join(lines) + (f"\n{told}" if told else "") + "\nNo such case:\n\n" + "".join(none)
+        lines.append(f"| {fault.title}{mark} | {' | '.join(cells)} |\n")
+    listed = "".join(f"{number}. {note[0].upper()}{note[1:]}.\n" for number, note in enumerate(notes, 1))
+    return "".join(lines) + (f"\n{listed}" if listed else "") + "\nNot applicable:\n\n" + "".join(none)
 
 
 def _came(found: outcomes.Outcomes, service: Service, fault: Fault, kinds: Collection[str], *, always: bool) -> Counter[str]:
-    """How often it came to what, over all subjects."""
+    """Return how often each outcome was recorded, over all subjects."""
     return Counter(
         came
         for subject in SUBJECTS
@@ -192,8 +193,8 @@ def _cell(verdict: Verdict | None, came: Counter[str]) -> str:
 
 
 def _subjects(found: outcomes.Outcomes) -> str:
-    """How much of the table each has been through; the ordinary suite takes a part of it, the whole takes its time."""
-    lines = ["| who | tried | of | success | one clear error | nothing to meet |\n", "|---|---|---|---|---|---|\n"]
+    """Return the table of runs by subject; the ordinary suite runs a part of all combinations."""
+    lines = ["| module | run | of | success | one clear error | fault not met |\n", "|---|---|---|---|---|---|\n"]
     possible = everything()
     for subject in SUBJECTS:
         came = Counter(word for faults in found.get(subject.title, {}).values() for word in faults.values())
@@ -203,7 +204,7 @@ def _subjects(found: outcomes.Outcomes) -> str:
 
 
 def everything() -> dict[tuple[str, str], list[str]]:
-    """Every step in which a subject can meet a trouble."""
+    """Return every step in which a subject can meet a fault."""
     return {
         (subject.title, fault.name): [" ".join((*meeting, *more)) for meeting in subject.meetings for more in ((), ("always",))]
         for subject in SUBJECTS

@@ -1,4 +1,4 @@
-"""The failure report shown in docs/install.md has the lines that the page explains, and names a phase of install.yml."""
+"""The failure report shown in docs/troubleshooting.md has the lines that the page explains, and names a phase of install.yml."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Writes docs/generated/resume.md from what became of disturbed runs: ``python -m tests.e2e.resume``.
+"""Writes docs/generated/resume.md from the results of disturbed runs: ``python -m tests.e2e.resume``.
 
-``chaos.py`` writes down each run as it ends; this takes up what was written since, in place of what was known of the same runs.
+``chaos.py`` records each run when it ends; this module merges the new records, which replace older ones of the same run.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ FRESH = Path(__file__).resolve().parents[2] / ".build" / "resume.jsonl"
 
 
 class Record(TypedDict):
-    """What became of one disturbed run; a run has its seed's moments and faults by its number.
+    """Result of one disturbed run; its seed and number decide its interruptions and faults.
 
-    ``ends``: in which phase (a role) which end found it; ``met``: in which phase which fault met a request. ``starts``: how often it was
-    started until it ended well. ``same``: whether the world was as undisturbed then.
+    ``ends``: interruptions with their phase (a role); ``met``: faults with the phase of the request. ``starts``: number of starts until
+    it succeeded. ``same``: whether the final state was that of an undisturbed run.
     """
 
     seed: int
@@ -34,16 +34,16 @@ class Record(TypedDict):
 
 
 RUNS = 50
-"""Of one `make chaos`, its steps in turn."""
+"""Number of runs of one `make chaos`, which repeats its steps in order."""
 
-# Steps as chaos.py calls them and in its order, phases in the order in which an install goes through them.
+# Steps with the names and in the order of chaos.py, phases in the order of an install.
 STEPS = {
-    "install": "`install.yml`, from nothing to three control plane machines and two workers, started again until it ended well",
-    "scale up": "`scale.yml` with a worker more, started again until it ended well",
-    "scale down": "`scale.yml` with a worker less, started again until it ended well",
-    "scale up, taken back": "`scale.yml` with a worker more, ended, and then without it: what was begun for it has to be gone",
-    "destroy": "`destroy.yml`, started again until it ended well",
-    "install, given up": "`install.yml`, ended, and `destroy.yml` after it: also what was half ordered has to be gone",
+    "install": "`install.yml`, from nothing to three control plane machines and two workers, started again until it succeeded",
+    "scale up": "`scale.yml` with one more worker, started again until it succeeded",
+    "scale down": "`scale.yml` with one worker less, started again until it succeeded",
+    "scale up, taken back": "`scale.yml` with one more worker, interrupted, and run again without it: its device is deleted",
+    "destroy": "`destroy.yml`, started again until it succeeded",
+    "install, given up": "`install.yml`, interrupted, and then `destroy.yml`: also devices whose order was interrupted are deleted",
 }
 PHASES = (
     *("start", "cluster_lock", "validate", "ignition", "network", "load_balancer", "boot_files", "provision", "dns", "cluster"),
@@ -62,34 +62,34 @@ COLUMNS: dict[str, Callable[[str], bool]] = {
 }
 
 HEAD = """\
-# Ended at any moment, and started again
+# Interrupted runs: every playbook, in every phase
 
 <!-- Made by `python -m tests.e2e.resume` from what became of the runs of `make chaos`, tests/e2e/resume.json. -->
 
-Every playbook can be ended at any moment and started again: it looks at what is there and goes on. This page tells how often that was tried
-in the sandbox, in which phase of which playbook, and what became of it. Each run was ended once or twice at moments that a seed decides,
-met up to three faults of the API, and was started again until it ended well. Then machines, tags, names, nodes, labels, files and processes
-were compared with those of a run that nothing disturbed, and the orders with the machines that were missing.
+Every playbook can be interrupted at any moment and run again: it reads the current state and continues. This page shows how often the
+tests did that in the sandbox, in which phase of which playbook, and with which result. Each run was interrupted once or twice at moments
+that a seed decides, met up to three API faults, and was started again until it succeeded. Then devices, tags, records, nodes, labels,
+files and processes were compared with those of an undisturbed run, and the orders with the machines that had been pending.
 
-- **kill -9**: `ansible-playbook` and its group. What has a session of its own goes on: servers and jobs. A module that is at work survives
-  as well, but sends no further request: [reliability.md](reliability.md#which-run-may-write-to-a-cluster) has the rules.
-- **power cut**: everything that the user has on that computer ends at once; the machines and the API do not notice.
+- **kill -9**: `ansible-playbook` and its process group. Processes with a session of their own continue: servers and jobs. A module that
+  is running survives too, but sends no further request: [reliability.md](reliability.md#which-run-may-write-to-a-cluster) has the rules.
+- **power cut**: all processes of the user on the controller end at once; devices and API are not affected.
 - **Ctrl-C**: as at a terminal.
-- **a read fails**: 500, 502, 503, the connection cut, half an answer. **429**: refused for the number of requests. **a slow answer**: 3 s.
-- **an order fails**: 500, or the connection cut before the order arrived or after it was done. **a delete fails**: the same.
-- **a machine fails**: it is ordered, and the service cannot deliver it.
+- **a read fails**: 500, 502, 503, the connection cut, half an answer. **429**: refused by the rate limit. **a slow answer**: 3 s.
+- **an order fails**: 500, or the connection cut before or after the order was executed. **a delete fails**: the same.
+- **a machine fails**: its device is ordered, and the service cannot deliver it.
 
-A number says how many runs were met by that in that phase and were in the end as undisturbed; "2 of 3" that one was not; a dash that it
-was not tried (a phase in which nothing was tried has no row). A phase is a role. What happened to a run in one phase shows in another at
-times: such a run counts in both. The first table says how many were tried, of how many that one `make chaos` has.
+A number counts the runs with that event in that phase whose final state was that of an undisturbed run; "2 of 3" means that one run
+differed; a dash that it was not tested (a phase without any test has no row). A phase is a role. A run that was disturbed in two phases
+counts in both. The first table shows how many runs were recorded, of how many in one `make chaos`.
 """
 
 TAIL = """
-Killed while a module writes, and run again or destroyed at once: `python -m tests.e2e.kills`, see
-[reliability.md](reliability.md#how-it-was-tried).
+`python -m tests.e2e.kills` kills modules while they write, and runs the playbook again or destroys the cluster at once:
+[reliability.md](reliability.md#tests).
 
-Again, or others: `make chaos CHAOS="--seed 7 --runs 50"`. A short form, an install, a scaling and a destruction that are ended at
-chosen moments, is in `make test`.
+To run this again, or other seeds: `make chaos CHAOS="--seed 7 --runs 50"`. `make test` has a short form: an install, a scale run and a
+destroy that are interrupted at chosen moments.
 """
 
 
@@ -105,7 +105,7 @@ def read() -> list[Record]:
 
 
 def take_up() -> None:
-    """What is known with what was tried since; kept in the file."""
+    """Merge new records into the file of recorded runs."""
     fresh = [json.loads(line) for line in FRESH.read_text(encoding="utf-8").splitlines()] if FRESH.exists() else []
     runs = {(record["seed"], record["number"]): record for record in [*read(), *fresh]}
     lines = ",\n".join(json.dumps(runs[run]) for run in sorted(runs))
@@ -115,14 +115,14 @@ def take_up() -> None:
 
 def page(records: list[Record]) -> str:
     parts = [HEAD, "\n", _sums(records)]
-    for step, told in STEPS.items():
+    for step, description in STEPS.items():
         if found := [record for record in records if record["step"] == step]:
-            parts += [f"\n## {step[0].upper()}{step[1:]}\n\n{told[0].upper()}{told[1:]}.\n\n", _table(found)]
+            parts += [f"\n## {step[0].upper()}{step[1:]}\n\n{description[0].upper()}{description[1:]}.\n\n", _table(found)]
     return "".join([*parts, TAIL])
 
 
 def _sums(records: list[Record]) -> str:
-    rows = ["| | tried | of | as undisturbed | ended | faults met | starts until it ended well |\n", "|---|---|---|---|---|---|---|\n"]
+    rows = ["| | runs | of | same final state | interruptions | faults met | starts until success |\n", "|---|---|---|---|---|---|---|\n"]
     steps = [(step, len(range(number, RUNS, len(STEPS)))) for number, step in enumerate(STEPS)]
     for title, whole in [*steps, ("all", RUNS)]:
         tried = [record for record in records if title in (record["step"], "all")]

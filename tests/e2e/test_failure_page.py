@@ -1,4 +1,4 @@
-"""The failure report shown in docs/install.md is what such a run prints."""
+"""The failure report shown in docs/troubleshooting.md is what such a run prints."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ def test_a_locked_machine_stops_it_before_anything_went(user: User, project: Pro
     project.lock(ours["master"], False)
     assert run.code != 0
     assert run.writes == []
-    assert f"master-0.{NAME} cannot be deleted" in run.output
+    assert f"Locked against deletion: master-0.{NAME}" in run.output
 
 
 def test_names_that_lead_only_to_others_stop_it_before_anything_went(user: User, ours: dict[str, dict[str, Any]]) -> None:

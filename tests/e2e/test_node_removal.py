@@ -168,7 +168,7 @@ def test_every_pod_that_has_a_controller_is_elsewhere_before_its_machine_is_dele
     web = next(name for name, worker in cluster.pods(app="web").items() if worker == "worker-5")
     left: list[str] = []
     cluster.want(4)
-    run = cluster.scale(seen={"delete | Delete the devices": lambda: left.extend(cluster.pods("worker-5"))}).ended_well()
+    run = cluster.scale(seen={"delete | Delete the devices of removed workers": lambda: left.extend(cluster.pods("worker-5"))}).ended_well()
     assert "Removing worker-5.demo.metal.test: drain, DNS records, device, node." in flat(run)
     assert not cluster.has("worker-5")
     assert [name for name in left if not name.startswith("agent")] == [], "of these the machine was deleted under them"

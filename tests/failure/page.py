@@ -1,4 +1,7 @@
-"""Writes the example of a failure report into docs/install.md, from a run that fails: ``python -m tests.failure.page`` (two minutes)."""
+"""Writes the example of a failure report into docs/troubleshooting.md: ``python -m tests.failure.page``.
+
+The example is from a run that fails, and takes two minutes.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from pathlib import Path
 from sandbox.testing.process import REPOSITORY
 from tests.e2e.harness import NAME, User
 
-PAGE = REPOSITORY / "docs" / "install.md"
+PAGE = REPOSITORY / "docs" / "troubleshooting.md"
 BEGIN, END = "<!-- failure-report: made by `python -m tests.failure.page` -->\n", "<!-- end of failure-report -->"
 HOME = "/home/me/openshift"
 SPEED = 1800.0

@@ -78,7 +78,7 @@ def test_the_report_names_what_is_billed_and_where_the_bundle_is(play: FailingPl
 def test_an_api_server_that_does_not_answer(play: FailingPlay, devices: dict[str, dict[str, Any]]) -> None:
     write_kubeconfig(play.directory)
     with silent_server(devices["control-plane"]["address"], 6443):
-        failed = play.run(wanted_control_plane=[{"hostname": f"control-plane-0.{NAME}"}])
+        failed = play.run(desired_control_plane=[{"hostname": f"control-plane-0.{NAME}"}])
     ends_with_the_reason(failed)
     assert missing(failed) == {"cluster", "certificate_requests"}
     assert not json.loads(failed.entries["cluster.json"])["api_answers"]

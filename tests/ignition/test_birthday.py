@@ -73,8 +73,8 @@ def test_without_machines_they_are_made_anew_and_the_older_ones_kept(role: Role)
 
     told = role.well()
 
-    assert "New Ignition files are made: their first certificate ended at" in told
-    assert f"they are kept in {role.folder}/ignition.previous" in told
+    assert "The Ignition files are recreated: their first certificate ended at" in told
+    assert f"which are kept in {role.folder}/ignition.previous" in told
     assert content(role.folder / "ignition.previous") == before
     assert content(role.files)["bootstrap.ign"] != before["bootstrap.ign"]
     assert not list(role.folder.glob(".ignition-*"))
@@ -89,7 +89,7 @@ def test_with_machines_they_are_refused_with_the_way_out(role: Role) -> None:
 
     assert "their first certificate ended at" in told
     assert "bootstrap.birthday.metal.test" in told
-    assert "Give the machines back with destroy.yml and run install.yml again." in told
+    assert "Delete the cluster with destroy.yml and run install.yml again." in told
     assert content(role.folder) == before
 
 

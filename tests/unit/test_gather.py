@@ -64,7 +64,7 @@ def test_the_machines_are_those_that_the_play_lets_join(name: str) -> None:
     (block,) = (task for task in read(f"playbooks/{name}.yml")[0]["tasks"] if "rescue" in task)
     roles = [task for task in block["block"] if "ansible.builtin.include_role" in task]
     let_in = {task["vars"]["csr_approval_machines"] for task in roles if "csr_approval" in task["ansible.builtin.include_role"]["name"]}
-    assert let_in == {"{{ wanted_control_plane + expected_workers }}"}
+    assert let_in == {"{{ desired_control_plane + expected_workers }}"}
     (collecting,) = (task for task in read("playbooks/tasks/failure.yml") if task["name"] == "Collect the failure bundle")
     # The same, but a play that lets no machine join has not loaded them.
     judged_machines = collecting["block"][0]["vars"]["gather_machines"]

@@ -30,7 +30,7 @@ reported together. They create and change nothing, in check mode or not, and the
 Existing objects of the cluster are no failures: existing devices need no capacity, their records are not stale, and the boot file server of
 an earlier run may use its ports.
 
-Programs read [the report as JSON](../install.md#the-report-for-programs).
+Programs read the same report as JSON: [preflight.md](../preflight.md).
 """
 
 

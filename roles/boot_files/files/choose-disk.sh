@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Says which disk to install to, by a rule: {"device", "hints", "metadata"}. No disk that fits is a reason to stop, not to take another.
-#   device     a path, or "smallest" or "largest", if need be with a type: "smallest nvme", "ssd", "hdd"
-#   hints      what OpenShift calls rootDeviceHints; a disk has to fit all of them
-#   metadata   URL of the machine's metadata, which says where its events go
-# Not for a rule: what is removable, read-only, empty, on USB (a BMC's virtual media) or on no bus at all (zram, nbd, device mapper).
+# Chooses the disk to install to by a rule: {"device", "hints", "metadata"}. If no disk matches, it fails.
+#   device     a path, or "smallest" or "largest", optionally with a type: "smallest nvme", "ssd", "hdd"
+#   hints      OpenShift's rootDeviceHints; a disk has to match all of them
+#   metadata   URL of the device's metadata, which has the address for its events
+# A rule never chooses removable, read-only or empty disks, disks on USB (a BMC's virtual media) or on no bus (zram, nbd, device mapper).
 set -euo pipefail
 shopt -s inherit_errexit
 root=${CHOOSE_DISK_ROOT:-}
@@ -57,8 +57,8 @@ choose() {
         | sort_by((if $order == "largest" then -1 else 1 end) * .size, (.path | length), .path) | first.path // ""'
 }
 
-# On the console, and as Ignition tells its progress, so that it becomes an event of the machine.
-tell() {
+# Prints to the console, and posts an event of the device in the format of Ignition's progress.
+report() {
     echo "choose-disk: $1" | tee "$root/dev/console"
     local metadata events
     metadata=$(jq --raw-output .metadata "$rule")
@@ -67,7 +67,7 @@ tell() {
         curl --silent --show-error --fail --max-time 20 --header 'Content-Type: application/json' --data @- "$events" || true
 }
 
-# A controller may show its disks late.
+# A disk controller may list its disks late.
 for ((left = ${CHOOSE_DISK_WAIT:-60}; ; left -= 2)); do
     udevadm settle
     chosen=$(choose)
@@ -77,7 +77,7 @@ done
 if [ -z "$chosen" ]; then
     there=$(disks | jq --raw-output 'map("\(.path) (\(.size / 1000000000 | floor) GB \(.type), model \(.model), serial \(.serial)\(if .chosen_by_rules then "" else ", not for a rule" end))")
         | join(", ") | if . == "" then "no disk at all" else . end')
-    tell "no disk fits $(jq --compact-output 'del(.metadata)' "$rule"), nothing is installed; there are: $there"
+    report "no disk fits $(jq --compact-output 'del(.metadata)' "$rule"), nothing is installed; there are: $there"
     exit 1
 fi
 echo "choose-disk: installing to $chosen" | tee "$root/dev/console"

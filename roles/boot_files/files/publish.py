@@ -1,20 +1,20 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Serve one folder to machines that boot, for as long as the folder is there.
+"""Serve one folder to devices that boot, as long as the folder exists.
 
 Usage: publish.py FOLDER, where FOLDER has
 
 - ``settings.json``: ``id``, ``bind_address``, ``http_port``, ``https_port``;
-- ``open/``: files that anybody may have, over plain HTTP, for firmware that knows no certificates;
-- ``secret/``: files that only who says the word in ``bearer`` gets, over HTTPS with ``tls/server.crt`` and ``tls/server.key``. It is
-  served from the moment these two exist;
-- ``allowed.json``: the addresses that may have files of ``secret/``, a list of texts. Without it they all may, if they say the word. It is
-  read anew for each request, since a machine has its address only after it was ordered. This computer itself may always have them.
+- ``open/``: files for any client, over plain HTTP, for firmware that trusts no certificates;
+- ``secret/``: files for clients with the bearer token in ``bearer``, over HTTPS with ``tls/server.crt`` and ``tls/server.key``. It is
+  served as soon as these two exist;
+- ``allowed.json``: addresses that may request files of ``secret/``, a list of texts. Without it every address may. The file is
+  read for each request, since a device has its address only after it was ordered. This computer's own addresses always may.
 
-``/healthz`` over HTTP answers with the id. The process ends on SIGTERM, and by itself when ``settings.json`` has gone or changed: whoever
-takes the folder away has ended the server. It writes nothing. Nothing but Python's own library is used, 3.9 or newer, since this runs on
-computers of others.
+``/healthz`` over HTTP returns the id. The process ends on SIGTERM, and when ``settings.json`` was deleted or changed: deleting
+the folder ends the server. It writes nothing. It uses Python's own library only, 3.9 or newer, since it runs on any host of the
+inventory.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, ClassVar
 
-LOOK_INTERVAL = 0.5
-"""Seconds between two looks at the folder."""
+POLL_INTERVAL = 0.5
+"""Seconds between two checks of the folder."""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -48,7 +48,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     sys_version = ""
     protocol_version = "HTTP/1.1"
     timeout = 60
-    """A client that says nothing for so many seconds is let go."""
+    """Seconds after which a silent client is disconnected."""
 
     def do_GET(self) -> None:
         self._answer(body=True)
@@ -61,7 +61,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.bearer is None and name == "healthz":
             self._send(HTTPStatus.OK, json.dumps({"id": self.identity}).encode(), "application/json", body=body)
         elif not self._expected():
-            # Ignition asks again after this, and gives up after a 403: a machine that was just ordered may be here before its address is.
+            # Ignition retries after 503, and fails after 403: a device that was just ordered may boot before its address is listed.
             self._send(HTTPStatus.SERVICE_UNAVAILABLE, b"", "text/plain", body=body)
         elif not self._authorized():
             self._send(HTTPStatus.UNAUTHORIZED, b"", "text/plain", body=body)
@@ -87,14 +87,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.bearer is None:
             return True
         try:
-            wanted = "Bearer " + self.bearer.read_text(encoding="utf-8").strip()
+            expected = "Bearer " + self.bearer.read_text(encoding="utf-8").strip()
         except OSError:
             return False
-        # Takes the same time wherever the two differ first.
-        return hmac.compare_digest(self.headers.get("Authorization", "").encode(), wanted.encode())
+        # In constant time.
+        return hmac.compare_digest(self.headers.get("Authorization", "").encode(), expected.encode())
 
     def _content(self, name: str) -> bytes | None:
-        # Looked up in the folder's own list: a name can never lead out of it.
+        # Only names in the list of the folder: a path cannot leave it.
         try:
             return (self.folder / name).read_bytes() if name in os.listdir(self.folder) else None  # noqa: PTH208 - names, not paths
         except OSError:
@@ -109,12 +109,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """One line a request: who, what, which status. No header is ever written."""
+        """Log one line per request: client, request, status, and no header."""
         sys.stderr.write(f"{self.address_string()} {format % args}\n")
 
 
 def plain(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """The address without its zone; an IPv4 client of a server that listens at ``::`` as what it is."""
+    """Return the address without its zone, and an IPv4-mapped one as IPv4, as a server at ``::`` receives it."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
     return (parsed.ipv4_mapped or parsed) if isinstance(parsed, ipaddress.IPv6Address) else parsed
 
@@ -133,7 +133,7 @@ def own_address(served: tuple[Any, ...]) -> str:
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """A server that makes its TLS handshakes in the threads of its requests, so that nobody can hold the others up."""
+    """A server that makes its TLS handshakes in the threads of its requests, so that no client blocks others."""
 
     daemon_threads = True
 
@@ -175,16 +175,16 @@ def tls(folder: Path) -> ssl.SSLContext:
 
 def main() -> int:
     folder = Path(sys.argv[1])
-    wanted = (folder / "settings.json").read_bytes()
-    settings = json.loads(wanted)
+    initial = (folder / "settings.json").read_bytes()
+    settings = json.loads(initial)
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
 
     start(settings["bind_address"], settings["http_port"], open_handler(folder, settings["id"]))
     secret: Server | None = None
-    while not ended.wait(LOOK_INTERVAL):
+    while not ended.wait(POLL_INTERVAL):
         try:
-            if (folder / "settings.json").read_bytes() != wanted:
+            if (folder / "settings.json").read_bytes() != initial:
                 break
             if secret is None and (folder / "tls" / "server.crt").exists():
                 secret = start(settings["bind_address"], settings["https_port"], secret_handler(folder), tls(folder))

@@ -74,7 +74,7 @@ class Archive:
             self._add_text(name, json.dumps(self._redactor.data(value), indent=2, sort_keys=True, default=str) + "\n")
 
     def add_file(self, path: Path, name: str | None = None) -> None:
-        """A file; of a folder every file in it. What cannot be read is told, and stops nothing."""
+        """A file; of a folder every file in it. What cannot be read is reported and does not stop the collection."""
         name = name or path.name
         try:
             if path.is_dir():

@@ -11,8 +11,8 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Reads the output of C(openshift-install coreos print-stream-json). The name of its stream does not tell the operating system
-    (C(rhcos-4.19), before that C(4.18-9.4)); the builds of its images do (C(9.6.20251023-0), before that C(418.94.202501221327-0)).
+  - Reads the output of C(openshift-install coreos print-stream-json). The name of its stream does not have the operating system
+    (C(rhcos-4.19), before that C(4.18-9.4)); the builds of its images have it (C(9.6.20251023-0), before that C(418.94.202501221327-0)).
 positional: _input
 options:
   _input:
@@ -29,7 +29,7 @@ EXAMPLES = r"""
   register: printed
   changed_when: false
 
-- name: Assert that machines with Arm can be booted
+- name: Assert that Arm machines can be booted
   ansible.builtin.assert:
     that: "'aarch64' in (printed.stdout | equinix_metal.openshift.boot_images).architectures"
 """
@@ -54,7 +54,7 @@ _value:
       elements: str
       sample: [9.6.20260312-0]
     os_image_streams:
-      description: What C(osImageStream) of install-config.yaml calls these builds.
+      description: The values of C(osImageStream) in install-config.yaml for these builds.
       type: list
       elements: str
       sample: [rhel-9]
@@ -70,11 +70,11 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 
 
 def boot_images(output: Any) -> dict[str, Any]:
-    """Return what the stream metadata has for booting over the network; raises AnsibleFilterError when it is no stream metadata."""
+    """Return the images for booting over the network; raises AnsibleFilterError for malformed stream metadata."""
     try:
         return asdict(read_stream(output))
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
-        raise AnsibleFilterError(f"boot_images: this is no stream metadata: {type(problem).__name__}: {problem}") from problem
+        raise AnsibleFilterError(f"boot_images: malformed stream metadata: {type(problem).__name__}: {problem}") from problem
 
 
 class FilterModule:

@@ -11,7 +11,7 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Lists what machines boot. Those of one architecture with one rule for their disk and the same consoles share a profile, that is a boot
+  - Lists the boot profiles of machines. Machines with the same architecture, install disk and consoles share a profile, that is a boot
     script and a live config.
 positional: defaults
 options:
@@ -23,7 +23,7 @@ options:
     required: true
   defaults:
     description:
-      - What machines have that do not have it of their own. Without machines it is the only profile.
+      - Attributes of machines that do not set them. Without machines this is the only profile.
     type: dict
     required: true
 """

@@ -11,7 +11,7 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Renders the Ignition config that fetches bootstrap.ign and verifies its hash. It has the bearer token in it, so it is a secret.
+  - Renders the Ignition config that fetches bootstrap.ign and verifies its hash. It contains the bearer token, so it is a secret.
 positional: url, bearer, ca
 options:
   _input:
@@ -26,12 +26,12 @@ options:
     required: true
   bearer:
     description:
-      - Bearer token to send. Empty, the address has to be enough.
+      - Bearer token to send. Empty, the request has no token.
     type: str
     default: ""
   ca:
     description:
-      - CA to trust for the address, as PEM. Empty, the usual ones are.
+      - CA to trust for the address, as PEM. Empty, the default CA bundle is used.
     type: str
     default: ""
 """

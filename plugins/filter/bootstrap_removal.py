@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: bootstrap_removal
-short_description: What becomes of the bootstrap device
+short_description: Bootstrap devices to delete, and the one to reuse as a worker
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
@@ -54,7 +54,7 @@ _value:
       description: The worker that the bootstrap device becomes, empty without one.
       type: dict
     obstacle:
-      description: Why it does not become one although it was chosen. Empty when it does.
+      description: Why the bootstrap device is not reused although a worker was chosen. Empty when it is.
       type: str
       sample: worker-2.demo.metal.test exists already
     reused:
@@ -102,11 +102,11 @@ def _worker(workers: Sequence[Mapping[str, Any]], becomes: str) -> Mapping[str, 
 
 def _obstacle(devices: Iterable[Mapping[str, Any]], bootstrap: Iterable[Mapping[str, Any]], worker: Mapping[str, Any], becomes: str) -> str:
     if not worker:
-        return f"{becomes} is none of the workers"
+        return f"{becomes} is not a worker of the inventory"
     if worker["hostname"] in {device["hostname"] for device in devices}:
         return f"{worker['hostname']} exists already"
     if any(device.get("termination_time") for device in bootstrap):
-        return "it was ordered with a termination time, which the service is not documented to remove"
+        return "its termination time is set, and the Metal API does not document how to remove one"
     return ""
 
 

@@ -11,10 +11,10 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Returns one entry for each name of a cluster, with the addresses it has to lead to. An entry without values is a record that must not
+  - Returns one entry for each name of a cluster, with the addresses of its records. An entry without values is a record that must not
     exist.
   - The control plane serves the API, with the bootstrap device until the bootstrap is complete. Workers serve C(*.apps); without workers
-    the control plane does. With a load balancer both lead to it, and it looks up the records of its members.
+    the control plane does. With a load balancer both lead to it, and it finds its members by their records.
 positional: cluster
 options:
   _input:
@@ -42,8 +42,8 @@ options:
     default: []
   workers:
     description:
-      - Host names of the workers of the inventory. As long as none of them exists C(*.apps) leads nowhere. Empty, the control plane runs
-        the routers.
+      - Host names of the workers of the inventory. As long as none of them exists C(*.apps) has no record. Empty, the control plane
+        runs the routers.
     type: list
     elements: str
     default: []
@@ -60,7 +60,7 @@ options:
     default: false
   balanced:
     description:
-      - Whether a load balancer stands before API and routers.
+      - Whether the cluster has a load balancer for API and routers.
     type: bool
     default: false
 """

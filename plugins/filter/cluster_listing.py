@@ -6,13 +6,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: cluster_listing
-short_description: What clusters have, as lines to print
+short_description: Objects of clusters, as lines to print
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Makes lines of what M(equinix_metal.openshift.metal_cluster_info) returns, each object with what it is, where, since when, and its id.
-  - Names, tags and whatever else the API returns is shown as P(equinix_metal.openshift.printable#filter) writes it.
+  - Returns the result of M(equinix_metal.openshift.metal_cluster_info) as lines, each object with its kind, place, creation time and id.
+  - Values of the API are escaped as by P(equinix_metal.openshift.printable#filter).
 positional: _input
 options:
   _input:
@@ -24,7 +24,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Print what clusters have
+- name: Print the objects of all clusters
   ansible.builtin.debug:
     msg: "{{ everywhere.clusters | equinix_metal.openshift.cluster_listing }}"
 """
@@ -35,7 +35,7 @@ _value:
   type: list
   elements: str
   sample:
-    - "demo.metal.test: 1 things, 0.5 US dollars an hour for its machines"
+    - "demo.metal.test: 1 object, devices cost 0.5 US dollars per hour"
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -46,7 +46,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.print
 
 def _device(device: Mapping[str, Any]) -> Iterator[str]:
     lock = ", locked" if device.get("locked") else ""
-    yield f"  machine   {device.get('hostname')}, {device.get('plan')} in {device.get('metro')}, {device.get('state')}{lock},"
+    yield f"  device    {device.get('hostname')}, {device.get('plan')} in {device.get('metro')}, {device.get('state')}{lock},"
     yield f"            since {device.get('created_at')} ({device.get('id')})"
 
 
@@ -81,11 +81,12 @@ KINDS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
 
 def _cluster(cluster: Mapping[str, Any]) -> Iterator[str]:
     price = cluster.get("price_per_hour")
-    cost = f"{price} US dollars an hour for its machines" if isinstance(price, (int, float)) else "at prices that are not known"
-    yield f"{cluster.get('name')}: {cluster.get('count')} things, {cost}"
+    cost = f"devices cost {price} US dollars per hour" if isinstance(price, (int, float)) else "price of the devices unknown"
+    count = cluster.get("count")
+    yield f"{cluster.get('name')}: {count} object{'' if count == 1 else 's'}, {cost}"
     for kind, lines in KINDS.items():
-        for thing in cluster.get(kind) or []:
-            yield from lines(thing)
+        for each in cluster.get(kind) or []:
+            yield from lines(each)
 
 
 def cluster_listing(clusters: Iterable[Mapping[str, Any]]) -> list[str]:

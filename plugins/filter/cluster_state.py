@@ -11,14 +11,13 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Reads from the files of a cluster on the controller what a later run has to know, and sorts its devices by their role.
-  - The file C(kubeconfig) in the folder is written when the control plane runs without the bootstrap device. From then on the bootstrap is
-    complete.
+  - Reads the state of a cluster from its files on the controller, and sorts its devices by role.
+  - The file C(kubeconfig) in the folder is written when the bootstrap is complete.
 positional: devices
 options:
   _input:
     description:
-      - The cluster's folder on the controller. It need not exist.
+      - The cluster folder on the controller. It may be absent.
     type: path
     required: true
   devices:
@@ -72,7 +71,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 
 
 def cluster_state(directory: str, devices: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """Return the state; raises AnsibleFilterError for a metadata.json that cannot be read."""
+    """Return the state; raises AnsibleFilterError for an unreadable metadata.json."""
     folder = Path(directory).expanduser()
     metadata = _metadata(folder / "ignition" / "metadata.json")
     by_role = devices_by_role(devices)

@@ -6,24 +6,24 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: csr_report
-short_description: Report the results of csr_approval in some lines
+short_description: Results of csr_approval as lines
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Makes lines for an operator of what M(equinix_metal.openshift.csr_approval) has returned, each printable and of limited length.
+  - Returns the results of M(equinix_metal.openshift.csr_approval) as lines for the operator, each printable and of limited length.
 positional: machines, check_mode
 options:
   _input:
     description:
-      - Results of M(equinix_metal.openshift.csr_approval), in the order of time, for example of a job and of the task after it. What stays
-        pending and who has joined is taken from the last one. Skipped tasks and jobs that have not answered count as nothing.
+      - Results of M(equinix_metal.openshift.csr_approval), in the order of time, for example of a job and of the task after it. Pending
+        requests and joined nodes are taken from the last one. Skipped tasks and jobs without a result are ignored.
     type: list
     elements: dict
     required: true
   machines:
     description:
-      - Names of the machines that were to join. Of many refused requests those that name one of these are reported first.
+      - Names of the expected machines. Refused requests for these are reported first.
     type: list
     elements: str
     required: true
@@ -58,12 +58,12 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 
 SHOWN = 20
-"""Of refused requests and of alarms; approvals are of the inventory's machines alone."""
+"""Refused requests and alarms to print. Approvals are limited to the machines of the inventory."""
 LIMIT = 600
 
 
 def csr_report(results: Iterable[Mapping[str, Any]], machines: Iterable[str], check_mode: bool = False) -> list[str]:
-    """The lines on these results."""
+    """Return the lines."""
     names = set(machines)
     try:
         parts = [dict(part) for part in results]
@@ -76,12 +76,12 @@ def csr_report(results: Iterable[Mapping[str, Any]], machines: Iterable[str], ch
             f" {'denied' if entry['name'] in denied else 'left pending'}: {entry['reason']}"
             for entry in sorted(last.get("refused") or (), key=lambda entry: entry["node"] not in names)
         ]
-        # Of all parts: the cluster removes approved requests, and with them what an alarm is seen by.
+        # Of all results: the cluster deletes approved requests, and later results do not have their alarms.
         alarms = {alarm["node"]: f"ALARM     {alarm['message']}" for part in parts for alarm in part.get("alarms") or ()}
         lines += [*_some(refused, "refused requests"), *_some(list(alarms.values()), "alarms")]
         lines.append(f"{len(last.get('joined') or ())} of {len(names)} machines have joined")
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise AnsibleFilterError(f"csr_report: results as csr_approval returns them are needed: {problem!r}") from problem
+        raise AnsibleFilterError(f"csr_report: the input has to be results as csr_approval returns them: {problem!r}") from problem
     return [printable(line, LIMIT) for line in lines]
 
 

@@ -11,8 +11,8 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Returns O(equinix_metal.openshift.metal_device_set#module:machines) for machines of the inventory. Of each machine every option of a
-    device is passed on, and nothing else.
+  - Returns O(equinix_metal.openshift.metal_device_set#module:machines) for machines of the inventory, with every option of a device that a
+    machine has, and nothing else.
 positional: options
 options:
   _input:
@@ -23,7 +23,7 @@ options:
     required: true
   options:
     description:
-      - Options of all of them. They take precedence over a machine's own. An empty C(userdata) is left out.
+      - Options of all devices. They take precedence over a machine's own. An empty C(userdata) is left out.
     type: dict
     default: {}
   role:

@@ -11,7 +11,7 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Makes a line of what M(equinix_metal.openshift.metal_device_set) returns for each device.
+  - Returns one line for each device of a result of M(equinix_metal.openshift.metal_device_set).
 positional: check_mode
 options:
   _input:
@@ -52,8 +52,8 @@ def device_report(outcomes: Mapping[str, Mapping[str, Any]], check_mode: bool = 
 def _result(outcome: Mapping[str, Any], check_mode: bool) -> str:
     if outcome["error"]:
         return f"{outcome['status']}, {outcome['error']}"
-    action = "as it should be" if outcome["action"] == "none" else outcome["action"]
-    failed = f", after {len(outcome['replacements'])} that failed" if outcome["replacements"] else ""
+    action = "unchanged" if outcome["action"] == "none" else outcome["action"]
+    failed = f", after {len(outcome['replacements'])} failed" if outcome["replacements"] else ""
     return f"{'would be ' if check_mode else ''}{action}{failed}"
 
 

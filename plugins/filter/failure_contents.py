@@ -11,8 +11,8 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Selects from what the role C(gather) has collected the attributes that a failure bundle contains, by an allow list. Userdata,
-    customdata, descriptions, tags of others and output of programs are never among them.
+  - Selects the attributes of a failure bundle from the results of the role C(gather), by an allow list. Userdata, customdata,
+    descriptions, foreign tags and output of programs are not on it.
 options:
   _input:
     description:
@@ -50,9 +50,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 
 
 def select_contents(collected: Any) -> dict[str, Any]:
-    """Return what ``failure_contents`` returns, for a dictionary."""
+    """Return the contents of the failure bundle; raises AnsibleFilterError unless ``collected`` is a dictionary."""
     if not isinstance(collected, Mapping):
-        raise AnsibleFilterError("failure_contents: a dictionary of results is needed")
+        raise AnsibleFilterError("failure_contents: the input has to be a dictionary of results")
     return failure_contents(collected)
 
 

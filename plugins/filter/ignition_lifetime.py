@@ -6,74 +6,74 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: ignition_lifetime
-short_description: When the certificates in a bootstrap.ign begin and end
+short_description: Issue time and expiry of the certificates in a bootstrap.ign
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Reads the certificates that C(openshift-install) has put below C(/opt/openshift/tls) of its bootstrap config. They are made when the
-    config is made, so the first of them to begin tells its birthday, however often the file was copied since; and the first of them to end
-    tells how long a cluster can be begun with it.
-  - Certificates elsewhere in the config, such as those of a trust bundle, are somebody else's and say nothing of it.
+  - Reads the certificates that C(openshift-install) writes below C(/opt/openshift/tls) of its bootstrap config. They are issued when the
+    config is created, so the earliest start of their validity is the issue time of the config, and the earliest expiry is the end of the
+    time in which an installation can begin with it.
+  - Certificates elsewhere in the config, such as those of a trust bundle, are not issued by C(openshift-install) and are ignored.
 positional: _input
 options:
   _input:
     description:
-      - The text of C(bootstrap.ign).
+      - Content of C(bootstrap.ign).
     type: str
     required: true
   max_age:
     description:
-      - Seconds after which the config is too old to begin an installation with it. Left out, it may be of any age.
+      - Seconds after the issue time until the config is too old to begin an installation with. Unset, there is no limit.
     type: int
   min_validity:
     description:
-      - Seconds for which all certificates still have to be valid to begin an installation.
+      - Seconds that all certificates have to remain valid to begin an installation.
     type: int
     default: 0
   now:
     description:
-      - The time to judge by, in seconds since 1970. Left out, it is the current time.
+      - The current time in seconds since 1970. Unset, the time of the controller.
     type: int
 requirements:
   - cryptography
 """
 
 EXAMPLES = r"""
-- name: Tell how long these files can be used
+- name: Print when the Ignition files expire
   ansible.builtin.debug:
     msg: "{{ (lookup('ansible.builtin.file', 'bootstrap.ign') | equinix_metal.openshift.ignition_lifetime).ends_at }}"
 """
 
 RETURN = r"""
 _value:
-  description: What the certificates tell.
+  description: Issue time and expiry.
   type: dict
   contains:
     born:
-      description: From when on all certificates made with the config are meant to be used, in seconds since 1970.
+      description: Issue time of the config, in seconds since 1970.
       type: int
       sample: 1787400000
     born_at:
-      description: The same as text.
+      description: The same in ISO 8601.
       type: str
       sample: "2026-08-22T12:00:00+00:00"
     ends:
-      description: When the first of them ends, in seconds since 1970.
+      description: When the first certificate expires, in seconds since 1970.
       type: int
       sample: 1787486400
     ends_at:
-      description: The same as text.
+      description: The same in ISO 8601.
       type: str
       sample: "2026-08-23T12:00:00+00:00"
     first_to_end:
-      description: Path of the certificate that ends first, as it will be on the bootstrap machine.
+      description: Path on the bootstrap machine of the certificate that expires first.
       type: str
       sample: /opt/openshift/tls/aggregator-signer.crt
     problem:
-      description: Why an installation cannot begin with the config, or an empty text.
+      description: Why an installation cannot begin with the config. Empty when it can.
       type: str
-      sample: they are 13.0 hours old, and may be used for 12.0 hours (openshift_ignition_max_age)
+      sample: they are 13.0 hours old, the limit is 12.0 hours (openshift_ignition_max_age)
 """
 
 import base64
@@ -97,7 +97,7 @@ FOLDER = "/opt/openshift/tls/"
 
 
 def _content(contents: Mapping[str, Any]) -> bytes:
-    """What the contents of a file are: a data URL (RFC 2397), perhaps compressed. Raises ValueError or OSError."""
+    """Return the content of a file: a data URL (RFC 2397), possibly compressed. Raises ValueError or OSError."""
     scheme, _unused, rest = str(contents["source"]).partition(":")
     head, comma, body = rest.partition(",")
     if scheme != "data" or not comma:
@@ -109,7 +109,7 @@ def _content(contents: Mapping[str, Any]) -> bytes:
 
 
 def _certificates(config: Mapping[str, Any]) -> Iterator[tuple[str, x509.Certificate]]:
-    """Path and certificate of each one the installer made; a bundle has several. Raises what reading something else leads to."""
+    """Yield path and certificate of those that the installer issued; a bundle has several. Raises the errors of malformed input."""
     for entry in config["storage"]["files"]:
         path = str(entry["path"])
         if path.startswith(FOLDER) and path.endswith(".crt"):
@@ -117,37 +117,37 @@ def _certificates(config: Mapping[str, Any]) -> Iterator[tuple[str, x509.Certifi
 
 
 def _problem(lifetime: Mapping[str, Any], max_age: Any, min_validity: Any, now: Any) -> str:
-    """Return why an installation cannot begin with such a config, or nothing."""
-    moment = int(time.time() if now is None else now)
-    age, left = moment - lifetime["born"], lifetime["ends"] - moment
+    """Return why an installation cannot begin with this config; empty when it can."""
+    current = int(time.time() if now is None else now)
+    age, left = current - lifetime["born"], lifetime["ends"] - current
     ends = f"{lifetime['ends_at']} ({lifetime['first_to_end']})"
     if age < 0:
-        return f"their certificates are not valid before {lifetime['born_at']}: the clock of this computer went back since they were made"
+        return f"their certificates are not valid before {lifetime['born_at']}: the controller's clock was set back after they were issued"
     if left <= 0:
-        return f"their first certificate ended at {ends}"
+        return f"their first certificate expired at {ends}"
     if left < int(min_validity):
         needed = f"an installation needs {int(min_validity) / 3600:.1f} hours (openshift_ignition_min_validity)"
-        return f"their first certificate ends at {ends}, and {needed}"
+        return f"their first certificate expires at {ends}, and {needed}"
     if max_age is not None and age > int(max_age):
-        limit = f"may be used for {int(max_age) / 3600:.1f} hours (openshift_ignition_max_age)"
-        return f"they are {age / 3600:.1f} hours old, and {limit}"
+        limit = f"the limit is {int(max_age) / 3600:.1f} hours (openshift_ignition_max_age)"
+        return f"they are {age / 3600:.1f} hours old, {limit}"
     return ""
 
 
 def ignition_lifetime(text: Any, max_age: Any = None, min_validity: Any = 0, now: Any = None) -> dict[str, Any]:
-    """Return when the certificates in this bootstrap.ign begin and end, and whether an installation can begin with them.
+    """Return issue time and expiry of the certificates in a bootstrap.ign, and whether an installation can begin with them.
 
-    Raises AnsibleFilterError for what is no bootstrap.ign or has no certificates.
+    Raises AnsibleFilterError for a malformed bootstrap.ign, or one without certificates.
     """
     if MISSING is not None:
-        raise AnsibleFilterError(f"ignition_lifetime: the Python library cryptography is needed: {MISSING}")
+        raise AnsibleFilterError(f"ignition_lifetime: the Python library cryptography is not installed on the controller: {MISSING}")
     try:
         found = list(_certificates(json.loads(text)))
     except (KeyError, TypeError, ValueError, OSError, EOFError) as problem:
-        # Without what was read: it has the keys of a cluster in it.
-        raise AnsibleFilterError(f"ignition_lifetime: this is no bootstrap.ign of openshift-install ({type(problem).__name__})") from None
+        # Without the content, which has the keys of a cluster.
+        raise AnsibleFilterError(f"ignition_lifetime: not a bootstrap.ign of openshift-install ({type(problem).__name__})") from None
     if not found:
-        raise AnsibleFilterError(f"ignition_lifetime: no certificate below {FOLDER}: this is no bootstrap.ign of openshift-install")
+        raise AnsibleFilterError(f"ignition_lifetime: not a bootstrap.ign of openshift-install: no certificate below {FOLDER}")
     born = min(certificate.not_valid_before_utc for unused, certificate in found)
     first, certificate = min(found, key=lambda each: each[1].not_valid_after_utc)
     ends = certificate.not_valid_after_utc

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: install_config
-short_description: Render install-config.yaml from settings and further fields of the user's
+short_description: Render install-config.yaml from settings and further fields of the user
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Returns the fields of C(install-config.yaml) for these settings, merged with further ones, however deep they are. Machine pools are
-    merged by their names; other lists are one value. The role P(equinix_metal.openshift.validate#role) judges the same fields before
-    anything is ordered.
-  - What is empty, V(none) or V(false) among the settings counts as not given, and its field is left to the installer.
+  - Returns the fields of C(install-config.yaml) for these settings, merged recursively with further ones. Machine pools are merged by
+    name; other lists are one value. The role P(equinix_metal.openshift.validate#role) checks the same fields before the first device is
+    created.
+  - Settings that are empty, V(none) or V(false) count as unset, and the installer sets their fields.
   - A field that both have with different values is an error, since the rest of the collection reads the setting alone. All such fields are
     reported together.
 positional: further
@@ -32,7 +32,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Show which fields the installer gets
+- name: Print the fields of install-config.yaml
   ansible.builtin.debug:
     msg: "{{ settings | equinix_metal.openshift.install_config(further) | dict2items | map(attribute='key') }}"
   vars:

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: joining_machines
-short_description: Devices as the machines that may join a cluster
+short_description: Select the devices that may join a cluster
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Makes of what the service tells of devices what O(equinix_metal.openshift.csr_approval#module:machines) wants to know of them.
-  - A device that is being deleted is left out when there is another one of its host name, which takes its place.
+  - Returns devices in the format of O(equinix_metal.openshift.csr_approval#module:machines).
+  - A device that is being deleted is left out when another device has its host name.
 positional: wanted
 options:
   _input:
@@ -23,7 +23,7 @@ options:
     required: true
   wanted:
     description:
-      - Full names of those that are wanted; others are left out. Without it all are taken.
+      - Full names of the machines that may join; others are left out. Unset, all devices are returned.
     type: list
     elements: str
 seealso:
@@ -31,10 +31,10 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Show which certificate requests would be approved of the machines that are wanted and there
+- name: Print which CSRs of existing devices of the inventory would be approved
   equinix_metal.openshift.csr_approval:
     kubeconfig: clusters/demo/ignition/auth/kubeconfig
-    machines: "{{ found.devices | equinix_metal.openshift.joining_machines(wanted_names) }}"
+    machines: "{{ found.devices | equinix_metal.openshift.joining_machines(hostnames) }}"
   check_mode: true
 """
 
@@ -45,7 +45,7 @@ _value:
   elements: dict
   contains:
     name:
-      description: Full name, which is to be the name of the node.
+      description: Full name, which is the name of the node.
       type: str
       sample: worker-0.demo.metal.test
     addresses:
@@ -54,7 +54,7 @@ _value:
       elements: str
       sample: [203.0.113.10, 10.64.0.10]
     created_at:
-      description: When the machine began to be what it is; one that was installed anew, as another machine perhaps, began anew.
+      description: When the installation of the device began. A reinstallation sets it again.
       type: str
       sample: "2026-08-22T12:00:00Z"
 """
@@ -68,7 +68,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.obje
 
 
 def joining_machines(devices: Iterable[Mapping[str, Any]], wanted: Collection[str] | None = None) -> list[dict[str, Any]]:
-    """``machines`` of ``csr_approval``, of these devices as ``metal_device_info`` returns them."""
+    """Return ``machines`` of ``csr_approval`` for devices as ``metal_device_info`` returns them."""
     try:
         devices = list(devices)
         staying = {device["hostname"] for device in devices if device.get("state") not in DELETING_STATES}
@@ -83,7 +83,9 @@ def joining_machines(devices: Iterable[Mapping[str, Any]], wanted: Collection[st
             and (device.get("state") not in DELETING_STATES or device["hostname"] not in staying)
         ]
     except (KeyError, TypeError, AttributeError) as problem:
-        raise AnsibleFilterError(f"joining_machines: devices as metal_device_info returns them are needed: {problem!r}") from problem
+        raise AnsibleFilterError(
+            f"joining_machines: the input has to be devices as metal_device_info returns them: {problem!r}"
+        ) from problem
 
 
 class FilterModule:

@@ -27,18 +27,18 @@ options:
     required: true
   mirror_url:
     description:
-      - Mirror of the same files. Empty, they come from where the installer says.
+      - Mirror of the same files. Empty, the addresses of the stream metadata are used.
     type: str
     required: true
   verified:
     description:
-      - How the images are to be verified, kept with each of them.
+      - How the images are verified, returned with each of them.
     type: str
     required: true
 """
 
 EXAMPLES = r"""
-- name: Print which images machines boot
+- name: Print the boot images of machines
   ansible.builtin.debug:
     msg: "{{ stream | equinix_metal.openshift.live_images(['x86_64'], '', 'head') }}"
 """

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: machines
-short_description: The machines that hosts of the inventory stand for
+short_description: Machines of the inventory, from the variables of their hosts
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Makes of the names of hosts the machines that are wanted, with what each host's variables say of it.
+  - Returns the machine of each host, with the settings in the host's variables.
 positional: hostvars
 options:
   _input:
@@ -27,18 +27,18 @@ options:
     required: true
   strict:
     description:
-      - Whether it is an error when a variable cannot be used, or when two hosts stand for one machine. Otherwise what can be told is,
-        for whoever checks the whole inventory and tells everything at once.
+      - Whether an invalid variable, or two hosts with the same host name, are an error. Otherwise problems are returned with each machine,
+        for checks that report the problems of all hosts together.
     type: bool
     default: true
 """
 
 EXAMPLES = r"""
-- name: Show the wanted workers
+- name: Print the workers of the inventory
   ansible.builtin.debug:
     msg: "{{ groups['workers'] | equinix_metal.openshift.machines(hostvars) }}"
 
-- name: Show their names
+- name: Print their host names
   ansible.builtin.debug:
     msg: "{{ groups['workers'] | equinix_metal.openshift.machines(hostvars) | map(attribute='hostname') }}"
 """
@@ -58,15 +58,15 @@ _value:
       type: str
       sample: worker-0
     role:
-      description: What the machine is in the cluster, by C(openshift_role) or by the groups the host is in.
+      description: Role of the machine in the cluster, by C(openshift_role) or by the groups of the host.
       type: str
       sample: worker
     pool:
-      description: A worker's machine pool, by C(openshift_pool) or by the group below C(workers) the host is in. V(null) for others.
+      description: A worker's machine pool, by C(openshift_pool) or by the group of the host below C(workers). V(null) for others.
       type: str
       sample: worker
     plan:
-      description: C(metal_plan). Not there when it is not given, like the next two.
+      description: C(metal_plan). Absent when it is not set, like the next two.
       type: str
       sample: c3.small.x86
     metro:
@@ -83,11 +83,11 @@ _value:
       elements: str
       sample: [openshift-pool=infra]
     architecture:
-      description: C(openshift_architecture), else what the plan's name ends in (C(x86), C(arm64)), else C(x86_64).
+      description: C(openshift_architecture), else by the end of the plan's name (C(x86), C(arm64)), else C(x86_64).
       type: str
       sample: x86_64
     install_device:
-      description: C(openshift_install_device). Not there when it is not given, like the next two.
+      description: C(openshift_install_device). Absent when it is not set, like the next two.
       type: str
       sample: smallest nvme
     root_device_hints:
@@ -100,7 +100,7 @@ _value:
       elements: str
       sample: ["ttyS1,115200n8"]
     boot_profile:
-      description: Name of what the machine boots. Machines of one architecture, with the same disk rule and the same consoles, share it.
+      description: Name of the boot profile. Machines with the same architecture, install disk and consoles share it.
       type: str
       sample: x86_64
     labels:
@@ -113,14 +113,14 @@ _value:
       elements: dict
       sample: [{key: node-role.kubernetes.io/infra, effect: NoSchedule}]
     problems:
-      description: What is wrong with the host's variables, with O(strict=false) only.
+      description: The problems of the host's variables, with O(strict=false) only.
       type: list
       elements: str
       sample: []
     billing_cycle:
       description:
         - C(metal_billing_cycle), and in the same way C(description), C(customdata), C(locked), C(hardware_reservation_id), C(ip_addresses),
-          C(termination_time), C(no_ssh_keys), C(project_ssh_keys), C(user_ssh_keys) and C(placement). Each is there when it is given.
+          C(termination_time), C(no_ssh_keys), C(project_ssh_keys), C(user_ssh_keys) and C(placement). Each is absent when it is not set.
       type: str
       sample: hourly
 """
@@ -143,7 +143,7 @@ DEFAULT_POOL = "worker"
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 TEXTS = ("plan", "metro", "operating_system")
 INSTALL_DEVICE = re.compile(r"/dev/\S+|(smallest|largest)( (nvme|ssd|hdd))?")
-"""A path, or a rule: which of the disks by size, if need be among those of one type."""
+"""A path, or a rule: the smallest or largest disk, of one type if given."""
 HINTS: dict[str, type] = {
     "deviceName": str,
     "hctl": str,
@@ -154,8 +154,8 @@ HINTS: dict[str, type] = {
     "wwn": str,
     "rotational": bool,
 }
-"""The words of OpenShift's rootDeviceHints."""
-WORDS = {str: "a text (in quotes)", int: "a whole number above 0", bool: "true or false"}
+"""The keys of OpenShift's rootDeviceHints, with their types."""
+TYPE_NAMES = {str: "a string (in quotes)", int: "an integer above 0", bool: "true or false"}
 FURTHER = (
     "billing_cycle",
     "description",
@@ -173,17 +173,17 @@ FURTHER = (
 
 PREFIXES = ("openshift_", "metal_")
 OF_DEVICES = frozenset((*device_result({}), "public_ipv4", "private_ipv4", "public_ipv6", "elastic_ipv4", "short_id", "role", "cluster"))
-"""What the inventory plugin says of devices that exist."""
+"""Host variables that the inventory plugin sets for existing devices."""
 
 
 def _is_of_a_device(variable: str) -> bool:
-    """Whether the inventory plugin has set it on a wanted host whose device exists."""
+    """Return whether the inventory plugin sets this variable on hosts whose device exists."""
     fact = variable.removeprefix("metal_")
     return fact in OF_DEVICES or fact.startswith("existing_")
 
 
-def _usable(hint: Any, kind: type) -> bool:
-    # Not by its type: Ansible has own kinds of texts and numbers. And a boolean is a number to Python.
+def _is_valid_hint(hint: Any, kind: type) -> bool:
+    # By isinstance, since Ansible has its own string and number types; a bool is also an int.
     if kind is bool or isinstance(hint, bool):
         return kind is bool and isinstance(hint, bool)
     if kind is int:
@@ -192,18 +192,19 @@ def _usable(hint: Any, kind: type) -> bool:
 
 
 class _Host:
-    """The variables of one host, with every problem they have written down."""
+    """The variables of one host, and the list of their problems."""
 
     def __init__(self, name: str, variables: Mapping[str, Any], problems: list[str]) -> None:
         self.name = name
         self._variables = variables
         self._problems = problems
 
-    def tell(self, problem: str) -> None:
+    def report(self, problem: str) -> None:
+        """Add a problem to the list."""
         self._problems.append(f"host {self.name}: {problem}")
 
     def unknown(self) -> list[str]:
-        """The names of its variables that look like the collection's and are none of them. Nothing is evaluated."""
+        """Return the names of unknown variables with the collection's prefixes. No variable is evaluated."""
         from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import (  # noqa: PLC0415 - only where everything is checked
             known_variables,
         )
@@ -212,18 +213,18 @@ class _Host:
         return sorted(name for name in names - known_variables().keys() if not _is_of_a_device(name))
 
     def get(self, variable: str) -> Any:
-        """A variable's value, None when there is none or it cannot be had."""
+        """Return the value of a variable, None if it is not set or cannot be evaluated."""
         try:
             return self._variables.get(variable)
         except (AnsibleError, UndefinedError) as problem:
-            self.tell(f"{variable} cannot be evaluated: {problem}")
+            self.report(f"{variable} cannot be evaluated: {problem}")
             return None
 
     def text(self, variable: str) -> str | None:
         value = self.get(variable)
         if value is None or isinstance(value, str):
             return value
-        self.tell(f"{variable} has to be a text, it is {value!r}")
+        self.report(f"{variable} has to be a string, it is {value!r}")
         return None
 
     def texts(self, variable: str) -> list[str]:
@@ -232,7 +233,7 @@ class _Host:
             return []
         if isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(item, str) for item in value):
             return list(value)
-        self.tell(f"{variable} has to be a list of texts, it is {value!r}")
+        self.report(f"{variable} has to be a list of strings, it is {value!r}")
         return []
 
     def labels(self) -> dict[str, str]:
@@ -241,8 +242,8 @@ class _Host:
             return {}
         if isinstance(value, Mapping) and all(isinstance(item, str) or item is None for item in value.values()):
             return {str(key): item or "" for key, item in value.items()}
-        self.tell(
-            f'openshift_node_labels has to be a mapping of texts (write numbers and booleans in quotes, "" for no value), it is {value!r}'
+        self.report(
+            f'openshift_node_labels has to be a mapping of strings (write numbers and booleans in quotes, "" for no value), it is {value!r}'
         )
         return {}
 
@@ -251,29 +252,29 @@ class _Host:
         if value is None:
             return []
         if not isinstance(value, Sequence) or isinstance(value, str):
-            self.tell(f"openshift_node_taints has to be a list, it is {value!r}")
+            self.report(f"openshift_node_taints has to be a list, it is {value!r}")
             return []
-        good = [dict(item) for item in value if isinstance(item, Mapping) and item.get("key") and item.get("effect") in EFFECTS]
-        if len(good) != len(value):
-            self.tell(f"openshift_node_taints: each one needs a key and an effect of {', '.join(EFFECTS)}, they are {value!r}")
-        return good
+        valid = [dict(item) for item in value if isinstance(item, Mapping) and item.get("key") and item.get("effect") in EFFECTS]
+        if len(valid) != len(value):
+            self.report(f"openshift_node_taints: every taint needs a key and an effect of {', '.join(EFFECTS)}, they are {value!r}")
+        return valid
 
     def architecture(self, plan: str | None) -> str:
         given = self.text("openshift_architecture")
         if given is not None and given not in ARCHITECTURES.values():
-            self.tell(f"openshift_architecture has to be one of {', '.join(sorted(ARCHITECTURES.values()))}, it is {given!r}")
+            self.report(f"openshift_architecture has to be one of {', '.join(sorted(ARCHITECTURES.values()))}, it is {given!r}")
         return given or architecture_of(plan or "") or "x86_64"
 
     def disk(self) -> dict[str, Any]:
-        """What is said of the disk to install to, as far as it is well formed."""
+        """Return the settings of the disk to install to, without malformed ones."""
         found: dict[str, Any] = {"install_device": self.text("openshift_install_device"), "root_device_hints": self.hints()}
         device = found["install_device"]
         if device is not None and not INSTALL_DEVICE.fullmatch(device):
-            self.tell(
+            self.report(
                 f"openshift_install_device has to be a path below /dev, or smallest or largest (with nvme, ssd or hdd), it is {device!r}"
             )
         elif (device or "").startswith("/") and found["root_device_hints"]:
-            self.tell(f"openshift_install_device names {device}, so openshift_root_device_hints has nothing to choose: give one of them")
+            self.report(f"openshift_install_device is {device}, so openshift_root_device_hints has no effect: set only one of them")
         return found
 
     def hints(self) -> dict[str, Any] | None:
@@ -281,13 +282,13 @@ class _Host:
         if value is None:
             return None
         if not isinstance(value, Mapping):
-            self.tell(f"openshift_root_device_hints has to be a mapping of {', '.join(HINTS)}, it is {value!r}")
+            self.report(f"openshift_root_device_hints has to be a mapping of {', '.join(HINTS)}, it is {value!r}")
             return {}
         for name, hint in value.items():
             if name not in HINTS:
-                self.tell(f"openshift_root_device_hints: there is no {name!r} among {', '.join(HINTS)}")
-            elif not _usable(hint, HINTS[name]):
-                self.tell(f"openshift_root_device_hints: {name} has to be {WORDS[HINTS[name]]}, it is {hint!r}")
+                self.report(f"openshift_root_device_hints: unknown key {name!r}, not one of {', '.join(HINTS)}")
+            elif not _is_valid_hint(hint, HINTS[name]):
+                self.report(f"openshift_root_device_hints: {name} has to be {TYPE_NAMES[HINTS[name]]}, it is {hint!r}")
         return {name: hint for name, hint in value.items() if name in HINTS}
 
     def role(self) -> str | None:
@@ -295,37 +296,37 @@ class _Host:
         found = [role for group, role in ROLES.items() if group in groups]
         given = self.text("openshift_role")
         if given is not None and given not in ROLES.values():
-            self.tell(f"openshift_role has to be one of {', '.join(ROLES.values())}, it is {given!r}")
+            self.report(f"openshift_role has to be one of {', '.join(ROLES.values())}, it is {given!r}")
         if given:
             return given
         if len(found) > 1:
-            self.tell(f"is in several of the groups {', '.join(ROLES)}: {', '.join(sorted(set(groups) & set(ROLES)))}")
+            self.report(f"is in several of the groups {', '.join(ROLES)}: {', '.join(sorted(set(groups) & set(ROLES)))}")
         return found[0] if found else None
 
     def pools(self) -> frozenset[str]:
-        """The groups that are pools: those below ``workers``, whose hosts are all workers. Of every host they are the same."""
+        """Return the groups that are pools: those below ``workers``, whose hosts are all workers. They are the same for every host."""
         groups: Mapping[str, Iterable[str]] = self.get("groups") or {}
         workers = set(groups.get("workers") or ())
-        # Groups of what exists, made by the inventory plugin, are no pools.
+        # The groups of the inventory plugin are not pools.
         below = [group for group in groups if group != "workers" and not group.startswith("metal") and workers]
         return frozenset(group for group in below if set(groups[group]) <= workers)
 
     def pool(self, among: frozenset[str]) -> str:
-        """The pool the host is in."""
+        """Return the pool of the host."""
         given = self.text("openshift_pool")
         if given:
             return given
         pools = [group for group in self.get("group_names") or [] if group in among]
         if len(pools) > 1 and DEFAULT_POOL not in pools:
-            self.tell(f"is in several pools ({', '.join(sorted(pools))}): set openshift_pool")
+            self.report(f"is in several pools ({', '.join(sorted(pools))}): set openshift_pool")
         return DEFAULT_POOL if not pools or DEFAULT_POOL in pools else pools[0]
 
     def hostname(self) -> str:
-        """``<inventory_hostname>.<cluster>.<domain>``, lower case; a host that is named in full stays as it is."""
+        """Return ``<inventory_hostname>.<cluster>.<domain>`` in lower case; a full name is not extended."""
         cluster, domain = self.text("openshift_cluster_name"), self.text("openshift_base_domain")
         for variable, value in (("openshift_cluster_name", cluster), ("openshift_base_domain", domain)):
             if not value:
-                self.tell(f"{variable} is not set")
+                self.report(f"{variable} is not set")
         end = ".".join(part for part in (cluster, domain) if part).lower()
         name = self.name.lower()
         return name if not end or name.endswith("." + end) else f"{name}.{end}"
@@ -356,19 +357,19 @@ def _machine(host: _Host, pools: frozenset[str]) -> dict[str, Any]:
 
 
 def _boot_profile(architecture: str, boot: Mapping[str, Any]) -> str:
-    """Short, for it is part of a URL; the same in every run, for that URL is the device's."""
+    """Return a short name, since it is part of a URL; the same in every run, since devices keep the URL."""
     if not boot:
         return architecture
     return f"{architecture}-{hashlib.sha256(json.dumps(boot, sort_keys=True, default=str).encode()).hexdigest()[:8]}"
 
 
 def machines(names: Any, hostvars: Any, strict: bool = True) -> list[dict[str, Any]]:
-    """The machines these hosts stand for; raises AnsibleFilterError telling every problem with its host and variable."""
+    """Return the machines of these hosts; raises AnsibleFilterError with all problems, each with host and variable."""
     if isinstance(names, str) or not isinstance(names, Sequence):
-        raise AnsibleFilterError(f"machines: a list of host names is needed, for example groups['worker'], not {names!r}")
+        raise AnsibleFilterError(f"machines: the input has to be a list of host names, for example groups['worker'], not {names!r}")
     if not isinstance(hostvars, Mapping):
         raise AnsibleFilterError(
-            "machines: hostvars is needed as its argument, as in groups['worker'] | equinix_metal.openshift.machines(hostvars)"
+            "machines: the argument hostvars is required, as in groups['worker'] | equinix_metal.openshift.machines(hostvars)"
         )
     problems: list[str] = []
     found = []
@@ -379,7 +380,7 @@ def machines(names: Any, hostvars: Any, strict: bool = True) -> list[dict[str, A
             continue
         own: list[str] = []
         host = _Host(str(name), hostvars[name], own)
-        # Asked of each host, the groups of hundreds would be gone through hundreds of times.
+        # Computed once, since it is the same for all hosts and takes long with hundreds.
         pools = host.pools() if pools is None else pools
         machine = _machine(host, pools)
         if not strict:
@@ -391,7 +392,7 @@ def machines(names: Any, hostvars: Any, strict: bool = True) -> list[dict[str, A
     for hostname in sorted({machine["hostname"] for machine in found}):
         hosts = [machine["inventory_hostname"] for machine in found if machine["hostname"] == hostname]
         if len(hosts) > 1:
-            problems.append(f"hosts {' and '.join(hosts)}: both stand for {hostname}")
+            problems.append(f"hosts {' and '.join(hosts)}: have the same host name {hostname}")
     if problems and strict:
         raise AnsibleFilterError(together("The inventory cannot be used", problems))
     return found

@@ -6,25 +6,25 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: manifests
-short_description: Manifests in files and folders, checked
+short_description: Read and check manifests in files and folders
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Finds and reads manifests on the controller. Each has to be YAML or JSON, with C(apiVersion), C(kind) and C(metadata.name) in every
-    document, or a bootstrap would fail of it an hour later. Every problem is told at once.
+  - Reads manifests on the controller. Each has to be YAML or JSON, with C(apiVersion), C(kind) and C(metadata.name) in every document;
+    otherwise bootstrap would fail an hour later. All problems are reported together.
 positional: _input
 options:
   _input:
     description:
-      - Paths of files, and of folders of which all files C(*.yml), C(*.yaml) and C(*.json) are meant.
+      - Paths of files and folders. Of a folder all files C(*.yml), C(*.yaml) and C(*.json) are read.
     type: list
     elements: str
     required: true
 """
 
 EXAMPLES = r"""
-- name: Show which objects a folder has
+- name: Print which manifests a folder has
   ansible.builtin.debug:
     msg: "{{ ['manifests'] | equinix_metal.openshift.manifests | map(attribute='name') }}"
 """
@@ -40,7 +40,7 @@ _value:
       type: str
       sample: 99-worker-chrony.yml
     content:
-      description: Its text.
+      description: Content of the file.
       type: str
       sample: "kind: MachineConfig..."
 """
@@ -66,14 +66,14 @@ def _problems(path: Path, text: str) -> Iterator[str]:
         documents = [document for document in yaml.safe_load_all(text) if document is not None]
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
-        yield f"{path}: no YAML{f' (line {mark.line + 1})' if mark else ''}: {getattr(problem, 'problem', None) or 'cannot be read'}"
+        yield f"{path}: not YAML{f' (line {mark.line + 1})' if mark else ''}: {getattr(problem, 'problem', None) or 'cannot be read'}"
         return
     if not documents:
         yield f"{path}: is empty"
     for number, document in enumerate(documents, start=1):
         which = f"{path}: document {number}" if len(documents) > 1 else f"{path}:"
         if not isinstance(document, Mapping):
-            yield f"{which} is no Kubernetes object"
+            yield f"{which} is not a Kubernetes object"
             continue
         metadata = document.get("metadata")
         missing = [name for name in ("apiVersion", "kind") if not document.get(name)]
@@ -83,18 +83,18 @@ def _problems(path: Path, text: str) -> Iterator[str]:
 
 
 def manifests(paths: Any) -> list[dict[str, str]]:
-    """Name and content of each file; raises AnsibleFilterError telling everything that is wrong with them."""
+    """Return name and content of each file; raises AnsibleFilterError with all problems."""
     if isinstance(paths, str) or not isinstance(paths, Sequence):
-        raise AnsibleFilterError(f"manifests: a list of paths is needed, not {paths!r}")
+        raise AnsibleFilterError(f"manifests: the input has to be a list of paths, not {paths!r}")
     problems: list[str] = []
     found: dict[str, tuple[Path, str]] = {}
     for given in map(Path, paths):
         try:
             for path in _files(given.expanduser()):
                 if path.suffix not in SUFFIXES:
-                    problems.append(f"{path}: the installer takes files {', '.join(SUFFIXES)} only")
+                    problems.append(f"{path}: openshift-install reads only files {', '.join(SUFFIXES)}")
                 if path.name in found:
-                    problems.append(f"{path}: has the name of {found[path.name][0]}")
+                    problems.append(f"{path}: has the same name as {found[path.name][0]}")
                 found[path.name] = path, path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as problem:
             problems.append(f"{given}: cannot be read: {problem}")

@@ -11,7 +11,7 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Compares the nodes of a cluster with the machines of the inventory. Labels and taints that a node has besides are left alone.
+  - Compares the nodes of a cluster with the machines of the inventory. Other labels and taints of a node are not changed.
 positional: nodes
 options:
   _input:
@@ -37,7 +37,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: What is to be set.
+  description: Labels and taints to set.
   type: dict
   contains:
     labels:

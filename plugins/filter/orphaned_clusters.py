@@ -6,14 +6,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: orphaned_clusters
-short_description: Clusters that have no folder on this computer
+short_description: List clusters that have no folder on the controller
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Lists the clusters of the Metal API that have no folder on the controller, each with the command that destroys it.
-  - A cluster is known by its tag, into which whoever may write to the project can write anything. A command is made only of a name that is
-    the name of a cluster; of others the ids of what has the tag are returned.
+  - Clusters are found by their ownership tag, and every user of the project can write tags. A command is returned only for a valid cluster
+    name; for other tags the ids of the objects with the tag are returned.
 positional: _input, directory
 options:
   _input:
@@ -30,7 +30,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Print how to destroy clusters that are unknown here
+- name: Print how to destroy clusters without a folder
   ansible.builtin.debug:
     msg: "{{ (everywhere.clusters | equinix_metal.openshift.orphaned_clusters('clusters')).commands }}"
 """
@@ -46,12 +46,12 @@ _value:
       elements: str
       sample: [demo.metal.test]
     commands:
-      description: A command for each that has the name of a cluster, with every word quoted for a shell.
+      description: A command for each valid cluster name, with every word quoted for a shell.
       type: list
       elements: str
       sample: [ansible-playbook destroy.yml -e openshift_cluster_name=demo -e openshift_base_domain=metal.test]
     malformed:
-      description: For each of the others a line with its name, safe to print, and the ids of what has its tag.
+      description: For each other tag a line with its value, safe to print, and the ids of the objects that have it.
       type: list
       elements: str
       sample: ["'$(reboot).metal.test': device 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11"]
@@ -76,12 +76,12 @@ KINDS = {"devices": "device", "ip_reservations": "IP reservation", "virtual_netw
 
 
 def is_cluster_name(name: str) -> bool:
-    """Whether this is the full name of a cluster, ``<name>.<domain>``: nothing that a shell or a path would take for something else."""
+    """Return whether this is a full cluster name, ``<name>.<domain>``, which is safe in a shell and in a path."""
     return bool(CLUSTER_NAME.fullmatch(name)) and len(name) <= 253
 
 
 def destroy_command(name: str) -> str:
-    """The command that destroys the cluster of this name, of which nothing is known here."""
+    """Return the command that destroys the cluster of this name without its folder."""
     cluster, _dot, domain = name.partition(".")
     variables = {"openshift_cluster_name": cluster, "openshift_base_domain": domain, "openshift_destroy_without_state": "true"}
     words = ["ansible-playbook", "destroy.yml", *(word for item in variables.items() for word in ("-e", "=".join(item)))]
@@ -103,14 +103,14 @@ def orphaned_clusters(clusters: Iterable[Mapping[str, Any]], directory: str) -> 
         if is_cluster_name(name):
             commands.append(destroy_command(name))
         else:
-            things = [f"{title} {printable(thing.get('id'), 64)}" for kind, title in KINDS.items() for thing in cluster.get(kind) or []]
-            malformed.append(f"'{names[-1]}': {', '.join(things)}")
+            objects = [f"{title} {printable(each.get('id'), 64)}" for kind, title in KINDS.items() for each in cluster.get(kind) or []]
+            malformed.append(f"'{names[-1]}': {', '.join(objects)}")
     lines = [
         f"{len(names)} of {len(names) + known} clusters have no folder in {directory}:",
-        "they are managed from elsewhere, or by nobody.",
+        "they are managed by another controller, or not managed any more.",
     ]
     lines += ["Nothing was changed. To destroy one:", *commands] if commands else []
-    lines += ["A tag that is not the name of a cluster. Check what has it, and delete it by its id:", *malformed] if malformed else []
+    lines += ["These tags are no cluster names. Check the objects that have them, and delete these by id:", *malformed] if malformed else []
     return {"names": names, "commands": commands, "malformed": malformed, "lines": lines}
 
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: preflight_lines
-short_description: The report of the preflight checks, as lines for a person
+short_description: Report of the preflight checks as lines
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Makes lines of the report of the filter P(equinix_metal.openshift.preflight#filter), for M(equinix_metal.openshift.print_lines). Checks
-    that failed or are unknown are listed with what to do, the rest is one line.
+  - Returns the report of the filter P(equinix_metal.openshift.preflight#filter) as lines for M(equinix_metal.openshift.print_lines). Failed
+    and unknown checks are listed with what to do, the others are one line.
 positional: _input
 options:
   _input:
@@ -22,7 +22,7 @@ options:
     required: true
   verbose:
     description:
-      - Whether each check that passed has a line, too.
+      - Whether to list passed checks, too.
     type: bool
     default: false
 """
@@ -35,15 +35,15 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: The lines, those of what failed last, and the summary.
+  description: The lines, failed checks last, and the summary.
   type: list
   elements: str
   sample:
     - 38 checks passed (all of them with -v)
-    - "FAILED   pull secret  given, but no JSON"
+    - "FAILED   pull secret  it is not JSON"
     - "         expected: a JSON object with auths"
-    - "         to do:    take the whole pull secret"
-    - 38 passed, 0 not checkable, 1 failed; no machine is to be ordered
+    - "         to do:    set openshift_pull_secret to the JSON text"
+    - 38 passed, 0 not checkable, 1 failed; 0 machines to order
 """
 
 from collections.abc import Callable, Mapping

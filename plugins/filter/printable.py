@@ -6,30 +6,30 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: printable
-short_description: Text from elsewhere, safe to print
+short_description: Escape foreign text for safe printing
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Writes tags, names and messages that come from an API or a host as one line that cannot pretend to be anything else. Control characters,
-    ANSI escape sequences, line ends, bidirectional and invisible formatting are escaped (C(\n), C(\x1b), C(\u202e)); a long text is cut,
-    and its end says so.
+  - Returns tags, names and messages from an API or a host as one line that cannot imitate other output. Control characters, ANSI escape
+    sequences, line ends, bidirectional and invisible formatting are escaped (C(\n), C(\x1b), C(\u202e)); a long text is cut and marked as
+    cut.
 positional: _input
 options:
   _input:
     description:
-      - The text. Anything else is shown as text.
+      - The text. Other values are converted to text.
     type: raw
     required: true
   limit:
     description:
-      - Characters that are kept.
+      - Number of characters to keep.
     type: int
     default: 256
 """
 
 EXAMPLES = r"""
-- name: Show the tags of a device
+- name: Print the tags of a device
   ansible.builtin.debug:
     msg: "{{ device.tags | map('equinix_metal.openshift.printable') | join(', ') }}"
 """

@@ -11,10 +11,10 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Replaces what is secret in a text, or in the texts of lists and dictionaries, by C(<redacted>), so that the reason of a failure can be
-    shown where the task has C(no_log).
-  - A secret that is given is found wherever it stands, also quoted, escaped or in base64. Other secrets are found by the name they stand
-    under (C(password), C(pullSecret)), or by their form (a private key, user and password in an address).
+  - Replaces secrets in a string, or in the strings of lists and dictionaries, by C(<redacted>), so that the reason of a failure can be
+    printed although the task has C(no_log).
+  - A known secret is found everywhere, also quoted, escaped or in base64. Other secrets are found by their key (C(password),
+    C(pullSecret)), or by their form (a private key, user and password in an address).
   - In a text, control characters are escaped, see P(equinix_metal.openshift.printable#filter); line ends stay.
 positional: _input
 options:
@@ -25,19 +25,19 @@ options:
     required: true
   secrets:
     description:
-      - Texts, or lists and dictionaries of texts, each of which is a secret. Those of fewer than 6 characters are not looked for.
+      - Texts, or lists and dictionaries of texts, each of which is a secret. Those of fewer than 6 characters are ignored.
     type: list
     elements: raw
     default: []
   settings:
     description:
-      - Lists and dictionaries of settings. Secret in them is what stands under the name of a secret, and users and passwords in addresses.
+      - Lists and dictionaries of settings. Secrets in them are the values of secret keys, and users and passwords in addresses.
     type: list
     elements: raw
     default: []
   limit:
     description:
-      - Characters that are kept of a text. Of a longer one the end is kept, since a program says last why it failed.
+      - Number of characters to keep of a string. The end is kept, since programs print the reason of a failure last.
     type: int
     default: 4000
 """

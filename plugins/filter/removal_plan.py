@@ -6,12 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: removal_plan
-short_description: The workers that are to be removed, and what blocks their removal
+short_description: Workers to remove, and what blocks their removal
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Compares the devices of a cluster with the machines that stay. Every other worker is removed.
+  - Compares the devices of a cluster with the machines of the inventory. Every other worker is removed.
 positional: wanted
 options:
   _input:
@@ -22,8 +22,8 @@ options:
     required: true
   wanted:
     description:
-      - The machines that stay, C(control_plane) and C(workers), each a list of machines as P(equinix_metal.openshift.machines#filter)
-        returns them.
+      - The machines of the inventory, C(control_plane) and C(workers), each a list as P(equinix_metal.openshift.machines#filter) returns
+        them.
     type: dict
     required: true
   cluster:
@@ -33,17 +33,17 @@ options:
     required: true
   nodes:
     description:
-      - The Nodes of the cluster, as M(equinix_metal.openshift.node_info) returns them. Without them nothing is said about Nodes.
+      - The Nodes of the cluster, as M(equinix_metal.openshift.node_info) returns them. Unset, Nodes are not checked.
     type: list
     elements: dict
   least_workers:
     description:
-      - How many workers have to stay that are Ready and not cordoned.
+      - Minimum number of remaining workers that are Ready and not cordoned.
     type: int
     default: 0
   joining:
     description:
-      - Whether workers that have no Node yet count as well, since they are going to join before any worker is removed.
+      - Whether workers without a Node count, too, since they join before any worker is removed.
     type: bool
     default: false
 """
@@ -65,7 +65,7 @@ _value:
   type: dict
   contains:
     leaving:
-      description: Host names of the workers that are to be removed.
+      description: Host names of the workers to remove.
       type: list
       elements: str
       sample: [worker-2.demo.metal.test]
@@ -75,7 +75,7 @@ _value:
       elements: str
       sample: [worker-2.demo.metal.test]
     blockers:
-      description: Why they cannot be removed now, a sentence each. Empty when they can.
+      description: Why these workers cannot be removed, a sentence each. Empty when they can.
       type: list
       elements: str
       sample: [worker-2.demo.metal.test is locked against deletion.]
@@ -88,7 +88,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 ROLE = "openshift-role="
-# The bootstrap device, also one whose reinstallation as a worker was asked for and is not done: see the role bootstrap_teardown.
+# The bootstrap device, also while it is reinstalled as a worker: see the role bootstrap_teardown.
 UNFINISHED = re.compile(rf"{ROLE}bootstrap$|ansible-operation-requested=reinstall:bootstrap-becomes-worker:")
 
 
@@ -105,24 +105,24 @@ def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keywor
     try:
         masters, workers = ([machine["hostname"] for machine in wanted[group]] for group in ("control_plane", "workers"))
         found = {device["hostname"]: device for device in devices}
-        # The Node of a device has its host name in lower case, as machines of the inventory have.
+        # Nodes and machines of the inventory have the host name of the device in lower case.
         excess = [device for name, device in sorted(found.items()) if name.lower() not in {*masters, *workers}]
-        leaving = [device["hostname"] for device in excess if f"{ROLE}worker" in device["tags"]]
+        removed = [device["hostname"] for device in excess if f"{ROLE}worker" in device["tags"]]
         blockers = [*_installation(found.values(), cluster), *_control_plane(excess)]
-        if leaving:
-            blockers += _locked(excess, leaving)
-        if leaving and nodes is not None:
+        if removed:
+            blockers += _locked(excess, removed)
+        if removed and nodes is not None:
             states = {node["name"]: node for node in nodes}
-            blockers += _quorum(states, masters, leaving)
-            blockers += _least(states, workers, found if joining else None, leaving, int(least_workers))
+            blockers += _quorum(states, masters, removed)
+            blockers += _least(states, workers, found if joining else None, removed, int(least_workers))
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
-        needed = "devices, machines and nodes as this collection returns them are needed"
+        needed = "the input has to be devices, machines and nodes as this collection returns them"
         raise AnsibleFilterError(f"removal_plan: {needed}: {problem!r}") from problem
-    return {"leaving": leaving, "nodes": [name.lower() for name in leaving], "blockers": blockers}
+    return {"leaving": removed, "nodes": [name.lower() for name in removed], "blockers": blockers}
 
 
 def _installation(devices: Iterable[Mapping[str, Any]], cluster: str) -> list[str]:
-    """A bootstrap device lets every machine join, and one on its way to be a worker would be waited for in vain."""
+    """Return a blocker while a bootstrap device exists, which lets every machine join, or is reinstalled as a worker."""
     unfinished = sorted(device["hostname"] for device in devices if any(UNFINISHED.match(tag) for tag in device["tags"]))
     if not unfinished:
         return []
@@ -139,8 +139,8 @@ def _control_plane(excess: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _locked(excess: Iterable[Mapping[str, Any]], leaving: Collection[str]) -> list[str]:
-    locked = [device["hostname"] for device in excess if device["hostname"] in leaving and device.get("locked")]
+def _locked(excess: Iterable[Mapping[str, Any]], removed: Collection[str]) -> list[str]:
+    locked = [device["hostname"] for device in excess if device["hostname"] in removed and device.get("locked")]
     if not locked:
         return []
     return [
@@ -148,16 +148,16 @@ def _locked(excess: Iterable[Mapping[str, Any]], leaving: Collection[str]) -> li
     ]
 
 
-def _quorum(states: Mapping[str, Mapping[str, Any]], masters: Collection[str], leaving: Sequence[str]) -> list[str]:
-    """Control plane nodes are those of the inventory and those that the cluster has besides."""
+def _quorum(states: Mapping[str, Mapping[str, Any]], masters: Collection[str], removed: Sequence[str]) -> list[str]:
+    """Return a blocker unless more than half of the control plane nodes, of inventory and cluster, are Ready."""
     members = {*masters, *(name for name, node in states.items() if node["control_plane"])}
     ready = [name for name in members if name in states and states[name]["ready"]]
     if 2 * len(ready) > len(members):
         return []
     verb = "is" if len(ready) == 1 else "are"
     return [
-        f"Only {len(ready)} of {len(members)} control plane nodes {verb} Ready. More than half of them have to be before "
-        f"{', '.join(leaving)} can be removed."
+        f"Only {len(ready)} of {len(members)} control plane nodes {verb} Ready. More than half have to be Ready before "
+        f"{', '.join(removed)} can be removed."
     ]
 
 
@@ -165,10 +165,10 @@ def _least(
     states: Mapping[str, Mapping[str, Any]],
     workers: Collection[str],
     joining: Collection[str] | None,
-    leaving: Sequence[str],
+    removed: Sequence[str],
     least: int,
 ) -> list[str]:
-    """``joining``: the devices there are, when workers without a Node and those that have yet to be created count as well."""
+    """Return a blocker if too few workers remain. ``joining``: existing devices, if workers without a Node or device count, too."""
     able, unable = [], []
     for name in workers:
         node = states.get(name)
@@ -186,7 +186,7 @@ def _least(
         return []
     others = f" Not counted: {', '.join(unable)}." if unable else ""
     return [
-        f"Without {', '.join(leaving)} only {len(able)} workers that can run pods would be left, {least} have to be "
+        f"Without {', '.join(removed)} only {len(able)} workers that can run pods would remain, {least} are required "
         f"(openshift_least_workers).{others}"
     ]
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: state_problem
-short_description: Tell why what exists of a cluster is not of the install whose files are here
+short_description: Check that existing objects of a cluster belong to the install in its folder
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - The files of an install and the devices that were made from them have the same infraID, which the installer makes up anew each time.
-  - Returns an empty text when all that exists of the cluster is of that install, or when nothing exists.
+  - The files of an install and the devices that were ordered with them have the same infraID, which is new for each install.
+  - Returns an empty string when all existing objects of the cluster belong to that install, or when none exists.
 positional: infra_id, directory
 options:
   _input:
@@ -22,12 +22,12 @@ options:
     required: true
   infra_id:
     description:
-      - C(infraID) of the metadata.json in the folder of the cluster. Empty where there is none.
+      - C(infraID) of the metadata.json in the cluster folder. Empty without one.
     type: str
     required: true
   directory:
     description:
-      - The folder of the cluster, for the text.
+      - The cluster folder, for messages.
     type: str
     required: true
 """
@@ -40,7 +40,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: Why it is not of that install.
+  description: Why existing objects do not belong to that install.
   type: str
   sample: "demo.example.com exists and its files are not in /clusters/demo.example.com: worker-0 (infra id demo-x7k2p, created 2026-11-21)"
 """
@@ -54,7 +54,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 
 
 def state_problem(cluster: Any, infra_id: Any, directory: Any) -> str:
-    """Return the problem; raises AnsibleFilterError for what is no cluster."""
+    """Return the problem; raises AnsibleFilterError for a malformed cluster."""
     if not isinstance(cluster, Mapping) or "devices" not in cluster:
         raise AnsibleFilterError("state_problem: the input has to be a cluster as metal_cluster_info returns it")
     return problem_of(cluster, str(infra_id or ""), str(directory))

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: unrestricted
-short_description: The hosts of a play that must not be run in part
+short_description: Host pattern of a play that must run completely
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Returns the host pattern of a play as it is given, and fails when the run leaves hosts, tasks or tags out (C(--limit), C(--tags),
+  - Returns the host pattern of a play unchanged, and fails when the run leaves hosts, tasks or tags out (C(--limit), C(--tags),
     C(--skip-tags), C(--start-at-task), C(--step)).
-  - The playbooks of this collection compare the whole inventory with what exists. A part of it would do nothing and end well, or remove
-    what was left out. With C(--limit) a play for C(localhost) is skipped, so that no task of it could refuse; the pattern of its hosts
-    is evaluated all the same.
+  - The playbooks of this collection compare the whole inventory with what exists. A partial run would do nothing and succeed, or delete
+    the machines that were left out. With C(--limit) a play for C(localhost) is skipped, so that no task of it can fail; its host pattern
+    is evaluated nevertheless.
 options:
   _input:
     description: The host pattern.
@@ -43,7 +43,7 @@ from ansible.errors import AnsibleFilterError
 
 
 def restrictions(arguments: Mapping[str, Any]) -> list[str]:
-    """Return what of the command line of ansible-playbook leaves hosts, tasks or tags out, as it is given there."""
+    """Return the options of ansible-playbook that leave hosts, tasks or tags out, as on the command line."""
     found = []
     if arguments.get("subset"):
         found.append(f"--limit {arguments['subset']}")
@@ -63,8 +63,8 @@ def unrestricted(pattern: str) -> str:
     """Return the pattern. Raises AnsibleFilterError when the run is restricted."""
     if found := restrictions(context.CLIARGS):
         raise AnsibleFilterError(
-            f"Cannot run with {' '.join(found)}: this playbook compares the whole inventory with what exists, and a part of it would do "
-            "nothing or the wrong thing. Nothing was changed. Run it again without that."
+            f"Cannot run with {' '.join(found)}: this playbook compares the whole inventory with the existing devices, and a partial run "
+            "would skip or delete devices. Nothing was changed. Run it again without these options."
         )
     return pattern
 

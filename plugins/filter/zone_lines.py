@@ -11,7 +11,7 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Makes lines that an operator can paste into a zone file. Host names whose record has to be deleted are comments.
+  - Returns lines to paste into a zone file. Records to delete are comments.
 positional: cluster, ttl
 options:
   _input:

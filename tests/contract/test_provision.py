@@ -106,7 +106,7 @@ def test_a_worker_that_fails_is_replaced_by_choice(provision: Provision, sandbox
     assert sorted(there(sandbox)) == ["worker-0", "worker-1", "worker-2"]
     # Shown when it happens, and in the list of what became of each.
     assert provision.printed.count(f"worker-1.{CLUSTER} is replaced (replacement 1 of 1)") == 1
-    assert f"worker-1.{CLUSTER}: created, after 1 that failed" in provision.printed
+    assert f"worker-1.{CLUSTER}: created, after 1 failed" in provision.printed
 
 
 def test_some_missing_workers_are_borne_by_choice(provision: Provision, sandbox: RunningSandbox) -> None:

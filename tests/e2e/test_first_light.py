@@ -272,7 +272,7 @@ def test_the_kubeconfig_of_another_cluster_is_refused(user: User, installed: Ins
         run = user.play(playbook)
     finally:
         metadata.write_text(before, encoding="utf-8")
-    refused(run, f"kubeconfig leads to the cluster {json.loads(before)['clusterID']}, and the files in ignition are of {uuid.UUID(int=5)}")
+    refused(run, f"cluster {json.loads(before)['clusterID']}", str(uuid.UUID(int=5)))
 
 
 def secrets_of(user: User) -> dict[str, str]:

@@ -305,11 +305,14 @@ def test_without_the_kubeconfig_nothing_is_removed(cluster: Cluster) -> None:
 def test_the_least_workers_stay_and_only_those_count_that_can_run_pods(cluster: Cluster) -> None:
     cluster.want(1)
     refused(
-        cluster.scale("openshift_least_workers=3"), "only 2 workers that can run pods would be left, 3 have to be (openshift_least_workers)"
+        cluster.scale("openshift_least_workers=3"),
+        "only 2 workers that can run pods would remain, 3 are required (openshift_least_workers)",
     )
     cluster.cordon_by_hand("worker-0")
     refused(
-        cluster.scale(), "only 1 workers that can run pods would be left, 2 have to be", "Not counted: worker-0.demo.metal.test (cordoned)."
+        cluster.scale(),
+        "only 1 workers that can run pods would remain, 2 are required",
+        "Not counted: worker-0.demo.metal.test (cordoned).",
     )
     cluster.cordon_by_hand("worker-0", cordoned=False)
     assert all(cluster.has(f"worker-{number}") for number in range(3))
@@ -321,7 +324,7 @@ def test_without_a_quorum_of_the_control_plane_nothing_is_removed(cluster: Clust
     until(lambda: cluster.user.nodes("Unknown") == ["master-1", "master-2"], within=240, what="two masters are unreachable")
     refused(
         cluster.scale(),
-        "Only 1 of 3 control plane nodes is Ready. More than half of them have to be before worker-2.demo.metal.test can be",
+        "Only 1 of 3 control plane nodes is Ready. More than half have to be Ready before worker-2.demo.metal.test can be",
     )
     cluster.user.switch("power_on", "master-1", "master-2")
     until(lambda: len(cluster.user.nodes()) == 6, within=240, what="all nodes are Ready")

@@ -24,10 +24,10 @@ class Stale:
 
 
 STALE = [
-    Stale("too old", 13 * HOUR, "they are 13.0 hours old, and may be used for 12.0 hours"),
-    Stale("certificates ended", 25 * HOUR, "their first certificate ended at", max_age=10**6),
+    Stale("too old", 13 * HOUR, "they are 13.0 hours old, the limit is 12.0 hours"),
+    Stale("certificates ended", 25 * HOUR, "their first certificate expired at", max_age=10**6),
     Stale("certificates end soon", 23 * HOUR, "an installation needs 2.0 hours", max_age=10**6),
-    Stale("of tomorrow", -24 * HOUR, "the clock of this computer went back"),
+    Stale("of tomorrow", -24 * HOUR, "the controller's clock was set back"),
 ]
 
 
@@ -73,7 +73,7 @@ def test_without_machines_they_are_made_anew_and_the_older_ones_kept(role: Role)
 
     told = role.well()
 
-    assert "The Ignition files are recreated: their first certificate ended at" in told
+    assert "The Ignition files are recreated: their first certificate expired at" in told
     assert f"which are kept in {role.folder}/ignition.previous" in told
     assert content(role.folder / "ignition.previous") == before
     assert content(role.files)["bootstrap.ign"] != before["bootstrap.ign"]
@@ -87,7 +87,7 @@ def test_with_machines_they_are_refused_with_the_way_out(role: Role) -> None:
 
     told = role.refused()
 
-    assert "their first certificate ended at" in told
+    assert "their first certificate expired at" in told
     assert "bootstrap.birthday.metal.test" in told
     assert "Delete the cluster with destroy.yml and run install.yml again." in told
     assert content(role.folder) == before

@@ -127,4 +127,4 @@ def test_contradictions_are_told_before_anything_is_made(role: Role) -> None:
 def test_what_is_no_manifest_is_told_before_anything_is_made(role: Role, folder: Path) -> None:
     (folder / "notes.yml").write_text("- not an object\n", encoding="utf-8")
     told = role.refused(check=True, openshift_manifests=[str(folder)])
-    assert "notes.yml: is no Kubernetes object" in told
+    assert "notes.yml: is not a Kubernetes object" in told

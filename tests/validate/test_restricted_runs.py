@@ -50,7 +50,7 @@ def play(folder: Path, playbook: str, *arguments: str, **settings: str) -> tuple
 def refused(told: tuple[int, str], restriction: str) -> None:
     code, output = told
     assert code != 0, output
-    assert f"Cannot run with {restriction}: this playbook compares the whole inventory with what exists" in output, output
+    assert f"Cannot run with {restriction}: this playbook compares the whole inventory with the existing devices" in output, output
     assert "TASK" not in output
     assert "Traceback" not in output
 

@@ -48,8 +48,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "variables",
         inventory.variables,
-        expected="only variables of the collection with the prefixes openshift_ and metal_, each of the type that its argument spec"
-        " declares",
+        expected="known openshift_* and metal_* variables, each of the type in its argument spec",
         advice="correct these variables in the inventory; docs/generated/variables.md lists all variables",
     ),
     Check(
@@ -100,8 +99,8 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "bootstrap machine reuse",
         inventory.reuse,
-        expected="openshift_bootstrap_becomes empty, or the name of a worker that may have the bootstrap device's plan and metro, boots"
-        " with the same options, and has no termination time",
+        expected="openshift_bootstrap_becomes empty, or a worker that may be ordered wherever the bootstrap device may, with the same"
+        " device options; and no termination time of the bootstrap device",
         advice="give both hosts the same plan, metro, install disk and keys, and set no lifetime; or leave openshift_bootstrap_becomes"
         " empty, and the bootstrap device is deleted when bootstrap is complete",
     ),
@@ -187,8 +186,8 @@ CHECKS: tuple[Check, ...] = (
         load_balancer.kind,
         expected="openshift_load_balancer dns with no host in the group load_balancer, or haproxy with one host and"
         " openshift_dns_provider rfc2136",
-        advice="set openshift_load_balancer to dns or haproxy, with as many hosts in the group load_balancer; haproxy finds its backends"
-        " by DNS",
+        advice="set openshift_load_balancer to dns without a host in the group load_balancer, or to haproxy with one host and with"
+        " openshift_dns_provider rfc2136, since haproxy finds its backends by DNS",
     ),
     Check(
         "DNS settings",

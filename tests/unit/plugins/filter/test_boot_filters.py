@@ -186,5 +186,5 @@ def test_the_report_has_a_line_for_each_device() -> None:
         "c": {"action": "created", "error": None, "status": "active", "replacements": ["x", "y"]},
         "d": {"action": "none", "error": "no capacity", "status": "failed", "replacements": []},
     }
-    assert device_report(outcomes) == ["a: created", "b: as it should be", "c: created, after 2 that failed", "d: failed, no capacity"]
-    assert device_report(outcomes, check_mode=True)[:2] == ["a: would be created", "b: would be as it should be"]
+    assert device_report(outcomes) == ["a: created", "b: unchanged", "c: created, after 2 failed", "d: failed, no capacity"]
+    assert device_report(outcomes, check_mode=True)[:2] == ["a: would be created", "b: would be unchanged"]

@@ -121,9 +121,9 @@ def test_the_bootstrap_device_becomes_the_chosen_worker(becomes: str) -> None:
     ("becomes", "own", "obstacle"),
     [
         ("", {}, ""),
-        ("nobody", {}, "nobody is none of the workers"),
+        ("nobody", {}, "nobody is not a worker of the inventory"),
         ("worker-1", {}, f"worker-1.{CLUSTER} exists already"),
-        ("worker-2", {"termination_time": "2030-01-01T00:00:00Z"}, "it was ordered with a termination time, which the service"),
+        ("worker-2", {"termination_time": "2030-01-01T00:00:00Z"}, "its termination time is set"),
     ],
 )
 def test_otherwise_the_bootstrap_device_is_deleted(becomes: str, own: dict[str, Any], obstacle: str) -> None:

@@ -1,4 +1,4 @@
-"""Reading the birthday of a bootstrap.ign from the certificates in it."""
+"""The issue time and the expiry of a bootstrap.ign, from its certificates."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ def test_the_first_to_begin_and_the_first_to_end(compressed: bool) -> None:
     [
         (
             -1,
-            "their certificates are not valid before 2026-08-22T12:00:00+00:00: the clock of this computer went back since they were made",
+            "their certificates are not valid before 2026-08-22T12:00:00+00:00: the controller's clock was set back after they were issued",
         ),
         (0, ""),
         (12, ""),
-        (13, "they are 13.0 hours old, and may be used for 12.0 hours (openshift_ignition_max_age)"),
+        (13, "they are 13.0 hours old, the limit is 12.0 hours (openshift_ignition_max_age)"),
         (
             23,
-            "their first certificate ends at 2026-08-23T12:00:00+00:00 (/opt/openshift/tls/a.crt), and an installation needs 2.0 hours"
+            "their first certificate expires at 2026-08-23T12:00:00+00:00 (/opt/openshift/tls/a.crt), and an installation needs 2.0 hours"
             " (openshift_ignition_min_validity)",
         ),
-        (24, "their first certificate ended at 2026-08-23T12:00:00+00:00 (/opt/openshift/tls/a.crt)"),
+        (24, "their first certificate expired at 2026-08-23T12:00:00+00:00 (/opt/openshift/tls/a.crt)"),
     ],
 )
 def test_whether_an_installation_can_begin(hours: int, problem: str) -> None:
@@ -84,7 +84,7 @@ def test_every_certificate_of_a_bundle_is_read() -> None:
     assert ignition_lifetime(text)["ends"] == int((NOON + DAY).timestamp())
 
 
-def test_a_trust_bundle_of_the_users_has_another_birthday() -> None:
+def test_a_trust_bundle_of_the_user_is_ignored() -> None:
     text = config(
         entry("/opt/openshift/tls/root-ca.crt", pem(NOON, DAY)),
         entry("/opt/openshift/manifests/user-ca.crt", pem(NOON - 900 * DAY, 30 * DAY)),
@@ -108,6 +108,6 @@ def test_a_trust_bundle_of_the_users_has_another_birthday() -> None:
     ],
 )
 def test_what_is_none_is_told_without_its_words(text: str) -> None:
-    with pytest.raises(AnsibleFilterError, match=r"no bootstrap\.ign of openshift-install") as told:
+    with pytest.raises(AnsibleFilterError, match=r"not a bootstrap\.ign of openshift-install") as told:
         ignition_lifetime(text)
     assert "secret" not in str(told.value)

@@ -11,9 +11,9 @@ from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import
 
 GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ours\n"
 BAD = {
-    "no YAML (line 2)": "kind: [\n:",
+    "not YAML (line 2)": "kind: [\n:",
     "is empty": "---\n",
-    "is no Kubernetes object": "- kind: ConfigMap\n",
+    "is not a Kubernetes object": "- kind: ConfigMap\n",
     "has no apiVersion and no kind and no metadata.name": "{}\n",
     "has no metadata.name": "apiVersion: v1\nkind: ConfigMap\nmetadata: ours\n",
     "document 2 has no kind": GOOD + "---\napiVersion: v1\nmetadata: {name: theirs}\n",
@@ -55,7 +55,12 @@ def test_everything_is_told_at_once(tmp_path: Path) -> None:
     paths = ["one", "two", "bad.yml", "notes.txt", "missing.yml"]
     with pytest.raises(AnsibleFilterError, match="4 problems") as problem:
         manifests([str(tmp_path / path) for path in paths])
-    for told in ("has the name of", "is no Kubernetes object", "takes files .yml, .yaml, .json only", "missing.yml: cannot be read"):
+    for told in (
+        "has the same name as",
+        "is not a Kubernetes object",
+        "reads only files .yml, .yaml, .json",
+        "missing.yml: cannot be read",
+    ):
         assert told in str(problem.value)
 
 

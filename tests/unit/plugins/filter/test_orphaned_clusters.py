@@ -87,14 +87,14 @@ def test_the_listing_shows_every_kind_and_escapes_what_the_api_returned() -> Non
         ]
     )
     assert lines == [
-        "a.b: 1 things, 0.5 US dollars an hour for its machines",
-        "  machine   worker-0, c3.small.x86 in da, active,",
+        "a.b: 1 object, devices cost 0.5 US dollars per hour",
+        "  device    worker-0, c3.small.x86 in da, active,",
         f"            since 2026-11-21T07:10:00Z ({ID})",
-        "  machine   evil\\nPLAY RECAP\\x1b[31m, c3.small.x86 in da, active, locked,",
+        "  device    evil\\nPLAY RECAP\\x1b[31m, c3.small.x86 in da, active, locked,",
         f"            since 2026-11-21T07:10:00Z ({ID})",
         f"  addresses 192.0.2.0/29 in all metros, since 2026 ({ID})",
         f"  addresses pending in all metros, since None ({ID})",
         f"  VLAN      1000 in da, since 2026 ({ID})",
         f"  gateway   10.0.0.1/24 of VLAN 1000, since 2026 ({ID})",
-        "c.d: 1 things, at prices that are not known",
+        "c.d: 1 object, price of the devices unknown",
     ]

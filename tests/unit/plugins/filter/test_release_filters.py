@@ -23,7 +23,7 @@ def test_a_refusal() -> None:
 @pytest.mark.parametrize("odd", ODD)
 def test_whatever_a_program_prints_there_is_an_answer(odd: Any) -> None:
     assert installer_log(odd, {})["warnings"] == []
-    with pytest.raises(AnsibleFilterError, match="this is no stream metadata"):
+    with pytest.raises(AnsibleFilterError, match="malformed stream metadata"):
         boot_images(odd)
 
 

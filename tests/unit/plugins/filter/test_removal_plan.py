@@ -107,7 +107,7 @@ def test_the_quorum_of_the_control_plane(nodes: list[dict[str, Any]], ready: str
     ("nodes", "joining", "words"),
     [
         (ALL, False, None),
-        (changed("worker-1", ready=False), False, "only 1 workers that can run pods would be left, 2 have to be"),
+        (changed("worker-1", ready=False), False, "only 1 workers that can run pods would remain, 2 are required"),
         (changed("worker-1", ready=False), True, "Not counted: worker-1 (not Ready)"),
         (changed("worker-1", schedulable=False), False, "Not counted: worker-1 (cordoned)"),
         # One that an earlier run has cordoned is uncordoned before anything is removed.

@@ -39,7 +39,7 @@ options:
     type: str
   state:
     description:
-      - What was enabled stays, so nothing else can be asked for.
+      - What was enabled stays, so there is no other state.
     type: str
     choices:
       - present
@@ -65,7 +65,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 bgp_config:
-  description: The configuration. In check mode what it will be, as far as that can be known.
+  description: The configuration. In check mode the predicted one.
   returned: success
   type: dict
   contains:
@@ -107,7 +107,7 @@ bgp_config:
       type: bool
       sample: true
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:

@@ -82,11 +82,11 @@ servers:
       type: int
       sample: 4
     available:
-      description: Whether so many can be had. Null when the API does not say.
+      description: Whether so many can be had. Null when the API returns none.
       type: bool
       sample: true
     price_per_hour:
-      description: Price of one of them in US dollars. Null when the API does not say.
+      description: Price of one of them in US dollars. Null when the API returns none.
       type: float
       sample: 0.75
 available:

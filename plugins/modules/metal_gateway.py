@@ -42,7 +42,7 @@ options:
       - 128
   state:
     description:
-      - Whether it is to be there.
+      - Whether the object exists.
     type: str
     choices:
       - present
@@ -86,7 +86,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 metal_gateway:
-  description: The gateway. In check mode what it will be, as far as that can be known.
+  description: The gateway. In check mode the predicted one.
   returned: state is present
   type: dict
   contains:
@@ -127,7 +127,7 @@ metal_gateway:
       type: str
       sample: null
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:
@@ -147,7 +147,7 @@ failure:
     errors: [There aren't available servers in that metro]
     request_id: 1f4c1e6a0b6d4c0b
 waiting:
-  description: What is still missing, when O(progress_interval) was over. The action plugin takes it away, so a playbook never sees it.
+  description: What is pending when O(progress_interval) is over. Removed by the action plugin, so playbooks never see it.
   returned: never in a playbook
   type: list
   elements: str

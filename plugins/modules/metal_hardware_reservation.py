@@ -23,7 +23,7 @@ options:
     required: true
   state:
     description:
-      - Reserved hardware is always there, so nothing else can be asked for.
+      - Reserved hardware is always there, so there is no other state.
     type: str
     choices:
       - present
@@ -117,7 +117,7 @@ failure:
     errors: [There aren't available servers in that metro]
     request_id: 1f4c1e6a0b6d4c0b
 waiting:
-  description: What is still missing, when O(progress_interval) was over. The action plugin takes it away, so a playbook never sees it.
+  description: What is pending when O(progress_interval) is over. Removed by the action plugin, so playbooks never see it.
   returned: never in a playbook
   type: list
   elements: str

@@ -63,7 +63,7 @@ options:
     type: str
   details:
     description:
-      - A text for people.
+      - A free text.
     type: str
   comments:
     description:
@@ -71,7 +71,7 @@ options:
     type: str
   tags:
     description:
-      - All tags of the block. Order and repetition mean nothing.
+      - All tags of the block. Order and repetition are ignored.
     type: list
     elements: str
   customdata:
@@ -86,7 +86,7 @@ options:
     default: false
   state:
     description:
-      - Whether it is to be there.
+      - Whether the object exists.
     type: str
     choices:
       - present
@@ -128,7 +128,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ip_reservation:
-  description: The block. In check mode what it will be, as far as that can be known.
+  description: The block. In check mode the predicted one.
   returned: state is present
   type: dict
   contains:
@@ -181,7 +181,7 @@ ip_reservation:
       type: bool
       sample: false
     details:
-      description: The text for people.
+      description: The free text.
       type: str
       sample: api and ingress
     created_at:
@@ -207,7 +207,7 @@ ip_reservation:
       elements: str
       sample: []
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:
@@ -227,7 +227,7 @@ failure:
     errors: [There aren't available servers in that metro]
     request_id: 1f4c1e6a0b6d4c0b
 waiting:
-  description: What is still missing, when O(progress_interval) was over. The action plugin takes it away, so a playbook never sees it.
+  description: What is pending when O(progress_interval) is over. Removed by the action plugin, so playbooks never see it.
   returned: never in a playbook
   type: list
   elements: str

@@ -48,7 +48,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 operating_systems:
-  description: The operating systems, by slug. Empty when none fits.
+  description: The operating systems, by slug. Empty when none matches.
   returned: success
   type: list
   elements: dict

@@ -31,7 +31,7 @@ options:
       - org_id
   all_projects:
     description:
-      - List all projects the token may see.
+      - List all projects the token can read.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -101,7 +101,7 @@ project:
       type: dict
       sample: {}
 projects:
-  description: The projects, by their names. Empty when none fits.
+  description: The projects, by their names. Empty when none matches.
   returned: success
   type: list
   elements: dict

@@ -146,7 +146,7 @@ options:
     default: false
   state:
     description:
-      - Whether it is to be there.
+      - Whether the object exists.
     type: str
     choices:
       - present
@@ -194,7 +194,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 spot_market_request:
-  description: The request. In check mode what it will be, as far as that can be known.
+  description: The request. In check mode the predicted one.
   returned: state is present
   type: dict
   contains:
@@ -256,7 +256,7 @@ failure:
     errors: [There aren't available servers in that metro]
     request_id: 1f4c1e6a0b6d4c0b
 waiting:
-  description: What is still missing, when O(progress_interval) was over. The action plugin takes it away, so a playbook never sees it.
+  description: What is pending when O(progress_interval) is over. Removed by the action plugin, so playbooks never see it.
   returned: never in a playbook
   type: list
   elements: str

@@ -157,7 +157,7 @@ def test_what_the_api_does_not_change_is_told(
     assert text in told["msg"]
     left = run("metal_device", {**kept, **given, "on_drift": "ignore"}, sandbox_environment)
     assert not left["changed"]
-    assert "stays as it is" in str(left["warnings"])
+    assert "is not changed" in str(left["warnings"])
     assert all(each["method"] == "GET" for each in sandbox.journal())
 
 

@@ -49,8 +49,8 @@ def look(wanted: Mapping[str, Any]) -> dict[str, Reading]:
     except CollectionError as problem:
         return {"project": _failure(problem)}
     world = {"project": _read(hasty, find_projects, PROJECT_INFO_OPTIONS, wanted)}
-    if hasty.time_told:
-        date, now = hasty.time_told
+    if hasty.reported_time:
+        date, now = hasty.reported_time
         world["clock"] = {"date": date, "now": now}
     if "project" not in world["project"]:
         return world

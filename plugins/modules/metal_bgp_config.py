@@ -31,11 +31,11 @@ options:
     description:
       - Password of the sessions, 10 to 20 letters and digits with a lower case letter, an upper case letter and a digit among them.
       - An empty text takes it away.
-      - In a diff it is V(as given) or V(another), and nothing else of it is told.
+      - A diff shows only V(as given) or V(another).
     type: str
   use_case:
     description:
-      - A text for whoever approves a global deployment. Used when something is asked for only, since the API does not tell it.
+      - A text for the approval of a global deployment. Sent with requests only, since the API does not return it.
     type: str
   state:
     description:

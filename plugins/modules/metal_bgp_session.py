@@ -34,7 +34,7 @@ options:
       - ipv6
   default_route:
     description:
-      - Whether the device is told a default route.
+      - Whether the default route is announced to the device.
     type: bool
   state:
     description:
@@ -96,7 +96,7 @@ bgp_session:
       type: str
       sample: "2026-11-21T07:10:00Z"
     default_route:
-      description: Whether the device is told a default route.
+      description: Whether the default route is announced to the device.
       type: bool
       sample: false
     learned_routes:

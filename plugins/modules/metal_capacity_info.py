@@ -7,10 +7,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_capacity_info
-short_description: Ask whether servers can be had of the Metal API, and at what price
+short_description: Check the capacity and price of servers of the Metal API
 version_added: 0.1.0
 description:
-  - Asks the API whether it has so many servers of a plan in a metro right now, and tells the hourly prices.
+  - Checks whether a number of servers of a plan is available in a metro now, and returns the hourly prices.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:

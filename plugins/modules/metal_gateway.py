@@ -11,7 +11,7 @@ short_description: Create and delete a Metal gateway
 version_added: 0.1.0
 description:
   - Manages the gateway of a VLAN, with a block of the project or with a private subnet that is made for it.
-  - It is found by its O(id), else by its VLAN, else by its block, so that a second run is quiet in each case.
+  - It is found by its O(id), else by its VLAN, else by its block, so that a second run changes nothing in each case.
   - Nothing of a gateway can be changed. Another VLAN, block or size is refused.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
@@ -32,7 +32,7 @@ options:
     type: str
   private_ipv4_subnet_size:
     description:
-      - How many addresses the private subnet has that is made for the gateway. It is given back with it.
+      - How many addresses the private subnet has that is created for the gateway. It is released with it.
     type: int
     choices:
       - 8

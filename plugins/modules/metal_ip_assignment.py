@@ -59,7 +59,7 @@ options:
     type: dict
   manageable:
     description:
-      - Whether the assignment may be changed. The API decides that, so another value than it tells is refused.
+      - Whether the assignment may be changed. The API sets it, so another value than the current one is refused.
     type: bool
   move:
     description:

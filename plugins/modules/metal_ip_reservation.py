@@ -14,9 +14,9 @@ description:
   - It is found by its O(id), else by its O(tags), else by its O(details), among the blocks of its O(type) and in its O(metro).
   - By its tags means that it has all of them and no others. One that has others beside them is another block, unless O(details) is given
     as well and is the same.
-  - With O(state=absent), one that is found by its tags or details is released only if all else that is given is so. O(customdata) is not
-    looked at for that.
-  - Several blocks with the same tags are told apart by O(details), then by O(quantity), as long as one fits that. To reserve several
+  - With O(state=absent), one that is found by its tags or details is released only if all other given attributes are equal, except
+    O(customdata).
+  - Several blocks with the same tags are distinguished by O(details), then by O(quantity), as long as one matches. To reserve several
     blocks of a kind, give each of them tags of its own.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
@@ -67,7 +67,7 @@ options:
     type: str
   comments:
     description:
-      - A text for whoever approves the request. Used at creation only.
+      - A text for the approval of the request. Used at creation only.
     type: str
   tags:
     description:
@@ -120,7 +120,7 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ block.ip_reservation.network }}/{{ block.ip_reservation.cidr }}"
 
-- name: Give it back
+- name: Release it
   equinix_metal.openshift.metal_ip_reservation:
     id: "{{ block.ip_reservation.id }}"
     state: absent

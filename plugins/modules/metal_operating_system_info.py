@@ -74,7 +74,7 @@ operating_systems:
       type: str
       sample: "24.04"
     lifecycle_state:
-      description: Whether it is still looked after, as the API gives it.
+      description: State of its support, as the API returns it.
       type: str
       sample: null
     licensed:

@@ -140,7 +140,7 @@ def test_one_of_several_metros(kept: dict[str, Any], sandbox: RunningSandbox, sa
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"spot_instance": True}, "only a spot instance can be made an ordinary one"),
+        ({"spot_instance": True}, "only a spot instance can be converted"),
         ({"metro": "ny"}, "a device keeps its place"),
         ({"hardware_reservation_id": "7d0f1c52-2b0c-4f0a-9d55-0f5a6d1c8e11"}, "a device keeps its hardware"),
         ({"operating_system": "debian_12"}, "operation=reinstall"),

@@ -35,9 +35,9 @@ def test_five_hundred_names_are_three_updates(sandbox: RunningSandbox, sandbox_e
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"key_secret": base64.b64encode(b"another key of thirty-two bytes!").decode()}, "its key, with this secret"),
-        ({"key_secret": "abcde"}, "key_secret has to be base64"),
-        ({"key_algorithm": "hmac-md5"}, "this algorithm"),
+        ({"key_secret": base64.b64encode(b"another key of thirty-two bytes!").decode()}, "Check name, secret and algorithm of the key"),
+        ({"key_secret": "abcde"}, "key_secret must be base64"),
+        ({"key_algorithm": "hmac-md5"}, "Check name, secret and algorithm of the key"),
         ({"zone": "other.test"}, "NOTAUTH"),
         ({"port": 1}, "Cannot query the names at .* port 1: .*refused"),
         ({"records": [{"name": f"a.{DOMAIN}", "values": ["not an address"]}]}, "cannot have A not an address"),

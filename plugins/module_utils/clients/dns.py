@@ -164,7 +164,7 @@ class DNSClient:
                 yield connection
         except dns.tsig.PeerError as problem:
             raise CollectionError(
-                f"Cannot {attempt} at {self._at}: {problem} Check name, secret and algorithm of the key {self._key}"
+                f"Cannot {attempt} at {self._at}: {problem}. Check name, secret and algorithm of the key {self._key}"
             ) from problem
         except (OSError, EOFError, dns.exception.DNSException) as problem:
             raise CollectionError(f"Cannot {attempt} at {self._at}: {problem or type(problem).__name__}.") from problem

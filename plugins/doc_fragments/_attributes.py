@@ -11,7 +11,7 @@ class ModuleDocFragment:
 options: {}
 attributes:
   check_mode:
-    description: Can run in check mode and tells truly what would be changed, without writing anything.
+    description: Can run in check mode and predict the changes without writing anything.
   diff_mode:
     description: Returns what was changed (in check mode what would be), or shows it with C(--diff), never with a secret in it.
   idempotent:

@@ -34,12 +34,12 @@ options:
       - How often one call is tried again.
       - Calls the API refused because of their number (status 429) are always repeated, after the time the API asked for.
         Lost connections and faults of the API (status 500, 502, 503, 504) are repeated for reads and deletes only.
-        A create whose answer was lost is looked up before it is tried again, so that nothing is ordered twice.
+        After a create whose answer was lost, the object is searched before another try, so that nothing is ordered twice.
     type: int
     default: 8
   metal_api_ca_path:
     description:
-      - A file with the certificates of authorities (PEM), or a folder of them, to trust instead of the usual ones.
+      - A CA bundle (PEM), or a folder of CA certificates, to trust instead of the default ones.
       - Without it, here or in the environment variable E(METAL_API_CA_PATH), E(REQUESTS_CA_BUNDLE) and E(CURL_CA_BUNDLE) are heeded.
     type: path
   metal_api_proxy:
@@ -49,7 +49,7 @@ options:
     type: str
   metal_ua_prefix:
     description:
-      - A text in front of the C(User-Agent) that the API is told, by which it can tell your calls from others.
+      - A prefix of the C(User-Agent) of each request, to identify your calls.
       - It can also be in the environment variable E(METAL_UA_PREFIX).
     type: str
   cluster_lock:

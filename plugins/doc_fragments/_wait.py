@@ -21,7 +21,7 @@ options:
     default: 1800
   wait_interval:
     description:
-      - How long to pause between two looks, in seconds.
+      - Interval between two polls, in seconds.
     type: float
     default: 5
   progress_interval:
@@ -38,7 +38,7 @@ options:
 options:
   resume:
     description:
-      - For the action plugin only, which gives back what the call before returned under this name when O(progress_interval) was over.
+      - For the action plugin only, which passes the previous call's result of this name when O(progress_interval) was over.
         With it the module only goes on waiting, and creates nothing.
     type: dict
 """

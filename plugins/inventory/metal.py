@@ -620,17 +620,17 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         projects = [str(each) for each in self.get_option("project_ids") or []] or ([project] if project else [])
         problems = []
         if not url:
-            problems.append("the address of the API is not given: set metal_api_url or the environment variable METAL_API_URL")
+            problems.append("no API address is set: set metal_api_url or the environment variable METAL_API_URL")
         if not token:
-            problems.append("no token is given: set metal_api_token or the environment variable METAL_AUTH_TOKEN")
+            problems.append("no token is set: set metal_api_token or the environment variable METAL_AUTH_TOKEN")
         if not projects:
-            problems.append("no project is given: set project_id, project_ids or the environment variable METAL_PROJECT_ID")
+            problems.append("no project is set: set project_id, project_ids or the environment variable METAL_PROJECT_ID")
         try:
             projects = [canonical_id(each, ("all",)) for each in projects]
         except ValueError as problem:
             problems.append(f"{'project_ids' if self.get_option('project_ids') else 'project_id'} {problem}")
         if problems:
-            raise AnsibleParserError(together("Cannot ask the Metal API", problems))
+            raise AnsibleParserError(together("Cannot use the Metal API", problems))
         return url, token, projects
 
     def _text(self, option: str) -> str:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster_wait
-short_description: Wait until an OpenShift cluster has got somewhere, and say what is still missing
+short_description: Wait until an OpenShift cluster reaches a condition, and report what is pending
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Looks at the cluster's API, as C(openshift-install wait-for) does, until a condition is reached, and names all the while what is
-    missing, with what the cluster says about it and since when.
+  - Polls the cluster's API, as C(openshift-install wait-for) does, until a condition is reached, and reports what is pending, with the
+    cluster's reason and since when.
   - An API that does not answer, or not yet, is something to wait for.
   - A refused login and an invalid cluster version end the wait at once, since these do not get better by waiting. So does, with
     O(machines), a machine that the API could not deliver, that is being deleted or is not there any more, or whose Ignition ended with
@@ -38,8 +38,8 @@ options:
   condition:
     description:
       - V(bootstrap_complete) is reached when the API answers, the ConfigMap C(kube-system/bootstrap) reports C(complete), and the etcd
-        operator has the bootstrap machine out of the etcd cluster, which releases older than 4.16 do not tell. The bootstrap machine can
-        then go.
+        operator has removed the bootstrap node from the etcd cluster, which releases older than 4.16 do not report. The bootstrap device
+        can be deleted then.
       - V(install_complete) is reached when the ClusterVersion is available, not failing and not progressing, and every ClusterOperator is
         available, not degraded, and has not been progressing for O(stable_for) seconds.
       - V(nodes_ready) is reached when each of O(nodes) is registered and Ready.
@@ -48,9 +48,9 @@ options:
     required: true
   nodes:
     description:
-      - Names of the Nodes to look at for V(nodes_ready). Without names all there are, at least one.
-      - For V(install_complete) those of them that are not Ready are told as long as something else is missing. Of one that has asked to
-        join and waits for its approval, that is told.
+      - Names of the Nodes to check for V(nodes_ready). Without names all Nodes, at least one.
+      - For V(install_complete) those of them that are not Ready are reported while something else is pending, with a certificate request
+        that waits for approval.
     type: list
     elements: str
     default: []
@@ -71,8 +71,8 @@ options:
     default: false
   machines:
     description:
-      - Host names of the machines that are waited for. While something is missing the last event of each is told, unless it is seen to be
-        a Ready Node (O(condition=nodes_ready), or with O(nodes)), and the wait ends at once when one of them failed or is gone.
+      - Host names of the machines that are waited for. While something is pending the last event of each is reported, unless it is a Ready
+        Node (O(condition=nodes_ready), or with O(nodes)), and the wait ends at once when one of them failed or is gone.
       - Needs O(ownership_tags) and the access to the Metal API. Without names nothing is asked of the Metal API, or needed for it.
     type: list
     elements: str
@@ -107,7 +107,7 @@ options:
     type: path
   wait:
     description:
-      - Whether to wait. Otherwise the module looks once and never fails because something is missing, not even the API.
+      - Whether to wait. Otherwise the module polls once and never fails for an unmet condition, not even for a silent API.
     type: bool
     default: true
 seealso:
@@ -132,7 +132,7 @@ EXAMPLES = r"""
     wait: false
   register: cluster
 
-- name: Say what is missing
+- name: Print what is pending
   ansible.builtin.debug:
     msg: "{{ cluster.waiting }}"
   when: not cluster.reached
@@ -145,7 +145,7 @@ reached:
   type: bool
   sample: false
 waiting:
-  description: What is still missing.
+  description: What is pending.
   returned: always
   type: list
   elements: str
@@ -168,7 +168,7 @@ cluster_id:
   type: str
   sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd
 cluster_version:
-  description: The OpenShift release, V(null) when the cluster does not tell.
+  description: The OpenShift release, V(null) when the cluster does not return it.
   returned: always
   type: str
   sample: 4.20.33
@@ -326,7 +326,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argsp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, gate_with_lock, metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_watch import MACHINE_WATCH_OPTIONS, MachineWatch
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import CONDITIONS, failed_only, look_at
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import CONDITIONS, check_condition, failed_only
 
 OPTIONS = Options(
     {
@@ -348,13 +348,13 @@ def main() -> None:
         watched = module.params["machines"] and module.params["wait"]
         machines = MachineWatch(metal_client(module.module, read_only=True), module.params) if watched else None
 
-        def look(*, patient: bool) -> list[str]:
-            found = look_at(client, module.params, machines)
+        def poll(*, patient: bool) -> list[str]:
+            found = check_condition(client, module.params, machines)
             module.result.update(found)
             waiting: list[str] = found["waiting"]
             return waiting
 
-        module.wait_for(look, f"Condition {module.params['condition']} of the cluster")
+        module.wait_for(poll, f"Waiting for condition {module.params['condition']}")
         for name in module.result["skipped_nodes"] if module.result["reached"] else ():
             reason = (machines.lost.get(name) if machines else None) or f"{name} is not Ready in time"
             module.module.warn(f"{reason}. It is not waited for: enough others are Ready (quorum={module.params['quorum']})")

@@ -13,7 +13,7 @@ author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - A node joins OpenShift by two certificate signing requests, one for its client certificate and, once its Node is registered, one for
-    its serving certificate. Where no machine API answers for the machines, somebody has to approve both.
+    its serving certificate. Without a machine API an approver has to approve both.
   - This module approves exactly those of the O(machines) it is given, follows them until each of these is joined, and says of every
     other request why it was left pending. A machine is joined when its Node exists and is Ready and its serving certificate is issued.
   - For every request all of this must hold. The signer is one of the two of kubelets, the usages are exactly a kubelet's, the request is
@@ -25,13 +25,13 @@ description:
     forgotten its older key, and none that is older than one that was approved or denied. A second key for a machine that has joined is
     refused, also when its Node was deleted since. A machine has joined when a Node of it was registered after its creation, or when a
     request was filed with its own node certificate; a machine that was created later under the same name is another one.
-  - Whose a first key is cannot be told; whoever has the bootstrapper's token may ask in the name of a machine that has not joined yet. So
+  - The owner of a first key cannot be verified; a client with the bootstrap token can file a request for a machine that has not joined. So
     RV(alarms) names each machine for which CSRs with different keys were filed sooner than a kubelet asks again, which is after 15
     minutes, or after an approval. A kubelet that is restarted while it waits does that as well, so it is a warning and no failure.
   - A serving request must have been filed by the node itself, its Node must exist, its names must be the node's and each of its addresses
     must be one of the machine's or of O(additional_addresses).
-  - Refusing means leaving a request pending (but see O(deny_refused)). Renewals and requests of other signers are not touched.
-  - Approvals, refusals and alarms are displayed when they happen, as lines of the task, with any O(progress_interval). With C(async)
+  - A refused request stays pending (but see O(deny_refused)). Renewals and requests of other signers are not touched.
+  - Approvals, refusals and alarms are displayed at once, as lines of the task, with any O(progress_interval). With C(async)
     they are left in O(notices_file).
   - A request that the cluster does not let the module approve or deny is reported and tried again, and the others go on. An API that
     refuses to list the requests is asked again as well; the module fails when it has refused for three minutes.
@@ -63,7 +63,7 @@ options:
         default: []
       created_at:
         description:
-          - When the machine was created, as the Metal API tells it. Its first request must come within O(window) after that.
+          - When the machine was created, as the Metal API returns it. Its first request must come within O(window) after that.
           - Left out, the machine may come at any time.
         type: str
   additional_addresses:
@@ -84,7 +84,7 @@ options:
     default: false
   pending_limit:
     description:
-      - With more pending requests of kubelets from the last hour than this nothing is approved until somebody has looked.
+      - With more pending requests of kubelets from the last hour than this nothing is approved, until an operator has checked them.
       - Without it, ten for each machine and 100 more.
     type: int
   second_key_after:
@@ -105,9 +105,9 @@ options:
     default: false
   deny_refused:
     description:
-      - Whether requests a rule speaks against are denied instead of left pending. A denial is final for its request; a kubelet asks again
-        within seconds, and is denied again as long as the rule speaks against it.
-      - What is only too early is never denied. Do not use it in a cluster where somebody else approves other machines.
+      - Whether requests that violate a rule are denied instead of left pending. A denial is final for its request; a kubelet files another
+        one within seconds, which is denied again as long as it violates the rule.
+      - A request that is only too early is never denied. Do not use it in a cluster with another approver for other machines.
     type: bool
     default: false
   watch_timeout:
@@ -126,7 +126,7 @@ options:
     default: ""
   notices_file:
     description:
-      - File to which each approval, refusal and alarm is appended as soon as it happens, one JSON object with C(level) and C(text) a line.
+      - File to which each approval, refusal and alarm is appended at once, one JSON object with C(level) and C(text) a line.
         For a job with C(async), which cannot display anything; O(equinix_metal.openshift.cluster_wait#module:notices_file) displays them.
       - What is in the file already is not displayed again by a task that has the same file.
     type: path
@@ -137,7 +137,7 @@ options:
     default: true
   wait_interval:
     description:
-      - How long to pause between two looks at the Nodes, in seconds. Requests are followed all the time.
+      - Interval between two reads of the Nodes, in seconds. Requests are watched all the time.
     type: float
     default: 5
 seealso:
@@ -191,7 +191,7 @@ verdicts:
       type: str
       sample: kubernetes.io/kubelet-serving
     node:
-      description: The node it claims to be for, empty if it cannot be told.
+      description: The node of the request, empty if it has none.
       type: str
       sample: worker-2.demo.metal.test
     verdict:
@@ -215,7 +215,7 @@ denied:
   elements: str
   sample: []
 refused:
-  description: The requests left pending, or denied by choice, because a rule speaks against them. Somebody should look at these.
+  description: The requests that violate a rule, left pending or denied (O(deny_refused)). Check these.
   returned: when the cluster's API has answered
   type: list
   elements: dict
@@ -231,15 +231,15 @@ refused:
     node:
       description: The node it claims to be for.
       type: str
-      sample: stranger.demo.metal.test
+      sample: unknown.demo.metal.test
     requestor:
       description: The user who filed it.
       type: str
       sample: system:serviceaccount:openshift-machine-config-operator:node-bootstrapper
     reason:
-      description: The rule that speaks against it.
+      description: The rule that it violates.
       type: str
-      sample: "no expected machine has the name 'stranger.demo.metal.test'"
+      sample: "no expected machine has the name 'unknown.demo.metal.test'"
 alarms:
   description:
     - The machines for which CSRs with different keys were filed, where a kubelet that only waits for its answer files none. Either the
@@ -341,10 +341,10 @@ def main() -> None:
         # For the action plugin, which takes them out of the result.
         module.result["notices"] = []
 
-        def look(*, patient: bool) -> list[str]:
+        def poll(*, patient: bool) -> list[str]:
             waiting: list[str] = []
             try:
-                waiting = joining.look(patient=patient)
+                waiting = joining.poll(patient=patient)
             finally:
                 news = [notice.result() for notice in joining.notices()]
                 module.result["notices"] += news
@@ -356,7 +356,7 @@ def main() -> None:
         def has_news() -> bool:
             return any(notice["level"] == "warning" for notice in module.result["notices"])
 
-        module.wait_for(look, f"Joining of {len(rules.machines)} machines", sleep=joining.sleep, has_news=has_news)
+        module.wait_for(poll, f"Joining of {len(rules.machines)} machines", sleep=joining.sleep, has_news=has_news)
 
 
 if __name__ == "__main__":

@@ -31,15 +31,15 @@ options:
     description:
       - Password of the sessions, 10 to 20 letters and digits with a lower case letter, an upper case letter and a digit among them.
       - An empty text takes it away.
-      - In a diff it is V(as given) or V(another), and nothing else of it is told.
+      - A diff shows only V(as given) or V(another).
     type: str
   use_case:
     description:
-      - A text for whoever approves a global deployment. Used when something is asked for only, since the API does not tell it.
+      - A text for the approval of a global deployment. Sent with requests only, since the API does not return it.
     type: str
   state:
     description:
-      - What was enabled stays, so nothing else can be asked for.
+      - What was enabled stays, so there is no other state.
     type: str
     choices:
       - present
@@ -65,7 +65,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 bgp_config:
-  description: The configuration. In check mode what it will be, as far as that can be known.
+  description: The configuration. In check mode the predicted one.
   returned: success
   type: dict
   contains:
@@ -107,7 +107,7 @@ bgp_config:
       type: bool
       sample: true
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:

@@ -11,7 +11,7 @@ short_description: Read the BGP configuration and sessions of a project or a dev
 version_added: 0.1.0
 description:
   - Reads the BGP configuration of a project, and the sessions of the project or of one device.
-  - Of one device also the neighbors that its machine has to be told of.
+  - For one device also its neighbors, for the BGP configuration of the machine.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
@@ -31,7 +31,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: What has a machine to know of its BGP neighbors?
+- name: Read the BGP neighbors of a device
   equinix_metal.openshift.metal_bgp_info:
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
   register: bgp
@@ -111,7 +111,7 @@ bgp_sessions:
       type: str
       sample: "2026-11-21T07:10:00Z"
     default_route:
-      description: Whether the device is told a default route.
+      description: Whether the default route is announced to the device.
       type: bool
       sample: false
     learned_routes:
@@ -124,7 +124,7 @@ bgp_sessions:
       type: str
       sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
 bgp_neighbors:
-  description: The neighbors of the device, as the API tells them, without the password. Empty without O(device_id).
+  description: The neighbors of the device, as the API returns them, without the password. Empty without O(device_id).
   returned: success
   type: list
   elements: dict

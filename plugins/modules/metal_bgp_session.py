@@ -34,11 +34,11 @@ options:
       - ipv6
   default_route:
     description:
-      - Whether the device is told a default route.
+      - Whether the default route is announced to the device.
     type: bool
   state:
     description:
-      - Whether it is to be there.
+      - Whether the object exists.
     type: str
     choices:
       - present
@@ -71,7 +71,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 bgp_session:
-  description: The session. In check mode what it will be, as far as that can be known.
+  description: The session. In check mode the predicted one.
   returned: state is present
   type: dict
   contains:
@@ -96,7 +96,7 @@ bgp_session:
       type: str
       sample: "2026-11-21T07:10:00Z"
     default_route:
-      description: Whether the device is told a default route.
+      description: Whether the default route is announced to the device.
       type: bool
       sample: false
     learned_routes:
@@ -109,7 +109,7 @@ bgp_session:
       type: str
       sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:

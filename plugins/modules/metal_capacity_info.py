@@ -7,10 +7,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_capacity_info
-short_description: Ask whether servers can be had of the Metal API, and at what price
+short_description: Check the capacity and price of servers of the Metal API
 version_added: 0.1.0
 description:
-  - Asks the API whether it has so many servers of a plan in a metro right now, and tells the hourly prices.
+  - Checks whether a number of servers of a plan is available in a metro now, and returns the hourly prices.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
@@ -82,11 +82,11 @@ servers:
       type: int
       sample: 4
     available:
-      description: Whether so many can be had. Null when the API does not say.
+      description: Whether so many can be had. Null when the API returns none.
       type: bool
       sample: true
     price_per_hour:
-      description: Price of one of them in US dollars. Null when the API does not say.
+      description: Price of one of them in US dollars. Null when the API returns none.
       type: float
       sample: 0.75
 available:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_cluster_info
-short_description: List all that clusters have at the Metal API, and what it costs
+short_description: List the resources of clusters at the Metal API, and their price
 version_added: 0.1.0
 description:
-  - Lists the devices, IP reservations, virtual networks and gateways with the ownership mark of a cluster, the tag
+  - Lists the devices, IP reservations, virtual networks and gateways with the ownership tag of a cluster,
     C(openshift-cluster=<name>.<base domain>).
-  - Nothing else is looked at, no host name and no description, so it tells the same on every computer.
-  - A virtual network that is the lock of a run is told by itself and not counted. See M(equinix_metal.openshift.metal_cluster_lock).
-  - Without O(names) it finds every cluster, also those that nobody remembers.
+  - Only these tags count, no host name and no description, so the result is the same on every computer.
+  - A virtual network that is the lock of a run is listed separately and not counted. See M(equinix_metal.openshift.metal_cluster_lock).
+  - Without O(names) it finds every cluster.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
@@ -42,19 +42,19 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: What does the cluster have?
+- name: List the resources of a cluster
   equinix_metal.openshift.metal_cluster_info:
     names:
       - demo.example.com
   register: found
 
-- name: Find what is left of any cluster
+- name: List the resources of all clusters
   equinix_metal.openshift.metal_cluster_info:
     project_ids:
       - all
   register: everywhere
 
-- name: Show who costs what
+- name: Show the price of each cluster
   ansible.builtin.debug:
     msg: "{{ everywhere.clusters | items2dict(key_name='name', value_name='price_per_hour') }}"
 """
@@ -77,7 +77,7 @@ clusters:
     price_per_hour:
       description: >-
         What its devices cost per hour on demand, in US dollars, without those on reserved hardware. V(null) when a price is not known.
-        Addresses are billed as well; the API does not tell at what price.
+        Addresses are billed as well; the API does not return their price.
       type: float
       sample: 2.6
     project_ids:
@@ -143,22 +143,22 @@ clusters:
           type: float
           sample: 1.3
     ip_reservations:
-      description: Its blocks of addresses, with what M(equinix_metal.openshift.metal_ip_reservation_info) tells of each and C(project_id).
+      description: Its blocks of addresses, as M(equinix_metal.openshift.metal_ip_reservation_info) returns them, with C(project_id).
       type: list
       elements: dict
       sample: []
     virtual_networks:
-      description: Its networks, with what M(equinix_metal.openshift.metal_vlan_info) tells of each and C(project_id).
+      description: Its networks, as M(equinix_metal.openshift.metal_vlan_info) returns them, with C(project_id).
       type: list
       elements: dict
       sample: []
     metal_gateways:
-      description: The gateways of its networks, with what M(equinix_metal.openshift.metal_gateway_info) tells of each and C(project_id).
+      description: The gateways of its networks, as M(equinix_metal.openshift.metal_gateway_info) returns them, with C(project_id).
       type: list
       elements: dict
       sample: []
     locks:
-      description: Locks of runs that write to it, with what M(equinix_metal.openshift.metal_cluster_lock) tells of each and C(project_id).
+      description: Locks of runs that write to it, as M(equinix_metal.openshift.metal_cluster_lock) returns them, with C(project_id).
       type: list
       elements: dict
       sample: []

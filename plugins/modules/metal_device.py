@@ -13,14 +13,14 @@ description:
   - Creates a device and waits until it is active, changes what can be changed, switches it on and off, deletes it and waits until it is
     gone.
   - A device is found by its O(id), or by its O(hostname) together with all O(ownership_tags).
-  - An option that is not given leaves its attribute alone, and what cannot be changed is refused with the way out. A device in the state
+  - An option that is not given leaves its attribute alone, and what cannot be changed is refused with a remedy. A device in the state
     C(failed) is an error at once.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   hostname:
     description:
-      - The device's host name. One that no device has is created.
+      - The device's host name. A device that does not exist is created.
       - With O(id) the device is renamed to it.
     type: str
     aliases:
@@ -28,15 +28,15 @@ options:
   id:
     description:
       - The device's id. One that does not exist is an error, not a reason to create.
-      - It is found in any project. A device keeps its project, so another O(project_id) in the task is refused. A project that is only in
-        the environment says nothing of it.
+      - It is found in any project. A device keeps its project, so another O(project_id) in the task is refused. A project of the
+        environment is ignored.
     type: str
     aliases:
       - device_id
   ownership_tags:
     description:
-      - Tags that say which devices are yours. They are put on a created device, and one without all of them is never changed or deleted,
-        however alike its name. With O(state=present) a device of this host name without them is an error.
+      - Ownership tags. A created device gets them, and a device without all of them is never changed or deleted, even with this host name.
+        With O(state=present) a device of this host name without them is an error.
     type: list
     elements: str
   plan:
@@ -46,10 +46,9 @@ options:
     type: str
   metro:
     description:
-      - Code of the metro, for example V(da), or V(any). Of several, which are in order of preference, the API takes the first that
-        has such a server.
+      - Code of the metro, for example V(da), or V(any). Several are in order of preference. The API takes the first one with capacity.
       - Needed to create a device, unless O(hardware_reservation_id) is an id.
-      - A device stays in its metro, so one that is in none of these is refused.
+      - A device keeps its metro, so one in another metro is refused.
     type: list
     elements: str
   operating_system:
@@ -70,12 +69,12 @@ options:
     type: str
   always_pxe:
     description:
-      - Whether the device boots over the network each time, and not just the first.
+      - Whether the device boots over the network every time, and not only the first.
     type: bool
   tags:
     description:
-      - All tags of the device, beside the O(ownership_tags). Others are taken off. Order and repetition mean nothing.
-      - Tags that begin with C(ansible-operation) are left as they are. They say which operations were carried out.
+      - All tags of the device, besides the O(ownership_tags). Other tags are removed. Order and repetition are ignored.
+      - Tags that begin with C(ansible-operation) are kept. They record which operations were accepted.
     type: list
     elements: str
   customdata:
@@ -84,7 +83,7 @@ options:
     type: dict
   description:
     description:
-      - A text for people.
+      - A free text.
     type: str
   billing_cycle:
     description:
@@ -118,7 +117,7 @@ options:
     elements: str
   ssh_keys:
     description:
-      - SSH keys for the device beside those. One the project does not have becomes a key of the project. Used at creation only.
+      - More SSH keys for the device. A key that the project does not have is added to the project. Used at creation only.
     type: list
     elements: dict
     suboptions:
@@ -138,38 +137,37 @@ options:
     type: bool
   features:
     description:
-      - What the server has to have, a list of names such as C(tpm).
-      - Or of each name whether it is V(required) or V(preferred).
+      - Features of the server, a list of names such as C(tpm), or a dictionary of names with the values V(required) or V(preferred).
       - Used at creation only.
     type: raw
   storage:
     description:
-      - How its disks are laid out, with C(disks), C(raid) and C(filesystems) as the API writes them. For reserved hardware.
+      - Layout of its disks, with C(disks), C(raid) and C(filesystems) as the API writes them. For reserved hardware.
       - Used at creation only.
     type: dict
   spot_instance:
     description:
-      - Whether it is a device of the spot market, which the API takes back when others bid more.
-      - V(false) makes an ordinary device of one. The other way round is refused.
+      - Whether it is a spot market device, which Equinix Metal deletes when other bids are higher.
+      - V(false) converts a spot market device to an on-demand device. The opposite is refused.
     type: bool
   spot_price_max:
     description:
-      - The most to be paid for an hour of a device of the spot market, in USD.
+      - Maximum price per hour of a spot market device, in USD.
       - Needed with O(spot_instance=true). Used at creation only, another one is refused.
     type: float
   public_ipv4_subnet_size:
     description:
-      - Prefix length of the public IPv4 network, the older way to say it. Use O(ip_addresses). Used at creation only.
+      - Prefix length of the public IPv4 network, an older form. Use O(ip_addresses) instead. Used at creation only.
     type: int
   private_ipv4_subnet_size:
     description:
-      - Prefix length of the private IPv4 network, the older way to say it. Use O(ip_addresses). Used at creation only.
+      - Prefix length of the private IPv4 network, an older form. Use O(ip_addresses) instead. Used at creation only.
     type: int
   hardware_reservation_id:
     description:
-      - Id of the reserved hardware to use, or V(next-available). Empty, it is none.
-      - Hardware whose last device is going, or that is being wiped, is waited for (with O(wait=true), up to O(wait_timeout)).
-        When none that fits is being freed, the API's refusal is an error at once.
+      - Id of the reserved hardware to use, or V(next-available). Empty for none.
+      - Hardware whose last device is being deleted or that is being wiped is waited for (with O(wait=true), up to O(wait_timeout)).
+        When no matching hardware is being freed, the refusal is an error at once.
     type: str
   ip_addresses:
     description:
@@ -203,31 +201,29 @@ options:
         elements: str
   termination_time:
     description:
-      - When the API deletes the device by itself, for example V(2027-01-31T18:00:00Z). Without a zone it is UTC. Empty, it is never.
-      - It can be changed as long as it has not come. It is an error when the API does not take the change, which the vendor's text
-        does not list.
+      - Time at which the API deletes the device, for example V(2027-01-31T18:00:00Z). Without a zone it is UTC. Empty for never.
+      - It can be changed before that time. The vendor does not document the change, so it is an error if the API ignores it.
     type: str
   power_state:
     description:
-      - Whether the device is on or off. Without it, either is fine.
+      - Whether the device is on or off. Without this option the power state is ignored.
     type: str
     choices:
       - "on"
       - "off"
   operation:
     description:
-      - Something to do once, after all other options of the task are as given. It needs an O(operation_id).
+      - An operation to carry out once, after all other changes of the task. It needs an O(operation_id).
       - V(reboot) switches the device off and on. V(rescue) boots a small system in its memory, its disks stay as they are, and a reboot
-        ends it. V(reinstall) installs O(operating_system) anew, by default the one it has, and keeps hardware and addresses.
+        ends it. V(reinstall) installs O(operating_system) again, by default the current one, and keeps hardware and addresses.
       - With O(wait=true) the module waits until the device is C(active) again.
-      - The same operation with the same O(operation_id) is asked for once, however often the task runs, and also when a run was killed or
-        the API's answer was lost. That it was accepted is a tag on the device, C(ansible-operation=<operation>:<operation_id>).
-        While it is being asked for there is another one, C(ansible-operation-requested=...), which names the newest event of the device.
-        A run that finds it looks whether newer events tell of the operation, and asks only if they do not. It fails if that event is
-        not told any more, since then nobody knows.
-      - Events do not tell a reboot from a rescue. If somebody else reboots the device between a run that was killed and the next one, this
-        is taken for what was asked for.
-      - A device that the same task creates is new, so V(reboot) and V(reinstall) count as carried out. V(rescue) is refused.
+      - The same operation with the same O(operation_id) is requested once, however often the task runs, also when a run was killed or the
+        API's answer was lost. When it was accepted, the device gets the tag C(ansible-operation=<operation>:<operation_id>). Before the
+        request it gets the tag C(ansible-operation-requested=...) with its newest event. A run that finds that tag reads newer events, and
+        repeats the request only if they do not show the operation. It fails if that event is no longer listed.
+      - A reboot and a rescue have the same events. If another client reboots the device between a run that was killed and the next one,
+        that counts as the requested operation.
+      - For a device that the same task creates, V(reboot) and V(reinstall) count as carried out, and V(rescue) is refused.
     type: str
     choices:
       - reboot
@@ -235,7 +231,7 @@ options:
       - reinstall
   operation_id:
     description:
-      - A word for this request, such as a date, a version, or the number of a ticket. Another word is another request.
+      - Name of this request, such as a date, a version, or the number of a ticket. Another name is another request.
       - 1 to 100 characters, no blanks and no commas.
     type: str
   deprovision_fast:
@@ -248,17 +244,16 @@ options:
     type: bool
   force_delete:
     description:
-      - With O(state=absent), delete the device even if a storage volume is attached to it, which is detached then.
+      - With O(state=absent), delete the device even if a storage volume is attached to it. The volume is detached.
       - It does not delete a locked device, nor one that is still being provisioned.
     type: bool
     default: false
   on_drift:
     description:
-      - What to do when a device is there and differs in what cannot be changed, such as its plan, metro, project or operating
-        system.
-      - V(fail) tells all differences as an error. V(ignore) tells them as a warning and leaves them.
-      - V(replace) has the device deleted, with everything on it, and orders another one. Before that the API is asked
-        whether another can be had. A locked device is not replaced, nor one that is given by its O(id), since another has another.
+      - What to do when immutable attributes of an existing device differ, such as its plan, metro, project or operating system.
+      - V(fail) fails with all differences. V(ignore) reports them as a warning and changes nothing.
+      - V(replace) deletes the device with all its data and orders another one, after a capacity check. A locked device and one that is
+        given by its O(id) are not replaced.
     type: str
     choices:
       - fail
@@ -267,7 +262,7 @@ options:
     default: fail
   state:
     description:
-      - Whether it is to be there.
+      - Whether the device exists.
     type: str
     choices:
       - present
@@ -288,13 +283,13 @@ seealso:
   - module: equinix_metal.openshift.metal_device_set
   - module: equinix_metal.openshift.metal_device_info
 notes:
-  - With O(operating_system=custom_ipxe) a device is C(active) as soon as its boot script was handed out, long before anything runs on it.
-  - Two devices of one host name are an error that names both ids.
-  - The states of older modules are said otherwise. C(active) is O(power_state=on), C(inactive) is O(power_state=off), and C(rebooted),
+  - With O(operating_system=custom_ipxe) a device is C(active) as soon as its boot script was served, long before its system runs.
+  - Two devices with the same host name are an error with both ids.
+  - States of older modules have other options. C(active) is O(power_state=on), C(inactive) is O(power_state=off), and C(rebooted),
     which rebooted at every run, is O(operation=reboot) with an O(operation_id).
   - Several devices in one task (C(hostnames), C(device_ids), C(count)) are M(equinix_metal.openshift.metal_device_set).
   - Where older modules take a C(facility), give the O(metro) that it is in.
-  - A lock keeps a device from being deleted, also with O(force_delete=true). Take it off first (O(locked=false)).
+  - A locked device is not deleted, not even with O(force_delete=true). Unlock it first (O(locked=false)).
 """
 
 EXAMPLES = r"""
@@ -323,7 +318,7 @@ EXAMPLES = r"""
     operation: reboot
     operation_id: kernel-6.12.9
 
-- name: Make another machine of it, in place
+- name: Reinstall it in place with another role
   equinix_metal.openshift.metal_device:
     id: "{{ jump.device.id }}"
     hostname: build-0.example.com
@@ -346,7 +341,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 device:
-  description: What is public of the device. In check mode what it will be, as far as that can be known.
+  description: The device's attributes without secrets. In check mode the predicted ones.
   returned: state is present
   type: dict
   contains:
@@ -359,7 +354,7 @@ device:
       type: str
       sample: worker-0.demo.metal.test
     description:
-      description: The text for people.
+      description: The free text.
       type: str
       sample: null
     state:
@@ -458,7 +453,7 @@ device:
       type: str
       sample: null
     provisioning_started_at:
-      description: When it was last begun to be provisioned, UTC, by its creation or by a reinstallation. V(null) before that.
+      description: When its last provisioning started, UTC, by its creation or a reinstallation. V(null) before that.
       type: str
       sample: "2026-11-21T07:10:20Z"
     provisioning_percentage:
@@ -466,7 +461,7 @@ device:
       type: float
       sample: 100.0
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:
@@ -486,7 +481,7 @@ failure:
     errors: [There aren't available servers in that metro]
     request_id: 1f4c1e6a0b6d4c0b
 waiting:
-  description: What is still missing, when O(progress_interval) was over. The action plugin takes it away, so a playbook never sees it.
+  description: What is pending when O(progress_interval) is over. Removed by the action plugin, so playbooks never see it.
   returned: never in a playbook
   type: list
   elements: str

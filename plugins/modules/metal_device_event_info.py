@@ -10,7 +10,7 @@ module: metal_device_event_info
 short_description: List events of devices of the Metal API
 version_added: 0.1.0
 description:
-  - Lists what the API, and the machine itself, told of a device, or of all devices of a project.
+  - Lists the events of a device, or of all devices of a project, from the API and from the machines themselves.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
@@ -24,12 +24,12 @@ options:
     type: str
   types:
     description:
-      - Only events of these types, for example V(provisioning.104.01), or V(user.0) for what machines tell themselves.
+      - Only events of these types, for example V(provisioning.104.01), or V(user.0) for events from the machines.
     type: list
     elements: str
   since:
     description:
-      - Only events of this time and later, for example V(2026-11-21T07:10:00Z). Without a zone it is UTC.
+      - Only events from this time on, for example V(2026-11-21T07:10:00Z). Without a zone it is UTC.
     type: str
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
@@ -44,12 +44,12 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: What happened to this machine?
+- name: List the events of a device
   equinix_metal.openshift.metal_device_event_info:
     hostname: worker-0.demo.metal.test
-  register: story
+  register: device_events
 
-- name: What did machines tell themselves in this project today?
+- name: List today's events from the project's machines
   equinix_metal.openshift.metal_device_event_info:
     types: [user.0]
     since: "2026-11-21"
@@ -71,23 +71,23 @@ events:
       type: str
       sample: provisioning.104
     body:
-      description: What it says.
+      description: Its text.
       type: str
       sample: Device connected to DHCP system
     state:
-      description: How grave it is.
+      description: Its severity.
       type: str
       sample: null
     ip:
-      description: The address of who did it, where it is known.
+      description: Address of the client that caused it, if known.
       type: str
       sample: null
     created_at:
-      description: When it happened, UTC.
+      description: Time of the event, UTC.
       type: str
       sample: "2026-11-21T07:10:00Z"
     device_id:
-      description: Id of the device it is about. Null for what is about the project itself.
+      description: Id of its device. Null for an event of the project itself.
       type: str
       sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
 failure:

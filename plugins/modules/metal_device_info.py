@@ -65,7 +65,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 devices:
-  description: The devices, by host name. Empty when none fits.
+  description: The devices, by host name. Empty when none matches.
   returned: success
   type: list
   elements: dict
@@ -79,7 +79,7 @@ devices:
       type: str
       sample: worker-0.demo.metal.test
     description:
-      description: The text for people.
+      description: The free text.
       type: str
       sample: null
     state:
@@ -178,7 +178,7 @@ devices:
       type: str
       sample: null
     provisioning_started_at:
-      description: When it was last begun to be provisioned, UTC, by its creation or by a reinstallation. V(null) before that.
+      description: When its last provisioning started, UTC, by its creation or a reinstallation. V(null) before that.
       type: str
       sample: "2026-11-21T07:10:20Z"
     provisioning_percentage:

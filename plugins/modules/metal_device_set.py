@@ -10,16 +10,15 @@ module: metal_device_set
 short_description: Create, change and delete many devices of the Metal API as one
 version_added: 0.1.0
 description:
-  - Brings a whole pool of devices to the wanted state. They are ordered side by side, and one list call for each look serves all of them.
-  - Each device has a result of its own. One that goes wrong does not hold up the others, and the module fails at the end, naming every one
-    that did.
-  - Before the first order the API is asked once whether it has all the servers that are to be created. If not, nothing is ordered.
-  - A machine that fails is done with at once, and replaced if you choose. How many are enough, and where else machines may be, is yours to
-    choose too.
+  - Brings a pool of devices to the desired state. They are ordered concurrently, and each poll is one list request for all of them.
+  - Each device has a result of its own. A failed device does not stop the others, and the module fails at the end with the error of each.
+  - Before the first order one request checks the capacity for all devices to create. Without it, nothing is ordered.
+  - A failed device is reported at once, and replaced on request (O(replace_failed)). O(quorum) and O(placement) set how many devices are
+    enough and which other places are allowed.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
-  # What one device can be given: for all of the set, and below in the same words for each machine.
+  # Attributes of one device: for all of the set, and again below for each machine.
   <<: &device
     plan:
       description:
@@ -28,9 +27,9 @@ options:
       type: str
     metro:
       description:
-        - Code of the metro, for example V(da), or V(any). Several, in order of preference, are said with C(placement).
+        - Code of the metro, for example V(da), or V(any). Use C(placement) for several, in order of preference.
         - Needed to create a device, unless O(hardware_reservation_id) is an id.
-        - A device stays in its metro, so another one is refused.
+        - A device keeps its metro, so another one is refused.
       type: str
     operating_system:
       description:
@@ -50,12 +49,12 @@ options:
       type: str
     always_pxe:
       description:
-        - Whether the device boots over the network each time, and not just the first.
+        - Whether the device boots over the network every time, and not only the first.
       type: bool
     tags:
       description:
-        - All tags of the device, beside the O(ownership_tags). Others are taken off. Order and repetition mean nothing.
-        - Tags that begin with C(ansible-operation) are left as they are. They say which operations were carried out.
+        - All tags of the device, besides the O(ownership_tags). Other tags are removed. Order and repetition are ignored.
+        - Tags that begin with C(ansible-operation) are kept. They record which operations were accepted.
       type: list
       elements: str
     customdata:
@@ -64,7 +63,7 @@ options:
       type: dict
     description:
       description:
-        - A text for people.
+        - A free text.
       type: str
     billing_cycle:
       description:
@@ -98,7 +97,7 @@ options:
       elements: str
     ssh_keys:
       description:
-        - SSH keys for the device beside those. One the project does not have becomes a key of the project. Used at creation only.
+        - More SSH keys for the device. A key that the project does not have is added to the project. Used at creation only.
       type: list
       elements: dict
       suboptions:
@@ -118,38 +117,37 @@ options:
       type: bool
     features:
       description:
-        - What the server has to have, a list of names such as C(tpm).
-        - Or of each name whether it is V(required) or V(preferred).
+        - Features of the server, a list of names such as C(tpm), or a dictionary of names with the values V(required) or V(preferred).
         - Used at creation only.
       type: raw
     storage:
       description:
-        - How its disks are laid out, with C(disks), C(raid) and C(filesystems) as the API writes them. For reserved hardware.
+        - Layout of its disks, with C(disks), C(raid) and C(filesystems) as the API writes them. For reserved hardware.
         - Used at creation only.
       type: dict
     spot_instance:
       description:
-        - Whether it is a device of the spot market, which the API takes back when others bid more.
-        - V(false) makes an ordinary device of one. The other way round is refused.
+        - Whether it is a spot market device, which Equinix Metal deletes when other bids are higher.
+        - V(false) converts a spot market device to an on-demand device. The opposite is refused.
       type: bool
     spot_price_max:
       description:
-        - The most to be paid for an hour of a device of the spot market, in USD.
+        - Maximum price per hour of a spot market device, in USD.
         - Needed with O(spot_instance=true). Used at creation only, another one is refused.
       type: float
     public_ipv4_subnet_size:
       description:
-        - Prefix length of the public IPv4 network, the older way to say it. Use O(ip_addresses). Used at creation only.
+        - Prefix length of the public IPv4 network, an older form. Use O(ip_addresses) instead. Used at creation only.
       type: int
     private_ipv4_subnet_size:
       description:
-        - Prefix length of the private IPv4 network, the older way to say it. Use O(ip_addresses). Used at creation only.
+        - Prefix length of the private IPv4 network, an older form. Use O(ip_addresses) instead. Used at creation only.
       type: int
     hardware_reservation_id:
       description:
-        - Id of the reserved hardware to use, or V(next-available). Empty, it is none.
-        - Hardware whose last device is going, or that is being wiped, is waited for (with O(wait=true), up to O(wait_timeout)).
-          When none that fits is being freed, the API's refusal is an error at once.
+        - Id of the reserved hardware to use, or V(next-available). Empty for none.
+        - Hardware whose last device is being deleted or that is being wiped is waited for (with O(wait=true), up to O(wait_timeout)).
+          When no matching hardware is being freed, the refusal is an error at once.
       type: str
     ip_addresses:
       description:
@@ -183,25 +181,24 @@ options:
           elements: str
     termination_time:
       description:
-        - When the API deletes the device by itself, for example V(2027-01-31T18:00:00Z). Without a zone it is UTC. Empty, it is never.
-        - It can be changed as long as it has not come. It is an error when the API does not take the change, which the vendor's text
-          does not list.
+        - Time at which the API deletes the device, for example V(2027-01-31T18:00:00Z). Without a zone it is UTC. Empty for never.
+        - It can be changed before that time. The vendor does not document the change, so it is an error if the API ignores it.
       type: str
     power_state:
       description:
-        - Whether the device is on or off. Without it, either is fine.
+        - Whether the device is on or off. Without this option the power state is ignored.
       type: str
       choices:
         - "on"
         - "off"
   placement: &placement
     description:
-      - Where machines may be ordered, in order of preference. An entry gives a metro, a plan or both, and what it leaves out is O(metro) or
-        O(plan). The list is all there is, so name what you would like best first.
-      - Before anything is ordered the API is asked once for all alternatives and all machines. Machines with the same list go to the
-        first alternative that has room for all of them. When none has, nothing is ordered.
-      - When a place has nothing left by the time of the order, the remaining devices are ordered at the next alternative, see RV(notes).
-      - A device that is there may be in any of these places.
+      - Places to order devices in, in order of preference. An entry has a metro, a plan or both, by default O(metro) and O(plan). No other
+        place is used.
+      - One request checks the capacity of all alternatives before anything is ordered. Devices with the same list are ordered at the first
+        alternative with capacity for all of them. When there is none, nothing is ordered.
+      - When a place is sold out at the time of the order, the remaining devices are ordered at the next alternative, see RV(notes).
+      - An existing device may be in any of these places.
     type: list
     elements: dict
     suboptions:
@@ -215,7 +212,7 @@ options:
         type: str
   hostnames:
     description:
-      - Host names of the devices, all alike but for the name.
+      - Host names of the devices, which have all other attributes in common.
       - This or O(machines) is needed, unless O(all_owned=true).
     type: list
     elements: str
@@ -224,45 +221,45 @@ options:
       - name
   machines:
     description:
-      - The devices, each by its host name, for those that are not alike. What a machine leaves open is as the options of the task say.
+      - The devices, each by its host name, for different attributes. The options of the task are the defaults.
     type: list
     elements: dict
     suboptions:
       <<: *device
       hostname:
         description:
-          - The device's host name. One that no device has is created.
+          - The device's host name. A device that does not exist is created.
         type: str
         required: true
       placement: *placement
   spread:
     description:
-      - Spread the machines evenly over the metros of their O(placement), instead of taking one place for all.
-      - Those that are to be ordered are dealt one by one, each to the metro that has the fewest of them and has room. The devices that are
-        there count. Of several such metros the one named first is taken, and in it the first alternative that has room.
+      - Spread the devices evenly over the metros of their O(placement), instead of using one place for all.
+      - Each device is ordered in the metro with capacity that has the fewest devices of the pool, existing ones included. Of several such
+        metros the first listed one is used, and within it the first alternative with capacity.
     type: bool
     default: false
   replace_failed:
     description:
-      - How often a device that has failed is replaced by another of the same name, for the whole set. The failed one is deleted.
+      - Maximum number of failed devices to replace by others of the same name, for the whole set. The failed ones are deleted.
       - Devices that fail during the run and devices found failed both count. Each replacement is printed, and listed in RV(notes).
     type: int
     default: 0
   quorum:
     description:
-      - How many machines are enough. With as many as wanted the module succeeds, warns of the others, and names them in RV(failed_machines)
-        and RV(missing_machines). The next run has them again.
-      - Without it all are needed.
+      - Number of devices that are enough. When it is reached, the module succeeds, warns of the others, and lists them in
+        RV(failed_machines) and RV(missing_machines). The next run tries them again.
+      - Without it all devices are needed.
     type: int
   quorum_wait:
     description:
-      - How long the others are still waited for once O(quorum) is reached, in seconds.
+      - Seconds to wait for the other devices once O(quorum) is reached.
     type: float
     default: 120
   ownership_tags:
     description:
-      - Tags that say which devices are yours, at least one. They are put on created devices, and a device without all of them is never
-        changed or deleted, however alike its name. With O(state=present) a device of a wanted host name without them is an error.
+      - Ownership tags, at least one. Created devices get them, and a device without all of them is never changed or deleted, even with one
+        of the host names. With O(state=present) a device of one of the host names without them is an error.
     type: list
     elements: str
     required: true
@@ -273,10 +270,10 @@ options:
     default: false
   on_drift:
     description:
-      - What to do when a device is there and differs in what cannot be changed, such as its plan, metro or operating system.
-      - V(fail) tells all differences as an error. V(ignore) tells them as a warning and leaves them.
-      - V(replace) deletes it and orders another of the same name, O(replace_at_once) at a time. It B(destroys) what is on its disks.
-        Nothing is deleted unless others can be had, and after one that goes wrong the rest stay as they are.
+      - What to do when immutable attributes of an existing device differ, such as its plan, metro or operating system.
+      - V(fail) fails with all differences. V(ignore) reports them as a warning and changes nothing.
+      - V(replace) deletes it and orders another of the same name, O(replace_at_once) at a time. It B(destroys) the data on its disks.
+        Nothing is deleted without capacity for the replacement, and after a failed replacement the other devices are not changed.
     type: str
     choices:
       - fail
@@ -285,12 +282,12 @@ options:
     default: fail
   replace_at_once:
     description:
-      - With O(on_drift=replace), how many are gone at a time. The next one goes when one that was ordered is there.
+      - With O(on_drift=replace), number of devices to replace at the same time. The next one is deleted when a replacement is ready.
     type: int
     default: 1
   state:
     description:
-      - Whether it is to be there.
+      - Whether the devices exist.
     type: str
     choices:
       - present
@@ -308,12 +305,11 @@ seealso:
   - module: equinix_metal.openshift.metal_device
   - module: equinix_metal.openshift.metal_capacity_info
 notes:
-  - With O(operating_system=custom_ipxe) a device is C(active) as soon as its boot script was handed out, long before anything
-    runs on it.
+  - With O(operating_system=custom_ipxe) a device is C(active) as soon as its boot script was served, long before its system runs.
 """
 
 EXAMPLES = r"""
-- name: Have three servers and wait until all of them run
+- name: Create three servers and wait until all are active
   equinix_metal.openshift.metal_device_set:
     ownership_tags:
       - pool=build
@@ -328,7 +324,7 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ build.devices | map(attribute='addresses.public_ipv4') }}"
 
-- name: Have machines that are not alike
+- name: Create machines with different plans and metros
   equinix_metal.openshift.metal_device_set:
     ownership_tags:
       - pool=mixed
@@ -339,7 +335,7 @@ EXAMPLES = r"""
       - {hostname: large.example.com, plan: m3.large.x86}
       - {hostname: far.example.com, plan: c3.small.x86, metro: am}
 
-- name: Take them where there is room for all, replace up to two that fail, and go on with nine of ten
+- name: Create ten in the first place with capacity, replace up to two that fail, and accept nine
   equinix_metal.openshift.metal_device_set:
     ownership_tags:
       - pool=render
@@ -365,7 +361,7 @@ EXAMPLES = r"""
       - metro: sg
     spread: true
 
-- name: Move all to another operating system, two at a time
+- name: Replace all with another operating system, two at a time
   equinix_metal.openshift.metal_device_set:
     ownership_tags:
       - pool=build
@@ -384,7 +380,7 @@ EXAMPLES = r"""
       - build-2.example.com
     state: absent
 
-- name: Delete all that are left
+- name: Delete all others
   equinix_metal.openshift.metal_device_set:
     ownership_tags:
       - pool=build
@@ -395,10 +391,10 @@ EXAMPLES = r"""
 RETURN = r"""
 devices:
   description:
-    - What is public of the devices, in the order of O(machines) or O(hostnames). With O(state=absent) of those that were deleted, as last
-      seen.
-    - A machine that could not be ordered is missing.
-    - Not with an error, which Ansible prints with all that is returned. Read them with M(equinix_metal.openshift.metal_device_info) then.
+    - The devices' attributes without secrets, in the order of O(machines) or O(hostnames). With O(state=absent) the last state of deleted
+      devices.
+    - A device that could not be ordered is not in the list.
+    - Not returned with an error, since Ansible prints the whole result. Use M(equinix_metal.openshift.metal_device_info) then.
   returned: success
   type: list
   elements: dict
@@ -412,7 +408,7 @@ devices:
       type: str
       sample: worker-0.demo.metal.test
     description:
-      description: The text for people.
+      description: The free text.
       type: str
       sample: null
     state:
@@ -511,7 +507,7 @@ devices:
       type: str
       sample: null
     provisioning_started_at:
-      description: When it was last begun to be provisioned, UTC, by its creation or by a reinstallation. V(null) before that.
+      description: When its last provisioning started, UTC, by its creation or a reinstallation. V(null) before that.
       type: str
       sample: "2026-11-21T07:10:20Z"
     provisioning_percentage:
@@ -520,12 +516,13 @@ devices:
       sample: 100.0
 outcomes:
   description:
-    - What became of each machine, by its host name. With an error only of those that failed.
-    - C(action) is V(created), V(updated), V(replaced), V(deleted) or V(none), in check mode what would be.
-    - C(status) is V(ready); V(failed) when the device's provisioning has failed; V(differs) when it is there, but not as wanted; V(missing)
-      when it was not ordered or is not there yet; V(under_way) when it was not waited for; V(removed) when it is gone. C(error) tells why.
-    - C(metro) and C(plan) say which of the alternatives it is.
-    - C(replacements) has C(id) and C(reason) for each failed device that another was ordered for.
+    - Result of each device, by its host name. With an error only of those that failed.
+    - C(action) is V(created), V(updated), V(replaced), V(deleted) or V(none), in check mode the predicted action.
+    - C(status) is V(ready); V(failed) when the device's provisioning has failed; V(differs) when it exists in another state than desired;
+      V(missing) when it was not ordered or is not ready yet; V(under_way) when it was not waited for; V(removed) when it is deleted.
+      C(error) has the reason.
+    - C(metro) and C(plan) are the chosen alternative.
+    - C(replacements) has C(id) and C(reason) of each failed device that was replaced.
   returned: always
   type: dict
   sample:
@@ -567,9 +564,9 @@ notes:
   type: list
   elements: str
   sample:
-    - "c3.small.x86 in da has no room for all that are to be ordered: 3 ordered as m3.small.x86 in da"
+    - "c3.small.x86 in da has no capacity for all devices: 3 ordered as m3.small.x86 in da"
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:
@@ -589,7 +586,7 @@ failure:
     errors: [There aren't available servers in that metro]
     request_id: 1f4c1e6a0b6d4c0b
 waiting:
-  description: What is still missing, when O(progress_interval) was over. The action plugin takes it away, so a playbook never sees it.
+  description: What is pending when O(progress_interval) is over. Removed by the action plugin, so playbooks never see it.
   returned: never in a playbook
   type: list
   elements: str

@@ -11,7 +11,7 @@ short_description: Create and delete a Metal gateway
 version_added: 0.1.0
 description:
   - Manages the gateway of a VLAN, with a block of the project or with a private subnet that is made for it.
-  - It is found by its O(id), else by its VLAN, else by its block, so that a second run is quiet in each case.
+  - It is found by its O(id), else by its VLAN, else by its block, so that a second run changes nothing in each case.
   - Nothing of a gateway can be changed. Another VLAN, block or size is refused.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
@@ -32,7 +32,7 @@ options:
     type: str
   private_ipv4_subnet_size:
     description:
-      - How many addresses the private subnet has that is made for the gateway. It is given back with it.
+      - How many addresses the private subnet has that is created for the gateway. It is released with it.
     type: int
     choices:
       - 8
@@ -42,7 +42,7 @@ options:
       - 128
   state:
     description:
-      - Whether it is to be there.
+      - Whether the object exists.
     type: str
     choices:
       - present
@@ -86,7 +86,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 metal_gateway:
-  description: The gateway. In check mode what it will be, as far as that can be known.
+  description: The gateway. In check mode the predicted one.
   returned: state is present
   type: dict
   contains:
@@ -127,7 +127,7 @@ metal_gateway:
       type: str
       sample: null
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:
@@ -147,7 +147,7 @@ failure:
     errors: [There aren't available servers in that metro]
     request_id: 1f4c1e6a0b6d4c0b
 waiting:
-  description: What is still missing, when O(progress_interval) was over. The action plugin takes it away, so a playbook never sees it.
+  description: What is pending when O(progress_interval) is over. Removed by the action plugin, so playbooks never see it.
   returned: never in a playbook
   type: list
   elements: str

@@ -50,7 +50,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 metal_gateways:
-  description: The gateways. Empty when none fits.
+  description: The gateways. Empty when none matches.
   returned: success
   type: list
   elements: dict

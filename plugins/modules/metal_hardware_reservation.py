@@ -11,7 +11,7 @@ short_description: Move reserved hardware to a project
 version_added: 0.1.0
 description:
   - Moves reserved hardware to another project.
-  - Hardware is ordered and given back with the vendor. So this API can neither make it nor delete it, and there is no V(absent) state.
+  - Hardware is ordered and cancelled at the vendor. The API can neither create nor delete it, so there is no V(absent) state.
   - Hardware with a device on it is not moved. The error says which device it is.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
@@ -23,7 +23,7 @@ options:
     required: true
   state:
     description:
-      - Reserved hardware is always there, so nothing else can be asked for.
+      - Reserved hardware is always there, so there is no other state.
     type: str
     choices:
       - present
@@ -44,7 +44,7 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: Have reserved hardware in the project for tests
+- name: Move reserved hardware to the project for tests
   equinix_metal.openshift.metal_hardware_reservation:
     id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
     project_id: 2b70eb8f-fa18-47c0-aba7-222a842362fd
@@ -89,7 +89,7 @@ hardware_reservation:
       type: bool
       sample: false
     termination_time:
-      description: When it is given back, UTC.
+      description: End of the reservation, UTC.
       type: str
       sample: null
     created_at:
@@ -117,7 +117,7 @@ failure:
     errors: [There aren't available servers in that metro]
     request_id: 1f4c1e6a0b6d4c0b
 waiting:
-  description: What is still missing, when O(progress_interval) was over. The action plugin takes it away, so a playbook never sees it.
+  description: What is pending when O(progress_interval) is over. Removed by the action plugin, so playbooks never see it.
   returned: never in a playbook
   type: list
   elements: str

@@ -89,7 +89,7 @@ hardware_reservations:
       type: bool
       sample: false
     termination_time:
-      description: When it is given back, UTC.
+      description: End of the reservation, UTC.
       type: str
       sample: null
     created_at:

@@ -59,7 +59,7 @@ options:
     type: dict
   manageable:
     description:
-      - Whether the assignment may be changed. The API decides that, so another value than it tells is refused.
+      - Whether the assignment may be changed. The API sets it, so another value than the current one is refused.
     type: bool
   move:
     description:
@@ -68,7 +68,7 @@ options:
     default: false
   state:
     description:
-      - Whether it is to be there.
+      - Whether the object exists.
     type: str
     choices:
       - present
@@ -117,7 +117,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ip_assignment:
-  description: The assignment. In check mode what it will be, as far as that can be known.
+  description: The assignment. In check mode the predicted one.
   returned: state is present
   type: dict
   contains:
@@ -178,7 +178,7 @@ ip_assignment:
       type: str
       sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:
@@ -198,7 +198,7 @@ failure:
     errors: [There aren't available servers in that metro]
     request_id: 1f4c1e6a0b6d4c0b
 waiting:
-  description: What is still missing, when O(progress_interval) was over. The action plugin takes it away, so a playbook never sees it.
+  description: What is pending when O(progress_interval) is over. Removed by the action plugin, so playbooks never see it.
   returned: never in a playbook
   type: list
   elements: str

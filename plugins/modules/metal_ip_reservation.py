@@ -14,9 +14,9 @@ description:
   - It is found by its O(id), else by its O(tags), else by its O(details), among the blocks of its O(type) and in its O(metro).
   - By its tags means that it has all of them and no others. One that has others beside them is another block, unless O(details) is given
     as well and is the same.
-  - With O(state=absent), one that is found by its tags or details is released only if all else that is given is so. O(customdata) is not
-    looked at for that.
-  - Several blocks with the same tags are told apart by O(details), then by O(quantity), as long as one fits that. To reserve several
+  - With O(state=absent), one that is found by its tags or details is released only if all other given attributes are equal, except
+    O(customdata).
+  - Several blocks with the same tags are distinguished by O(details), then by O(quantity), as long as one matches. To reserve several
     blocks of a kind, give each of them tags of its own.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
@@ -63,15 +63,15 @@ options:
     type: str
   details:
     description:
-      - A text for people.
+      - A free text.
     type: str
   comments:
     description:
-      - A text for whoever approves the request. Used at creation only.
+      - A text for the approval of the request. Used at creation only.
     type: str
   tags:
     description:
-      - All tags of the block. Order and repetition mean nothing.
+      - All tags of the block. Order and repetition are ignored.
     type: list
     elements: str
   customdata:
@@ -86,7 +86,7 @@ options:
     default: false
   state:
     description:
-      - Whether it is to be there.
+      - Whether the object exists.
     type: str
     choices:
       - present
@@ -120,7 +120,7 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ block.ip_reservation.network }}/{{ block.ip_reservation.cidr }}"
 
-- name: Give it back
+- name: Release it
   equinix_metal.openshift.metal_ip_reservation:
     id: "{{ block.ip_reservation.id }}"
     state: absent
@@ -128,7 +128,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ip_reservation:
-  description: The block. In check mode what it will be, as far as that can be known.
+  description: The block. In check mode the predicted one.
   returned: state is present
   type: dict
   contains:
@@ -181,7 +181,7 @@ ip_reservation:
       type: bool
       sample: false
     details:
-      description: The text for people.
+      description: The free text.
       type: str
       sample: api and ingress
     created_at:
@@ -207,7 +207,7 @@ ip_reservation:
       elements: str
       sample: []
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:
@@ -227,7 +227,7 @@ failure:
     errors: [There aren't available servers in that metro]
     request_id: 1f4c1e6a0b6d4c0b
 waiting:
-  description: What is still missing, when O(progress_interval) was over. The action plugin takes it away, so a playbook never sees it.
+  description: What is pending when O(progress_interval) is over. Removed by the action plugin, so playbooks never see it.
   returned: never in a playbook
   type: list
   elements: str

@@ -77,7 +77,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ip_reservations:
-  description: The blocks, in the order the API lists them. Empty when none fits.
+  description: The blocks, in the order the API lists them. Empty when none matches.
   returned: success
   type: list
   elements: dict
@@ -131,7 +131,7 @@ ip_reservations:
       type: bool
       sample: false
     details:
-      description: The text for people.
+      description: The free text.
       type: str
       sample: api and ingress
     created_at:

@@ -41,7 +41,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 metros:
-  description: The metros, by code. Empty when none fits.
+  description: The metros, by code. Empty when none matches.
   returned: success
   type: list
   elements: dict

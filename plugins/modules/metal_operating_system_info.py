@@ -48,7 +48,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 operating_systems:
-  description: The operating systems, by slug. Empty when none fits.
+  description: The operating systems, by slug. Empty when none matches.
   returned: success
   type: list
   elements: dict
@@ -74,7 +74,7 @@ operating_systems:
       type: str
       sample: "24.04"
     lifecycle_state:
-      description: Whether it is still looked after, as the API gives it.
+      description: State of its support, as the API returns it.
       type: str
       sample: null
     licensed:

@@ -10,7 +10,7 @@ module: metal_organization_info
 short_description: List organizations of the Metal API
 version_added: 0.1.0
 description:
-  - Lists the organizations the token may see, with their projects.
+  - Lists the organizations the token can read, with their projects.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:

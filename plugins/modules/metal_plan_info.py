@@ -57,7 +57,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 plans:
-  description: The plans, by slug. Empty when none fits.
+  description: The plans, by slug. Empty when none matches.
   returned: success
   type: list
   elements: dict
@@ -105,7 +105,7 @@ plans:
       type: dict
       sample: {memory: {total: 32GB}}
     price_per_hour:
-      description: Price in US dollars. Null when the API does not say.
+      description: Price in US dollars. Null when the API returns none.
       type: float
       sample: 0.75
     metros:

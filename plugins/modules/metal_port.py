@@ -76,7 +76,7 @@ options:
         default: true
   state:
     description:
-      - A port comes and goes with its device, so nothing else can be asked for.
+      - A port comes and goes with its device, so there is no other state.
     type: str
     choices:
       - present
@@ -159,7 +159,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 port:
-  description: The port. In check mode what it will be, as far as that can be known.
+  description: The port. In check mode the predicted one.
   returned: success
   type: dict
   contains:
@@ -201,7 +201,7 @@ port:
       type: str
       sample: null
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:
@@ -221,7 +221,7 @@ failure:
     errors: [There aren't available servers in that metro]
     request_id: 1f4c1e6a0b6d4c0b
 waiting:
-  description: What is still missing, when O(progress_interval) was over. The action plugin takes it away, so a playbook never sees it.
+  description: What is pending when O(progress_interval) is over. Removed by the action plugin, so playbooks never see it.
   returned: never in a playbook
   type: list
   elements: str

@@ -46,7 +46,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ports:
-  description: The ports. Empty when none fits.
+  description: The ports. Empty when none matches.
   returned: success
   type: list
   elements: dict

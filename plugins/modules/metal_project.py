@@ -46,12 +46,12 @@ options:
       - custom_data
   tags:
     description:
-      - All tags of the project. Order and repetition mean nothing.
+      - All tags of the project. Order and repetition are ignored.
     type: list
     elements: str
   state:
     description:
-      - Whether it is to be there.
+      - Whether the object exists.
     type: str
     choices:
       - present
@@ -94,7 +94,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 project:
-  description: The project. In check mode what it will be, as far as that can be known.
+  description: The project. In check mode the predicted one.
   returned: state is present
   type: dict
   contains:
@@ -128,7 +128,7 @@ project:
       type: str
       sample: "2026-11-21T07:10:00Z"
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:

@@ -10,7 +10,7 @@ module: metal_project_info
 short_description: Read projects of the Metal API
 version_added: 0.1.0
 description:
-  - Reads the project O(project_id), and so tells whether the address, the token and the project fit together.
+  - Reads the project O(project_id), and so verifies that address, token and project match.
     A project that is unknown, or that the token may not see, is an error.
   - With O(names), O(organization_id) or O(all_projects) lists projects instead, whatever O(project_id) is.
 author:
@@ -31,7 +31,7 @@ options:
       - org_id
   all_projects:
     description:
-      - List all projects the token may see.
+      - List all projects the token can read.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -97,11 +97,11 @@ project:
       type: str
       sample: "2026-11-21T07:10:00Z"
     max_devices:
-      description: How many devices of which plan it may have, as far as the API tells.
+      description: Quota of devices by plan, as far as the API returns it.
       type: dict
       sample: {}
 projects:
-  description: The projects, by their names. Empty when none fits.
+  description: The projects, by their names. Empty when none matches.
   returned: success
   type: list
   elements: dict
@@ -136,7 +136,7 @@ projects:
       type: str
       sample: "2026-11-21T07:10:00Z"
     max_devices:
-      description: How many devices of which plan it may have, as far as the API tells.
+      description: Quota of devices by plan, as far as the API returns it.
       type: dict
       sample: {}
 failure:

@@ -12,8 +12,8 @@ version_added: 0.1.0
 description:
   - Manages a request for devices of the spot market. The API orders them as soon as price and stock allow for O(devices_min) of them,
     and takes them back when others bid more.
-  - A request has neither a name nor tags. It is found by its O(id), else by its O(metro) and its plan. When there are several, the one is
-    taken that is told with the same O(devices_min), O(devices_max), O(max_bid_price) and O(end_at).
+  - A request has neither a name nor tags. It is found by its O(id), else by its O(metro) and its plan. Of several, the one is used
+    that is listed with the same O(devices_min), O(devices_max), O(max_bid_price) and O(end_at).
   - Nothing of a request can be changed. Other values than those of the existing request are refused, see O(allow_multiple).
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
@@ -45,7 +45,7 @@ options:
     type: str
   instance_parameters:
     description:
-      - What the devices are to be. Only the plan is told by the API afterwards, so that nothing else can be compared.
+      - Attributes of the devices. The API returns only the plan afterwards, so nothing else is compared.
     type: dict
     aliases:
       - instance_attributes
@@ -146,7 +146,7 @@ options:
     default: false
   state:
     description:
-      - Whether it is to be there.
+      - Whether the object exists.
     type: str
     choices:
       - present
@@ -163,7 +163,7 @@ extends_documentation_fragment:
 seealso:
   - module: equinix_metal.openshift.metal_spot_price_info
 notes:
-  - With O(wait=true) it is waited until O(devices_min) devices are active, which may never happen at a low price. With O(state=absent)
+  - With O(wait=true) it is waited until O(devices_min) devices are active, which a low price may prevent. With O(state=absent)
     and O(force_termination=true) it is waited until the devices are gone.
 """
 
@@ -194,7 +194,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 spot_market_request:
-  description: The request. In check mode what it will be, as far as that can be known.
+  description: The request. In check mode the predicted one.
   returned: state is present
   type: dict
   contains:
@@ -227,7 +227,7 @@ spot_market_request:
       type: str
       sample: da
     plan:
-      description: Slug of its plan, null when the API does not tell it.
+      description: Slug of its plan, null when the API does not return it.
       type: str
       sample: c3.small.x86
     devices:
@@ -256,7 +256,7 @@ failure:
     errors: [There aren't available servers in that metro]
     request_id: 1f4c1e6a0b6d4c0b
 waiting:
-  description: What is still missing, when O(progress_interval) was over. The action plugin takes it away, so a playbook never sees it.
+  description: What is pending when O(progress_interval) is over. Removed by the action plugin, so playbooks never see it.
   returned: never in a playbook
   type: list
   elements: str

@@ -33,7 +33,7 @@ options:
     type: str
   tags:
     description:
-      - All tags of the key. Order and repetition mean nothing.
+      - All tags of the key. Order and repetition are ignored.
     type: list
     elements: str
   owner:
@@ -47,7 +47,7 @@ options:
     default: project
   state:
     description:
-      - Whether it is to be there.
+      - Whether the object exists.
     type: str
     choices:
       - present
@@ -85,7 +85,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ssh_key:
-  description: The key. In check mode what it will be, as far as that can be known.
+  description: The key. In check mode the predicted one.
   returned: state is present
   type: dict
   contains:
@@ -119,7 +119,7 @@ ssh_key:
       type: str
       sample: "2026-11-21T07:10:00Z"
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:

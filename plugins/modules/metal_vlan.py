@@ -33,16 +33,16 @@ options:
     type: str
   description:
     description:
-      - A text for people.
+      - A free text.
     type: str
   tags:
     description:
-      - All tags of the network. Order and repetition mean nothing.
+      - All tags of the network. Order and repetition are ignored.
     type: list
     elements: str
   state:
     description:
-      - Whether it is to be there.
+      - Whether the object exists.
     type: str
     choices:
       - present
@@ -80,7 +80,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 virtual_network:
-  description: The network. In check mode what it will be, as far as that can be known.
+  description: The network. In check mode the predicted one.
   returned: state is present
   type: dict
   contains:
@@ -97,7 +97,7 @@ virtual_network:
       type: str
       sample: da
     description:
-      description: The text for people.
+      description: The free text.
       type: str
       sample: storage
     tags:
@@ -120,7 +120,7 @@ virtual_network:
       elements: str
       sample: []
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:

@@ -62,7 +62,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 virtual_networks:
-  description: The networks, by metro and number. Empty when none fits.
+  description: The networks, by metro and number. Empty when none matches.
   returned: success
   type: list
   elements: dict
@@ -80,7 +80,7 @@ virtual_networks:
       type: str
       sample: da
     description:
-      description: The text for people.
+      description: The free text.
       type: str
       sample: storage
     tags:

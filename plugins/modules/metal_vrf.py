@@ -33,22 +33,22 @@ options:
     type: int
   ip_ranges:
     description:
-      - All subnets of the VRF, IPv4 from /8 to /29 and IPv6 from /56 to /64. Order and repetition mean nothing.
+      - All subnets of the VRF, IPv4 from /8 to /29 and IPv6 from /56 to /64. Order and repetition are ignored.
       - A range with reserved blocks in it cannot be taken out.
     type: list
     elements: str
   description:
     description:
-      - A text for people.
+      - A free text.
     type: str
   tags:
     description:
-      - All tags of the VRF. Order and repetition mean nothing.
+      - All tags of the VRF. Order and repetition are ignored.
     type: list
     elements: str
   state:
     description:
-      - Whether it is to be there.
+      - Whether the object exists.
     type: str
     choices:
       - present
@@ -85,7 +85,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 vrf:
-  description: The VRF. In check mode what it will be, as far as that can be known.
+  description: The VRF. In check mode the predicted one.
   returned: state is present
   type: dict
   contains:
@@ -98,7 +98,7 @@ vrf:
       type: str
       sample: storage
     description:
-      description: The text for people.
+      description: The free text.
       type: str
       sample: null
     local_asn:
@@ -124,7 +124,7 @@ vrf:
       elements: str
       sample: []
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are told by size and SHA-256.
+  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:

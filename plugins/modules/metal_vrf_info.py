@@ -58,7 +58,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 vrfs:
-  description: The VRFs. Empty when none fits.
+  description: The VRFs. Empty when none matches.
   returned: success
   type: list
   elements: dict
@@ -72,7 +72,7 @@ vrfs:
       type: str
       sample: storage
     description:
-      description: The text for people.
+      description: The free text.
       type: str
       sample: null
     local_asn:

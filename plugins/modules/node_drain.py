@@ -21,7 +21,7 @@ description:
   - The kubelet of a Node that is unreachable cannot confirm that a pod has ended. A pod of such a Node is waited for until
     O(unreachable_grace) seconds after the end of its grace period, then it is reported in RV(remaining_pods) and as a warning.
   - A Node that is cordoned by this module gets the annotation C(equinix-metal.openshift/cordoned). When a drain fails, the Nodes that
-    have it are uncordoned, and those that somebody else has cordoned stay as they are.
+    have it are uncordoned, and Nodes that another user has cordoned stay cordoned.
   - A Node that does not exist has nothing to drain and is no error, see RV(absent).
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes

@@ -92,12 +92,12 @@ def main() -> None:
     with ClusterModule(Options()) as module:
         client = module.client()
 
-        def look(*, patient: bool) -> list[str]:
+        def poll(*, patient: bool) -> list[str]:
             found, waiting = list_nodes(client, patient=patient)
             module.result["nodes"] = found
             return waiting
 
-        module.wait_for(look, "Reading of the nodes")
+        module.wait_for(poll, "Reading of the nodes")
 
 
 if __name__ == "__main__":

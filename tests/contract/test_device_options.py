@@ -140,7 +140,7 @@ def test_one_of_several_metros(kept: dict[str, Any], sandbox: RunningSandbox, sa
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"spot_instance": True}, "only a spot instance can be made an ordinary one"),
+        ({"spot_instance": True}, "only a spot instance can be converted"),
         ({"metro": "ny"}, "a device keeps its place"),
         ({"hardware_reservation_id": "7d0f1c52-2b0c-4f0a-9d55-0f5a6d1c8e11"}, "a device keeps its hardware"),
         ({"operating_system": "debian_12"}, "operation=reinstall"),
@@ -157,7 +157,7 @@ def test_what_the_api_does_not_change_is_told(
     assert text in told["msg"]
     left = run("metal_device", {**kept, **given, "on_drift": "ignore"}, sandbox_environment)
     assert not left["changed"]
-    assert "stays as it is" in str(left["warnings"])
+    assert "is not changed" in str(left["warnings"])
     assert all(each["method"] == "GET" for each in sandbox.journal())
 
 

@@ -38,7 +38,7 @@ def test_it_is_left_and_the_rest_is_done(device: dict[str, Any], sandbox: Runnin
     assert left["changed"]
     assert left["device"]["plan"] == "c3.small.x86"
     assert left["device"]["id"] == device["id"]
-    assert "stays as it is (on_drift=ignore)" in str(left["warnings"])
+    assert "is not changed (on_drift=ignore)" in str(left["warnings"])
     machines = {"machines": [machine(1, plan="m3.large.x86")], "ownership_tags": TAGS, "on_drift": "ignore", **WAIT}
     again = run("metal_device_set", machines, sandbox_environment)
     assert not again.get("failed"), again
@@ -80,7 +80,7 @@ def test_it_is_kept_when_another_cannot_be_had(
         sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": None}}})
     assert "Cannot replace device" in kept["msg"]
     by_id = run("metal_device", {**OTHER, "id": device["id"], "on_drift": "replace"}, sandbox_environment)
-    assert "another one has another id" in by_id["msg"]
+    assert "its replacement has another id" in by_id["msg"]
     assert writes(sandbox) == []
 
 

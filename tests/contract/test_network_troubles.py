@@ -39,9 +39,9 @@ def test_a_port_that_was_stopped_on_its_way_says_how_far_it_came_and_goes_on(
 
         sandbox.forget()
         impossible = run("metal_port", {**ready.change, "bonded": False, "_ansible_check_mode": True}, sandbox_environment)
-        assert "in layer 3 a bond is not taken apart" in impossible["msg"]
+        assert "a bond cannot be disbonded in layer 3" in impossible["msg"]
         unknown = run("metal_port", {**ready.change, "name": "bond7"}, sandbox_environment)
-        assert "has no port bond7; it has bond0, eth0, eth1" in unknown["msg"]
+        assert "the device has the ports bond0, eth0, eth1" in unknown["msg"]
         assert not [each for each in sandbox.journal() if each["method"] not in ("GET", "HEAD")]
 
 
@@ -61,12 +61,12 @@ def test_a_move_to_an_unknown_device_leaves_the_address_where_it_is(sandbox: Run
         assert ready.view(world(sandbox, ready)) == before
         assert ready.change is not None
         unwanted = run("metal_ip_assignment", {**ready.change, "move": False}, sandbox_environment)
-        assert "give move=true to take it off there" in unwanted["msg"]
+        assert "set move=true to unassign it there" in unwanted["msg"]
         assert ready.view(world(sandbox, ready)) == before
 
         sandbox.call("POST", "faults", json={"method": "POST", "path": "/devices/.*/ips$", "times": 1, **REFUSED})
         stopped = run("metal_ip_assignment", ready.change, sandbox_environment)
-        assert f"It is off device {before['device_id']}, where it was" in stopped["msg"]
+        assert f"The address is unassigned from device {before['device_id']}" in stopped["msg"]
         assert stopped["changed"]
         moved = run("metal_ip_assignment", ready.change, sandbox_environment)
         assert moved["changed"]
@@ -170,7 +170,7 @@ def test_a_session_needs_bgp_in_its_project(sandbox: RunningSandbox, sandbox_env
         device = ready.create["device_id"]
         assert not call(sandbox, "GET", f"projects/{sandbox.environment['METAL_PROJECT_ID']}/bgp-config")
         refused = run("metal_bgp_session", {"device_id": device, "address_family": "ipv4"}, sandbox_environment)
-        assert "create the ipv4 BGP session of device" in refused["msg"]
+        assert "create ipv4 BGP session of device" in refused["msg"]
         assert "BGP is not enabled" in refused["msg"]
 
 

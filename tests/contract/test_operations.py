@@ -117,7 +117,7 @@ def test_an_answer_that_may_still_come_is_left_to_the_next_run(
     sandbox.call("POST", "faults", json={"method": "POST", "path": "/actions$", "times": 1, "delay": 9})
     unsure = run("metal_device", order, sandbox_environment)
     assert unsure["failed"]
-    assert "may still be done" in unsure["msg"]
+    assert "may still carry it out" in unsure["msg"]
     assert "Run again" in unsure["msg"]
     assert "ansible-operation-requested=reinstall:window-7:" in str(tags(sandbox, device))
     wait_until(lambda: asked(sandbox, device, "reinstall") == 1)

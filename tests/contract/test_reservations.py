@@ -63,7 +63,7 @@ def test_a_set_waits_for_it_in_slices_and_orders_once(device: dict[str, Any], sa
         told += result["waiting"]
         result = run("metal_device_set", {**order, "resume": result["resume"]}, sandbox_environment)
     assert not result.get("failed"), result
-    assert any("waits for the hardware" in text for text in told), told
+    assert any("waits for hardware reservation" in text for text in told), told
     assert result["outcomes"]["second.contract.metal.test"]["action"] == "created"
     assert result["changed"]
 

@@ -80,10 +80,10 @@ UNKNOWN = "00000000-0000-0000-0000-000000000000"
 BAD_INPUT: dict[str, tuple[dict[str, Any], dict[str, str], list[str]]] = {
     "nothing": ({}, dict.fromkeys(CONNECTION, ""), ["3 problems", *CONNECTION]),
     "wrong-token": ({}, {"METAL_AUTH_TOKEN": "wrong-token"}, ["does not accept the token", "metal_api_token", "401"]),
-    "no-token": ({}, {"METAL_AUTH_TOKEN": "two\nlines"}, ["metal_api_token cannot be a token"]),
-    "unknown-project": ({"project_id": UNKNOWN}, {}, ["list the project's devices", UNKNOWN, "404", "Is project_id right"]),
+    "no-token": ({}, {"METAL_AUTH_TOKEN": "two\nlines"}, ["metal_api_token must be a token"]),
+    "unknown-project": ({"project_id": UNKNOWN}, {}, ["list the project's devices", UNKNOWN, "404", "Check project_id"]),
     "no-api": ({"metal_api_url": "http://127.0.0.1:1/metal/v1"}, {}, ["no connection to http://127.0.0.1:1", "metal_api_url"]),
-    "no-address": ({"metal_api_url": "127.0.0.1"}, {}, ["metal_api_url is not the address of an API"]),
+    "no-address": ({"metal_api_url": "127.0.0.1"}, {}, ["metal_api_url must be an address"]),
     "unknown-plan": ({"machines": [machine(1, plan="c9.huge.x86")]}, {}, ["c9.huge.x86"]),
     "unknown-metro": ({"machines": [machine(1, metro="xx")]}, {}, ["xx"]),
     "twice": ({"machines": [machine(1), machine(1)]}, {}, ["worker-1.contract.metal.test is listed 2 times"]),

@@ -35,11 +35,11 @@ def test_five_hundred_names_are_three_updates(sandbox: RunningSandbox, sandbox_e
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"key_secret": base64.b64encode(b"another key of thirty-two bytes!").decode()}, "its key, with this secret"),
-        ({"key_secret": "abcde"}, "key_secret has to be base64"),
-        ({"key_algorithm": "hmac-md5"}, "this algorithm"),
+        ({"key_secret": base64.b64encode(b"another key of thirty-two bytes!").decode()}, "Check name, secret and algorithm of the key"),
+        ({"key_secret": "abcde"}, "key_secret must be base64"),
+        ({"key_algorithm": "hmac-md5"}, "Check name, secret and algorithm of the key"),
         ({"zone": "other.test"}, "NOTAUTH"),
-        ({"port": 1}, "Cannot ask for the names at .* port 1: .*refused"),
+        ({"port": 1}, "Cannot query the names at .* port 1: .*refused"),
         ({"records": [{"name": f"a.{DOMAIN}", "values": ["not an address"]}]}, "cannot have A not an address"),
         ({"records": [{"name": "a.elsewhere.example", "values": ["192.0.2.1"]}]}, "REFUSED"),
         ({"records": [{"name": f"{'a' * 64}.{DOMAIN}", "values": ["192.0.2.1"]}]}, "label"),
@@ -145,5 +145,5 @@ def test_a_server_that_does_not_answer_is_told(
         assert time.monotonic() - begun < 60
         served.result(60)
     assert result["failed"]
-    assert "Cannot ask for the names at 127.0.0.1 port" in result["msg"]
+    assert "Cannot query the names at 127.0.0.1 port" in result["msg"]
     assert re.search(told, result["msg"]), result["msg"]

@@ -386,14 +386,14 @@ def test_the_environment_means_the_same_to_inventory_and_modules(
     )
     assert module.returncode == 0, module.stdout + module.stderr
     # A project that is there, but empty, is none for both of them.
-    assert "no project is given" in listed(around={**around, "METAL_PROJECT_ID": ""})["told"]
+    assert "no project is set" in listed(around={**around, "METAL_PROJECT_ID": ""})["told"]
 
 
 @pytest.mark.parametrize(
     ("options", "without", "words"),
     [
         ({}, ("METAL_AUTH_TOKEN",), "metal_api_token"),
-        ({}, ("METAL_PROJECT_ID",), "no project is given"),
+        ({}, ("METAL_PROJECT_ID",), "no project is set"),
         ({"metal_api_token": "wrong"}, (), "401"),
         ({"project_id": "00000000-0000-4000-8000-000000000000"}, (), "404"),
         ({"metal_api_url": "http://127.0.0.1:9/metal/v1", "metal_api_retries": 0}, (), "127.0.0.1:9"),

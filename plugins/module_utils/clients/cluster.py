@@ -1,13 +1,13 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The edge to the cluster's API; the only importer of the Kubernetes library.
+"""The client of the cluster's API; the only importer of the Kubernetes library.
 
 Of the library only three things are used, which are the same from release 29 to 37: `Configuration`, `load_kube_config` and the
-connection pool of `RESTClientObject`. They bring what is laborious to get right: kubeconfig files with all their ways to log in, client
+connection pool of `RESTClientObject`. They cover kubeconfig files with all their login methods, client
 certificates, proxies, `tls-server-name`. The generated classes above them changed their call signatures between those releases
 and, in the newest, check every object against a model: one Node with an unknown field would spoil a list of five hundred. Objects are plain
-dictionaries here, and whoever reads one expects odd or missing fields.
+dictionaries here, whose fields may be malformed or missing.
 
 Note that this module util is PRIVATE to the collection.
 """
@@ -54,7 +54,7 @@ PODS = "/api/v1/pods"
 CLUSTER_VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
 CLUSTER_OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
 CONSOLE_ROUTE = "/apis/route.openshift.io/v1/namespaces/openshift-console/routes/console"
-INGRESS_AUTHORITY = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
+INGRESS_CA = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 BOOTSTRAP_STATUS = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 
@@ -102,10 +102,10 @@ class ClusterClient:
         watch(self._pool)
         self._ahead = timedelta(0)
 
-    # What the modules ask for
+    # Objects
 
     def certificate_requests(self) -> Iterator[tuple[list[dict[str, Any]], str]]:
-        """All CertificateSigningRequests, page by page, each with the version a watch has to go on from."""
+        """Yield the CertificateSigningRequests, page by page, each page with the resource version to watch from."""
         return self.pages(CERTIFICATE_REQUESTS)
 
     def certificate_request(self, name: str) -> dict[str, Any] | None:
@@ -115,12 +115,12 @@ class ClusterClient:
         return self.watch(CERTIFICATE_REQUESTS, version, seconds)
 
     def history(self, name: str) -> dict[str, str]:
-        """The texts of the ConfigMap of this name in HISTORY_NAMESPACE, empty when there is none."""
+        """Return the texts of the ConfigMap of this name in HISTORY_NAMESPACE, empty when there is none."""
         data = (self.get(f"{CONFIG_MAPS}/{quote(name, safe='')}") or {}).get("data")
         return {key: text for key, text in data.items() if isinstance(text, str)} if isinstance(data, dict) else {}
 
     def keep_history(self, name: str, texts: Mapping[str, str]) -> None:
-        """Write these texts into that ConfigMap and leave its others alone; make it when there is none."""
+        """Write these texts into that ConfigMap and keep its others; create it when there is none."""
         path, query = f"{CONFIG_MAPS}/{quote(name, safe='')}", {"fieldManager": FIELD_OWNER}
         try:
             self._call("PATCH", path, query, {"data": dict(texts)})
@@ -130,7 +130,7 @@ class ClusterClient:
             try:
                 self._call("POST", CONFIG_MAPS, query, {"metadata": {"name": name}, "data": dict(texts)})
             except ClusterConflictError:
-                # Another approver was quicker.
+                # Another approver created it first.
                 self._call("PATCH", path, query, {"data": dict(texts)})
 
     def nodes(self) -> Iterator[dict[str, Any]]:
@@ -158,7 +158,7 @@ class ClusterClient:
         return self.objects(PODS)
 
     def pods_on(self, node: str) -> Iterator[dict[str, Any]]:
-        """The pods that are bound to a node. What is no list of pods is an error, never an empty list: the machine may be deleted next."""
+        """Yield the pods of a node. An answer that is no PodList is an error, never an empty list: the machine may be deleted next."""
         for items, _version in self.pages(PODS, selector=f"spec.nodeName={node}", kind="PodList"):
             yield from items
 
@@ -179,11 +179,11 @@ class ClusterClient:
         self._call("POST", path, {"fieldManager": FIELD_OWNER}, body, passing=PASSING - {429, 500})
 
     def bootstrap_status(self) -> dict[str, Any] | None:
-        """The ConfigMap in which the bootstrap machine says that it is done."""
+        """Return the ConfigMap in which the bootstrap node reports that bootstrap is complete."""
         return self.get(BOOTSTRAP_STATUS)
 
     def etcd(self) -> dict[str, Any] | None:
-        """What the etcd operator tells."""
+        """Return the Etcd resource of the etcd operator."""
         return self.get(ETCD)
 
     def cluster_version(self) -> dict[str, Any] | None:
@@ -195,14 +195,14 @@ class ClusterClient:
     def console_route(self) -> dict[str, Any] | None:
         return self.get(CONSOLE_ROUTE)
 
-    def ingress_authority(self) -> dict[str, Any] | None:
-        """The ConfigMap with the authorities of the routers' certificates."""
-        return self.get(INGRESS_AUTHORITY)
+    def ingress_ca(self) -> dict[str, Any] | None:
+        """Return the ConfigMap with the CA bundle of the routers' certificates."""
+        return self.get(INGRESS_CA)
 
     # Calls
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
-        """One object, None when there is none of that name (or, for a custom resource, not yet such a kind)."""
+        """Return one object, None when it does not exist (or its custom resource is not defined yet)."""
         try:
             return self._call("GET", path, query)
         except ClusterRefusedError as refused:
@@ -211,7 +211,7 @@ class ClusterClient:
             raise
 
     def objects(self, path: str) -> Iterator[dict[str, Any]]:
-        """The objects of a list, page by page, so that memory holds one page at a time. Nothing when there is no such kind."""
+        """Yield the objects of a list, one page in memory at a time; none when its kind does not exist."""
         try:
             for items, _version in self.pages(path):
                 yield from items
@@ -220,7 +220,7 @@ class ClusterClient:
                 raise
 
     def pages(self, path: str, *, selector: str = "", kind: str = "") -> Iterator[tuple[list[dict[str, Any]], str]]:
-        """Each page of a list with the list's version, which is where a watch has to go on from.
+        """Yield each page of a list with the list's resource version, to watch from.
 
         ``selector`` is a field selector. With ``kind`` an answer that is no list of this kind raises ClusterUnreachableError.
         """
@@ -230,7 +230,7 @@ class ClusterClient:
                 page = self._call("GET", path, query)
             except ClusterRefusedError as refused:
                 if refused.status == 410 and "continue" in query:
-                    # The pages are of one moment, which the server has forgotten meanwhile: a later look reads all of them again.
+                    # The pages are of one version, which the server has compacted meanwhile: the caller lists again.
                     raise ClusterUnreachableError(refused.message) from refused
                 raise
             if kind and (page.get("kind") != kind or not isinstance(page.get("items"), list)):
@@ -242,13 +242,12 @@ class ClusterClient:
             query["continue"] = onward
 
     def watch(self, path: str, version: str, seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Changes after `version` as (type, object), for at most `seconds`, then it ends.
+        """Yield changes after `version` as (type, object), for at most `seconds`.
 
         Types are ADDED, MODIFIED, DELETED and BOOKMARK. An ERROR event raises ClusterRefusedError with its code; 410 is a version the
-        server does not have any more: list again. A connection that breaks, or that has become silent, raises ClusterUnreachableError:
-        nothing comes from a server that is gone without a word, or from behind a proxy that forgot the connection. The server ends a watch
-        after `seconds`, and that is the heartbeat: bookmarks, each minute in a busy cluster, do not come before the first change that an
-        API server has seen since it was started (measured with Kubernetes 1.34.4).
+        server does not have any more: list again. A broken or silent connection raises ClusterUnreachableError. The end of
+        a watch after `seconds` is the heartbeat: bookmarks do not come before the first change since the start of an API server (measured
+        with Kubernetes 1.34.4).
         """
         whole = max(1, round(seconds))
         query = {"watch": "true", "resourceVersion": version, "timeoutSeconds": whole, "allowWatchBookmarks": "true"}
@@ -257,7 +256,7 @@ class ClusterClient:
             for line in _lines(response, whole + self._connect_timeout):
                 event = _json(line)
                 if not isinstance(event, dict) or not isinstance(event.get("object"), dict):
-                    problem = f"{_attempt('GET', path)}: the watch tells what is no event"
+                    problem = f"{_attempt('GET', path)}: the watch returned an object that is no event"
                     raise ClusterUnreachableError(f"{problem} ({_origin('GET', path, response)})")
                 if event.get("type") == "ERROR":
                     code, text = event["object"].get("code"), printable(event["object"].get("message"))
@@ -265,7 +264,7 @@ class ClusterClient:
                     raise ClusterRefusedError(f"{problem} ({_origin('GET', path, response)})", code if isinstance(code, int) else 500)
                 yield str(event.get("type")), event["object"]
         except (urllib3.exceptions.HTTPError, OSError) as problem:
-            # The next one at another address, if there is one: this one may accept connections all the same.
+            # The next watch uses another address: this one may still accept connections.
             self._bases = [*(other for other in self._bases if other != base), base]
             raise ClusterUnreachableError(f"{_attempt('GET', path)}: the watch broke off: {_because(problem)} (GET {path})") from problem
         finally:
@@ -292,14 +291,14 @@ class ClusterClient:
         self._call("PATCH", f"{CERTIFICATE_REQUESTS}/{quote(name, safe='')}/approval", {"fieldManager": FIELD_OWNER}, body)
 
     def version(self) -> str:
-        """The version of the Kubernetes API server, such as v1.33.6; the cheapest question there is."""
+        """Return the version of the Kubernetes API server, such as v1.33.6; the cheapest request."""
         return printable((self._call("GET", "/version") or {}).get("gitVersion") or "")
 
     def now(self) -> datetime:
-        """The time by the cluster's clock, by the Date of its last answer: ages of its objects are measured with this."""
+        """Return the time of the cluster's clock, by the Date of its last answer; for ages of its objects."""
         return datetime.now(UTC) + self._ahead
 
-    # Inside
+    # Requests
 
     def _call(
         self,
@@ -332,12 +331,12 @@ class ClusterClient:
         stream_silence: float = 0,
         passing: Collection[int] = PASSING,
     ) -> tuple[str, Any]:
-        """Ask one address after the other until one answers with a status that is not in `passing`; return which, and its answer.
+        """Try one address after the other until one answers with a status that is not in `passing`; return it and its answer.
 
-        With `stream_silence` the body is left to be read, and may be silent for so many seconds at a time.
+        With `stream_silence` the body is not read; it may be silent for that many seconds at a time.
         """
         if self.read_only and method != "GET":
-            raise CollectionError(f"{method} {path} was held back: this client only reads (check mode).")
+            raise CollectionError(f"{method} {path} was not sent: this client only reads (check mode).")
         url = self._prefix + path + ("?" + urlencode(query) if query else "")
         failures: list[str] = []
         for base in self._bases:
@@ -358,20 +357,20 @@ class ClusterClient:
                     if not stream_silence:
                         response.read(decode_content=True, cache_content=True)
                 if limit.over:
-                    # Without a length, what was cut off looks whole.
+                    # Without a length, a truncated body is not recognized.
                     raise TimeoutError
             except (urllib3.exceptions.HTTPError, OSError) as problem:
                 late = f"not answered in full within {self._timeout:g} seconds (api_timeout)"
-                # Its head comes before its body, and may be all that comes.
+                # The head may have arrived without the body.
                 request = _request(response) if response is not None else ""
                 failures.append(f"{base}: {late if limit.over else _because(problem)}{request}")
                 if method != "GET" and not isinstance(problem, urllib3.exceptions.NewConnectionError):
-                    # It may have had its effect; whoever asked reads the world again before the next try.
+                    # It may have had an effect: the caller reads the object again before the next try.
                     break
                 continue
             self._read_clock(response)
             if response.status not in passing:
-                # One assignment: a second thread sees the old order or the new one.
+                # One assignment: another thread sees the old or the new order.
                 self._bases = [base, *(other for other in self._bases if other != base)]
                 if response.status >= 300:
                     raise _refusal(method, path, response)
@@ -386,7 +385,7 @@ class ClusterClient:
             now = parsedate_to_datetime(response.headers.get("Date", ""))
             self._ahead = now - datetime.now(UTC)
         except (TypeError, ValueError):
-            # No such header, or not a date: the clocks are taken to agree.
+            # No such header, or not a date: the local clock is used.
             return
 
     def _headers(self, method: str, body: Any) -> dict[str, str]:
@@ -408,7 +407,7 @@ def _configuration(kubeconfig: str, directory: str | None) -> Any:
         # Keys given as data are written to files for the TLS library: with mode 0600, below `directory`, gone with the process.
         load_kube_config(config_file=str(path), client_configuration=configuration, persist_config=False, temp_file_path=directory)
     except (ConfigException, YAMLError, OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
-        # The library checks little, so a damaged file shows up as whatever the first wrong type leads to.
+        # The library validates little: a malformed file raises errors of many types.
         raise CollectionError(f"Cannot use the kubeconfig {path}: {type(problem).__name__}: {problem}") from problem
     host = urlsplit(configuration.host or "")
     if host.scheme not in ("http", "https") or not host.hostname:
@@ -417,7 +416,7 @@ def _configuration(kubeconfig: str, directory: str | None) -> Any:
 
 
 def _base(address: str, scheme: str, port: int | None) -> str:
-    """The URL of an address given as 192.0.2.1, 192.0.2.1:6443, 2001:db8::1 or [2001:db8::1]:6443."""
+    """Return the URL of an address given as 192.0.2.1, 192.0.2.1:6443, 2001:db8::1 or [2001:db8::1]:6443."""
     text = f"[{address}]" if address.count(":") > 1 and not address.startswith("[") else address
     try:
         parts = urlsplit(f"{scheme}://{text}")
@@ -430,7 +429,7 @@ def _base(address: str, scheme: str, port: int | None) -> str:
 
 
 def _lines(response: Any, seconds: float) -> Iterator[bytes]:
-    """Each line as soon as it is whole. Raises TimeoutError when something still comes after so many seconds."""
+    """Yield each line as soon as it is complete. Raises TimeoutError when the stream lasts longer than ``seconds``."""
     end = time.monotonic() + seconds
     rest = b""
     # read1 semantics: what has arrived is handed out at once instead of filling a buffer first.
@@ -463,14 +462,14 @@ def _metadata(page: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _message(response: Any) -> str:
-    """What an answer says, on one line: a gateway's page of HTML has many."""
+    """Return the message of an answer on one line: a gateway's HTML page has many."""
     answer = _json(response.data)
     message = str(answer.get("message") or answer) if isinstance(answer, dict) else response.data[:200].decode("utf-8", "replace")
     return printable(" ".join(message.split()), _MESSAGE_LIMIT)
 
 
 def _attempt(method: str, path: str) -> str:
-    """The beginning of an error: what was tried on what."""
+    """Return the beginning of an error: the operation and its object."""
     kind, verb = path, "read" if method == "GET" else "write"
     for listed, word, change in (
         (CERTIFICATE_REQUESTS, "certificate request", "decide on"),
@@ -489,7 +488,7 @@ def _attempt(method: str, path: str) -> str:
 
 
 def _request(response: Any) -> str:
-    """The id by which the API server's audit log has this request (Kubernetes, "Auditing": the header Audit-ID)."""
+    """Return the id of this request in the API server's audit log (Kubernetes, "Auditing": the header Audit-ID)."""
     identity = response.headers.get("Audit-Id")
     return f", request {printable(identity, _NAME_LIMIT)}" if identity else ""
 
@@ -513,9 +512,9 @@ def _refusal(method: str, path: str, response: Any) -> ClusterRefusedError:
 
 
 def _because(problem: BaseException) -> str:
-    """The innermost words of what urllib3 wraps, without its object addresses."""
+    """Return the innermost message of a urllib3 error, without object addresses."""
     reason = getattr(problem, "reason", None)
     if isinstance(reason, BaseException):
         return _because(reason)
-    # "<urllib3.connection.HTTPSConnection object at 0x...>: words" in urllib3 1, "HTTPSConnection(host=..., port=...): words" in 2.
+    # "<urllib3.connection.HTTPSConnection object at 0x...>: text" in urllib3 1, "HTTPSConnection(host=..., port=...): text" in 2.
     return re.sub(r"^(<[^>]*>|\w+\([^)]*\)): ", "", str(problem)) or type(problem).__name__

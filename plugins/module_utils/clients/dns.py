@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The edge to a DNS server that takes signed updates (RFC 2136, RFC 8945); of the modules the only importer of dnspython.
+"""The client of a DNS server that accepts signed updates (RFC 2136, RFC 8945); of the modules the only importer of dnspython.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -41,21 +41,20 @@ AT_ONCE = 200
 
 CONNECTIONS = 8
 ASKED_IN_TURN = 25
-"""So many questions go over one connection one after the other, and over so many connections at the same time: a server far away takes
-hundredths of a second for each."""
+"""Queries per connection, and concurrent connections (CONNECTIONS): a distant server takes hundredths of a second for each query."""
 
 
 class Found(NamedTuple):
-    """What a server has of a set of records: its values, sorted, or what its name is an alias of, by itself or by a wildcard above it."""
+    """Values of a record set, sorted, or the target if its name is an alias, of its own or by a wildcard above it."""
 
     values: list[str]
     alias: str
 
 
 class DNSClient:
-    """One server and one zone at it. Questions go over few connections, and changes in few messages.
+    """One server and one of its zones. Queries use few connections, and changes few messages.
 
-    ``timeout`` in seconds limits each question. Raises CollectionError for a server that does not answer, or refuses.
+    ``timeout`` in seconds limits each query. Raises CollectionError for a server that does not answer, or refuses.
     """
 
     def __init__(self, params: Mapping[str, Any]) -> None:
@@ -66,23 +65,25 @@ class DNSClient:
         try:
             self._keyring = dns.tsigkeyring.from_text({params["key_name"]: params["key_secret"]})
         except (binascii.Error, ValueError, dns.exception.DNSException) as problem:
-            raise CollectionError(f"The key {self._key} cannot be used: key_secret has to be base64 ({problem}).") from problem
+            raise CollectionError(f"Cannot use the key {self._key}: key_secret must be base64 ({problem}).") from problem
 
     def find(self, records: Sequence[Mapping[str, Any]]) -> list[Found]:
-        """What the server has of each of these sets of records (``name``, ``type``)."""
+        """Return the current state of each of these record sets (``name``, ``type``)."""
         parts = [records[first : first + ASKED_IN_TURN] for first in range(0, len(records), ASKED_IN_TURN)]
         with ThreadPoolExecutor(CONNECTIONS) as pool:
             return [found for part in pool.map(self._find, parts) for found in part]
 
     def _find(self, records: Sequence[Mapping[str, Any]]) -> list[Found]:
         found = []
-        with self._connected("ask for the names") as connection:
+        with self._connected("query the names") as connection:
             for record in records:
                 answer = dns.query.tcp(
                     dns.message.make_query(_full(record["name"]), record["type"]), self._server, sock=connection, timeout=self._timeout
                 )
                 if answer.rcode() not in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN):
-                    raise CollectionError(f"Cannot ask {self._at} for {record['name']}: it answered {dns.rcode.to_text(answer.rcode())}.")
+                    raise CollectionError(
+                        f"Cannot query {record['name']} at {self._at}: the server returned {dns.rcode.to_text(answer.rcode())}."
+                    )
                 own = [rrset for rrset in answer.answer if rrset.name == dns.name.from_text(_full(record["name"]))]
                 by_kind = {rrset.rdtype: sorted(rdata.to_text() for rdata in rrset) for rrset in own}
                 values, aliases = by_kind.get(dns.rdatatype.from_text(record["type"]), []), by_kind.get(dns.rdatatype.CNAME, [])
@@ -90,9 +91,9 @@ class DNSClient:
         return found
 
     def refuse_aliases(self, aliases: Mapping[str, str]) -> None:
-        """Raises CollectionError for those of these names (with what they are aliases of) that are it by themselves, and by no wildcard.
+        """Raise CollectionError for those of these names (with their targets) that are aliases of their own, and not by a wildcard.
 
-        A server leaves out what is to be set beside an alias, and says that all is well (RFC 2136, 3.4.2.2).
+        A server ignores other records beside an alias and returns NOERROR (RFC 2136, 3.4.2.2).
         """
         own = self.own(list(aliases))
         problems = [
@@ -102,30 +103,30 @@ class DNSClient:
         ]
         if problems:
             raise CollectionError(
-                together(f"Nothing was set in zone {self._zone} at {self._at}, since nothing can stand beside an alias", problems)
-                + ". Remove the alias, or take another name."
+                together(f"Cannot update zone {self._zone} at {self._at}: an alias (CNAME) cannot have other records", problems)
+                + ". Remove the alias, or choose another name."
             )
 
     def own(self, names: Sequence[str]) -> list[bool]:
-        """Whether each of these names, for which the server has an answer, is there itself: else a wildcard above it has answered."""
+        """Return whether each of these names exists itself, and not only by a wildcard above it."""
         found: list[bool] = []
         for first in range(0, len(names), AT_ONCE):
             some = names[first : first + AT_ONCE]
-            # Hardly ever is there such a wildcard: one question for all of them.
-            found += [True] * len(some) if self._are_there(some) else [self._are_there([name]) for name in some]
+            # Such wildcards are rare: one query for all names.
+            found += [True] * len(some) if self._exist(some) else [self._exist([name]) for name in some]
         return found
 
-    def _are_there(self, names: Sequence[str]) -> bool:
-        question = self._update()
+    def _exist(self, names: Sequence[str]) -> bool:
+        query = self._update()
         for name in names:
-            question.present(_full(name))
-        code = self._sent(question, f"ask whether {names[0]} is there")
+            query.present(_full(name))
+        code = self._sent(query, f"check whether {names[0]} exists")
         if code not in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN):
-            raise CollectionError(f"Cannot ask {self._at} whether {names[0]} is there: it answered {dns.rcode.to_text(code)}.")
+            raise CollectionError(f"Cannot check whether {names[0]} exists at {self._at}: the server returned {dns.rcode.to_text(code)}.")
         return bool(code == dns.rcode.NOERROR)
 
     def set(self, records: Sequence[Mapping[str, Any]], ttl: int) -> None:
-        """Make each of these sets of records (``name``, ``type``, ``values``) what it says; without values there is none afterwards."""
+        """Set each of these record sets (``name``, ``type``, ``values``); without values it is deleted."""
         for first in range(0, len(records), AT_ONCE):
             some = records[first : first + AT_ONCE]
             update = self._update()
@@ -136,10 +137,10 @@ class DNSClient:
                     update.delete(_full(record["name"]), record["type"])
             code = self._sent(update, "set the names")
             if code != dns.rcode.NOERROR:
-                told = ", ".join(record["name"] for record in some[:3]) + (" and others" if len(some) > 3 else "")
+                names = ", ".join(record["name"] for record in some[:3]) + (" and others" if len(some) > 3 else "")
                 raise CollectionError(
-                    f"Cannot set {told} in zone {self._zone}: {self._at} answered {dns.rcode.to_text(code)}. "
-                    f"NOTAUTH means that it does not keep this zone or does not know the key {self._key}, REFUSED that the key may not "
+                    f"Cannot set {names} in zone {self._zone}: {self._at} returned {dns.rcode.to_text(code)}. "
+                    f"NOTAUTH: the server does not serve this zone or does not have the key {self._key}. REFUSED: the key may not "
                     "change these names."
                 )
 
@@ -158,19 +159,19 @@ class DNSClient:
     def _connected(self, attempt: str) -> Iterator[Any]:
         try:
             with socket.create_connection((self._server, self._port), timeout=self._timeout) as connection:
-                # dnspython waits for it by itself, and wants one that does not block.
+                # dnspython waits itself, and needs a non-blocking socket.
                 connection.setblocking(False)
                 yield connection
         except dns.tsig.PeerError as problem:
             raise CollectionError(
-                f"Cannot {attempt} at {self._at}: {problem} Is {self._key} its key, with this secret and this algorithm?"
+                f"Cannot {attempt} at {self._at}: {problem}. Check name, secret and algorithm of the key {self._key}"
             ) from problem
         except (OSError, EOFError, dns.exception.DNSException) as problem:
             raise CollectionError(f"Cannot {attempt} at {self._at}: {problem or type(problem).__name__}.") from problem
 
 
 def normal(record: Mapping[str, Any]) -> list[str]:
-    """The values of a set of records as a server would spell them, each once and sorted. Raises CollectionError for what is none."""
+    """Return the values of a record set in canonical form, unique and sorted. Raises CollectionError for malformed values."""
     kind = dns.rdatatype.from_text(record["type"])
     try:
         return sorted({dns.rdata.from_text(dns.rdataclass.IN, kind, value).to_text() for value in record["values"]})

@@ -1,21 +1,21 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Metal API over packet-python: the only place that imports it, and the only one that speaks HTTP to the API.
+"""The client of the Metal API, on packet-python; the only importer of it, and the only HTTP client of the API.
 
 packet-python 1.44.3 sends everything through ``Manager.call_api``, with https only, a new connection each time, no time limit, no retry
-and one page of most lists. One subclass overrides that method, so its whole surface gets our rules; our own modules use the narrower
+and one page of most lists. A subclass overrides that method, so the rules below apply to all methods; the collection uses the narrower
 methods :meth:`MetalClient.read`, :meth:`~MetalClient.read_list`, :meth:`~MetalClient.write` and :meth:`~MetalClient.delete`.
 
 Rules, each in one place here:
 
-- A call the API refused for its number (429) is always repeated: it had no effect.
+- A call that was rate limited (429) is always repeated: it had no effect.
 - A connection that could not be made is always tried again: nothing was sent.
 - 5xx, a lost connection and an unreadable answer are repeated for reads and deletes. Of any other write the effect is unknown then:
-  :class:`LostAnswerError`, and the caller looks at the world before it tries again.
+  :class:`LostAnswerError`, and the caller reads the current state before it tries again.
 - In check mode a write does not leave the process.
 - Every request passes the gate of its module, if that has one: it is sent only while the playbook runs, and a write only with the lock.
-- A create is not repeated here, since its pause may have been long: :class:`PausedError` has the caller look again before the next try.
+- A create is not repeated here, since its pause may have been long: after :class:`PausedError` the caller reads again before the next try.
 - The token is in no error and no log.
 
 Note that this module util is private to the collection: it may change without notice.
@@ -94,43 +94,43 @@ PAGED = frozenset(
 """Last path segments of the lists that come in pages (vendor's OpenAPI text); the others have no page parameters."""
 
 READS_BY_POST = frozenset({"capacity/metros"})
-"""Questions the API takes as POST because they have a body. They change nothing, so check mode lets them through."""
+"""Queries that the API accepts as POST because they have a body. They change nothing, so check mode sends them."""
 
 READING = frozenset({"GET", "DELETE"})
-"""Methods that may be repeated whatever became of the first try: a read changes nothing, and a thing deleted twice is as gone as once."""
+"""Idempotent methods, which may be repeated after a lost answer."""
 
 _SEGMENT = re.compile(r"(?!\.+\Z)[A-Za-z0-9._~-]+")
-"""One part of a path. Every id and every word of the API is one; whatever would lead elsewhere, or has to be quoted, is none."""
+"""One part of a path: any id or name of the API, but nothing that changes the path or has to be quoted."""
 
 _NAMES_A_REQUEST = re.compile(r"[(,] ?request \S")
 
 MAX_PAUSE = 60.0
 SHORT_PAUSE = 5.0
-"""Seconds that may go by between the look that found nothing and the create."""
+"""Seconds that may pass between the read that found nothing and the create."""
 MAX_PAGES = 1000
-"""Of one list: a million objects, or ten thousand of a service that gives ten at a time."""
+"""Pages of one list: a million objects, or ten thousand with ten to a page."""
 LIST_TIME = 60
-"""Calls of the longest duration in whose time a list is read: half an hour, by default."""
+"""Time limit of a list, in call timeouts: half an hour by default."""
 LONGEST_SENTENCE = 500
 MOST_SENTENCES = 20
-"""Of what the API says about a refusal: more is nothing that anybody reads."""
+"""Limits of the error texts of an answer, in characters and texts."""
 MAX_CONNECT_ATTEMPTS = 5
-"""An address where nothing listens is given up on earlier than a service that has trouble: about eight seconds, time for a restart."""
+"""Tries without a connection, fewer than after server errors: about eight seconds, enough for a restart."""
 
 
 class Gate(Protocol):
-    """What the requests of a module pass before they are sent; each method may raise an error instead."""
+    """Checks before the requests of a module are sent; each method may raise an error."""
 
     def before_request(self) -> None:
         """Before every request, and every try of it."""
 
     def before_write(self, *, paused: bool) -> None:
-        """Before every try of a request that may change something; ``paused``: the client has slept since it was asked for it."""
+        """Before every try of a request that may change something; ``paused``: the client has slept since the call began."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One readable answer. ``data`` is the JSON value, nothing for an empty body."""
+    """One readable answer. ``data`` is the JSON value, None for an empty body."""
 
     status: int
     data: Any
@@ -138,11 +138,11 @@ class Answer:
 
 
 class Pace:
-    """How fast calls may follow each other, by what the API tells of its limit; shared by all threads of a client.
+    """Pauses between calls by the API's rate limit; shared by all threads of a client.
 
     Headers as packngo reads them: ``X-RateLimit-Limit`` calls in a window, ``X-RateLimit-Remaining`` of them left until
-    ``X-RateLimit-Reset`` (seconds since 1970). Once three quarters of the window's calls are used, what is left of them is spread over what
-    is left of its time: the last calls come slowly instead of being refused. Others may use the same token, so a 429 can come all the same.
+    ``X-RateLimit-Reset`` (seconds since 1970). Once three quarters of the window's calls are used, the remaining calls are spread over the
+    remaining time instead of being refused. Other clients may use the same token, so a 429 is still possible.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -153,21 +153,21 @@ class Pace:
         self._ends = 0.0
 
     def note(self, headers: Mapping[str, str]) -> None:
-        """Take what an answer tells; answers without these headers tell nothing."""
+        """Read the rate limit headers of an answer, if it has them."""
         try:
             limit, left = _header(headers, "X-RateLimit-Limit"), _header(headers, "X-RateLimit-Remaining")
             ends = _header(headers, "X-RateLimit-Reset")
         except (KeyError, ValueError):
             return
         if ends > 1e9:
-            # By the API's own clock, which need not be ours.
+            # By the API's clock, which may differ from this computer's.
             ends -= _date(headers) or time.time()
         with self._lock:
             self._limit, self._left = limit, left
             self._ends = self._now() + min(MAX_PAUSE, max(0.0, ends))
 
     def pause(self) -> float:
-        """Seconds to wait before the next call, which is counted with this."""
+        """Return the seconds to wait before the next call, and count that call."""
         with self._lock:
             time_left = self._ends - self._now()
             if time_left <= 0 or self._limit <= 0 or self._left > self._limit / 4:
@@ -178,7 +178,7 @@ class Pace:
 
 @cache
 def _adapter_class() -> Any:
-    """An adapter for ``requests`` whose connections, also those through a proxy, tell which call they serve."""
+    """Return an adapter for ``requests`` whose connections, also through a proxy, are known to the time limit of their call."""
 
     class Adapter(requests.adapters.HTTPAdapter):  # type: ignore[misc, unused-ignore]  # typed where stubs are installed
         def init_poolmanager(self, *arguments: Any, **more: Any) -> None:
@@ -197,7 +197,7 @@ def _adapter_class() -> Any:
 
 @cache
 def _session_class() -> Any:
-    """A session for ``requests`` that does not look where a redirect points: what is odd there would raise errors of all kinds."""
+    """Return a session for ``requests`` that ignores redirect targets: a malformed one would raise unexpected errors."""
 
     class Session(requests.Session):  # type: ignore[misc, unused-ignore]  # typed where stubs are installed
         def get_redirect_target(self, resp: Any) -> None:
@@ -207,12 +207,12 @@ def _session_class() -> Any:
 
 
 class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type information
-    """One API address and one token. May be used by several threads: each has connections of its own, nothing else is shared.
+    """A client for one API address and one token. Thread-safe: each thread has connections of its own.
 
     ``url`` is the address with its path; ``timeout`` the seconds one call may take; ``retries`` how often a call is repeated;
     ``ca_path`` a file of certificates to trust instead of the usual ones; ``proxy`` the address of a proxy, instead of the environment's;
-    ``user_agent_prefix`` what goes before our own name in each call; ``outage`` is told of each request that gets no answer.
-    Raises CollectionError for an address or a token that cannot be one.
+    ``user_agent_prefix`` a prefix of the User-Agent; ``outage`` gets each request without an answer.
+    Raises CollectionError for a malformed address or token.
     """
 
     def __init__(  # noqa: PLR0913 - the options of the fragment _metal; passed by keyword
@@ -232,7 +232,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
     ) -> None:
         token = token.strip()
         if not token or not token.isascii() or not token.isprintable() or " " in token:
-            raise CollectionError("metal_api_token cannot be a token: it is empty or has characters that no token has")
+            raise CollectionError("metal_api_token must be a token: it is empty or has invalid characters")
         super().__init__(token)
         self._base = _checked_url(url)
         self._user_agent_prefix = f"{_checked_prefix(user_agent_prefix)}equinix_metal.openshift/{COLLECTION_VERSION} "
@@ -243,7 +243,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         self._sleep = sleep
         self._gate = gate
         self._outage = outage or Outage("The Metal API")
-        # Given with each request: as a session's own, requests would let REQUESTS_CA_BUNDLE and HTTPS_PROXY go before them.
+        # Set for each request: REQUESTS_CA_BUNDLE and HTTPS_PROXY take precedence over a session's settings.
         self._trust: dict[str, Any] = {"verify": _checked_bundle(ca_path)} if ca_path else {}
         if proxy:
             self._trust["proxies"] = dict.fromkeys(("http", "https"), _checked_proxy(proxy))
@@ -251,12 +251,12 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         self._threads = threading.local()
         self.read_only = read_only
         self._last_answer = ""
-        self.time_told: tuple[str | None, float] | None = None
-        """The API's time in its last answer (the header Date), if it tells, and ours when it came."""
+        self.reported_time: tuple[str | None, float] | None = None
+        """The header Date of the last answer, if any, and this computer's time when it arrived."""
         self._service_time: tuple[float, float, float] | None = None
         self.meta: dict[str, Any] | None = None
 
-    # What modules use.
+    # Methods for the collection.
 
     def read(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """GET one object. ``doing`` completes "Cannot ..." in an error. Raises MetalError."""
@@ -272,27 +272,27 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         params: Mapping[str, Any] | None = None,
         keep: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     ) -> list[dict[str, Any]]:
-        """GET a whole list, all its pages. ``key`` is the list's name in the answer. Entries that are nothing (``null``) are left out.
+        """GET all pages of a list. ``key`` is its name in the answer. ``null`` entries are left out.
 
-        ``keep`` makes of each object what is kept of it, its ``id`` with it: of thousands, one page at a time is whole in memory.
+        ``keep`` reduces each object to its needed fields, with its ``id``: only one page at a time is complete in memory.
         """
         data, _meta = self._read_all(path, params or {}, doing, key, keep)
-        # Seen from the API: null for an empty list.
+        # The API was seen to return null for an empty list.
         return [item for item in data.get(key) or [] if item is not None]
 
     def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
-        """POST, PUT or PATCH; returns the JSON answer, nothing when it is empty. Raises LostAnswerError when the effect is unknown.
+        """POST, PUT or PATCH; returns the JSON answer, None when it is empty. Raises LostAnswerError when the effect is unknown.
 
         Without ``again`` a try that had no effect is not repeated here: PausedError is raised when the pause after it is over.
         """
         return self._call(method, path, body=body, doing=doing, again=again).data
 
     def send(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Answer:
-        """Like :meth:`write`, with the whole answer: for what is answered with nothing (204), and has to be looked after."""
+        """Like :meth:`write`, but returns the complete answer: for empty answers (204)."""
         return self._call(method, path, body=body, doing=doing, again=again)
 
     def write_one(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> dict[str, Any]:
-        """Like :meth:`write`, for what is answered with the object itself. An answer that is no such object is as good as lost."""
+        """Like :meth:`write`, but returns the object of the answer. An answer without an object counts as lost."""
         answer = self._call(method, path, body=body, doing=doing, again=again)
         if isinstance(answer.data, dict) and (item := _identified(shaped(answer.data))).get("id"):
             return item
@@ -306,11 +306,11 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         )
 
     def ask(self, path: str, body: Any, *, doing: str) -> dict[str, Any]:
-        """POST a question that changes nothing (one of ``READS_BY_POST``); allowed in check mode, repeated like a read."""
+        """POST a query that changes nothing (one of ``READS_BY_POST``); sent in check mode, repeated like a read."""
         return shaped(_mapping(self._call("POST", path, body=body, doing=doing), "POST", path, doing))
 
     def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Mapping[str, Any] | None = None) -> bool:
-        """DELETE; False when it was not there (any more): also after a try whose answer was lost, which may have done it.
+        """DELETE; returns False when the object does not exist (any more), also after a try whose answer was lost.
 
         Without ``missing_ok`` NotFoundError is raised then.
         """
@@ -323,26 +323,26 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         return True
 
     def add_origin(self, error: CollectionError) -> None:
-        """Let an error that was drawn from what answers say, or do not say, name the last of them: the API can be asked about it."""
-        # What became of calls is told with their own request; what is told of several things names it with each.
+        """Add the request id of the last answer to an error that was derived from answers."""
+        # Errors of calls have their own request id.
         if self._last_answer and not isinstance(error, MetalError) and not _NAMES_A_REQUEST.search(error.message):
             error.message += f" (last answer: {self._last_answer})"
 
     def service_time(self, *, latest: bool = False) -> float | None:
-        """Return what time it is by the API's clock, in seconds since 1970: the earliest it can be, or the ``latest``.
+        """Return the time of the API's clock, in seconds since 1970: the earliest possible, or the ``latest``.
 
-        None as long as no answer has told it (header Date, in whole seconds).
+        None as long as no answer had it (header Date, in whole seconds).
         """
         if self._service_time is None:
             return None
-        told, sent, came = self._service_time
+        reported, sent, received = self._service_time
         now = boot_time()
-        return told + 1 + now - sent if latest else told + now - came
+        return reported + 1 + now - sent if latest else reported + now - received
 
-    # What packet-python's own methods use.
+    # packet-python's methods.
 
     def call_api(self, method: str, type: str = "GET", params: Any = None) -> Any:
-        """packet-python's one door: ``method`` is the path, ``type`` the verb. A list comes whole unless ``page`` is asked for."""
+        """Send a call of packet-python: ``method`` is the path, ``type`` the verb. Returns all pages unless ``page`` is set."""
         verb = type.upper()
         path, _mark, query = method.lstrip("/").partition("?")
         doing = f"{verb} /{path}"
@@ -353,7 +353,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         body = json.loads(json.dumps(params, default=vars)) if params else None
         return self._call(verb, path, params=dict(parse_qsl(query)), body=body, doing=doing).data
 
-    # How it is done.
+    # Implementation.
 
     def _read_all(
         self,
@@ -363,8 +363,8 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         key: str | None,
         keep: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     ) -> tuple[Any, dict[str, Any] | None]:
-        """All pages of a list as one answer, or the answer itself when it is no list or one page was asked for."""
-        wanted = dict(params)
+        """Return all pages of a list as one answer, or the answer itself when it is no list or one page was requested."""
+        query = dict(params)
         origin = ""
         ends = time.monotonic() + LIST_TIME * self._timeout
 
@@ -375,10 +375,10 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             nonlocal origin
             if time.monotonic() > ends:
                 raise unreadable(f"its pages were not all read within {LIST_TIME * self._timeout:g} seconds")
-            numbered = wanted if number is None else {**wanted, "page": number}
-            told = self._call("GET", path, params=numbered, doing=doing)
-            origin = _origin("GET", path, told.request_id)
-            answer = _mapping(told, "GET", path, doing)
+            numbered = query if number is None else {**query, "page": number}
+            response = self._call("GET", path, params=numbered, doing=doing)
+            origin = _origin("GET", path, response.request_id)
+            answer = _mapping(response, "GET", path, doing)
             if name is not None and not isinstance(answer.get(name), (list, NoneType)):
                 raise unreadable(f"the answer has no list {name!r}")
             if key is not None and answer.get(key) is not None:
@@ -389,19 +389,19 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             return answer
 
         if path.rstrip("/").rpartition("/")[2] in PAGED:
-            wanted.setdefault("per_page", PAGE_SIZE)
-        # What is added or removed while pages are read moves others from page to page: read again then.
+            query.setdefault("per_page", PAGE_SIZE)
+        # Objects that are created or deleted meanwhile move others between pages: then all pages are read again.
         for attempt in range(1 + max(2, self._retries)):
             if attempt:
                 self._sleep(_backoff(attempt))
             pages = [fetch()]
             found = key or _list_name(pages[0])
-            if "page" in wanted or found is None:
+            if "page" in query or found is None:
                 return pages[0], _meta(pages[0])
             name = found
             seen = _ids(pages[0], name)
             repeated = False
-            while _has_next(pages, name, wanted.get("per_page")) and not repeated:
+            while _has_next(pages, name, query.get("per_page")) and not repeated:
                 if len(pages) == MAX_PAGES:
                     raise unreadable(f"it has more than {MAX_PAGES} pages")
                 pages.append(fetch(len(pages) + 1, name))
@@ -413,12 +413,12 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             if len(totals) <= 1 and not lost and not repeated:
                 break
         if lost:
-            # What exists must not be taken for nothing: it would be created once more.
+            # A missing list must not count as empty: its objects would be created again.
             raise unreadable(f"the answer has no list {name!r}, though it counts {_total(lost[0])}")
         if repeated:
-            raise unreadable(f"page {len(pages)} has nothing that was not on a page before, and the API says that there is more")
+            raise unreadable(f"page {len(pages)} only repeats earlier pages, and the API reports more")
         if len(totals) > 1:
-            # One that moved to a page that was read before is on none of these; what exists must not be taken for nothing.
+            # An object may have moved to a page that was read before and be missing here.
             raise unreadable(f"the list changed each of the {attempt + 1} times that its {len(pages)} pages were read")
         merged = dict(pages[0])
         merged[name] = _without_repeats(item for page in pages for item in page.get(name) or [])
@@ -453,7 +453,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             except _NotConnectedError as error:
                 failures += 1
                 tries = min(self._retries, MAX_CONNECT_ATTEMPTS - 1)
-                text = f"{error} (tried {failures if again else tries + 1} times). Is metal_api_url right, and does the API run?"
+                text = f"{error} (tried {failures if again else tries + 1} times). Check metal_api_url, and that the API runs"
                 unreachable = UnreachableError(text, method=method, path=path)
                 if failures > tries:
                     raise unreachable from error.__cause__
@@ -469,7 +469,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
                 self._sleep(_backoff(failures))
 
     def _keep_pace(self, *, again: bool) -> bool:
-        """Pause as the API's limit demands; returns whether that took long. Of a create the caller looks again then, once."""
+        """Pause for the API's rate limit; returns whether the pause was long. A create is then interrupted once, to read again."""
         if not again and getattr(self._threads, "paced", False):
             self._threads.paced = False
             return True
@@ -481,7 +481,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             return False
         if not again:
             self._threads.paced = True
-            problem = CollectionError("the API's limit of requests does not let a create pass")
+            problem = CollectionError("the API's rate limit delays the create")
             raise PausedError(problem, retries=self._retries, counts=False)
         return True
 
@@ -496,10 +496,10 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             try:
                 content = json.dumps(body, allow_nan=False).encode()
             except (ValueError, RecursionError) as problem:
-                raise CollectionError(f"Cannot {doing}: what is to be sent is no JSON: {problem}") from problem
+                raise CollectionError(f"Cannot {doing}: the body cannot be written as JSON: {problem}") from problem
         limit = TimeLimit(self._timeout)
         sent = boot_time()
-        heard: list[Any] = []  # its head comes before its body, and may be all that comes
+        received: list[Any] = []  # the head may arrive without the body
         try:
             with limit:
                 response = self._session().request(
@@ -511,19 +511,19 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
                     timeout=(min(self._timeout, 10.0), self._timeout),
                     # A redirect would carry the token to wherever it points.
                     allow_redirects=False,
-                    hooks={"response": lambda response, **_more: heard.append(response)},
+                    hooks={"response": lambda response, **_more: received.append(response)},
                     **self._trust,
                 )
             if limit.over:
                 raise requests.exceptions.ReadTimeout
         except requests.exceptions.RequestException as problem:
-            # Cut off by ourselves, it looks like a lost connection.
+            # The time limit shuts the connection down, which shows as a lost connection.
             error = requests.exceptions.ReadTimeout(problem) if limit.over else problem
             if isinstance(error, requests.exceptions.SSLError):
                 raise CollectionError(self._text(f"Cannot {doing}: no trusted connection to {self._base}: {error}")) from error
             if _never_sent(error):
                 raise _NotConnectedError(self._text(f"Cannot {doing}: no connection to {self._base}: {_reason(error)}")) from error
-            request_id = heard[0].headers.get("X-Request-Id") if heard else None
+            request_id = received[0].headers.get("X-Request-Id") if received else None
             call = f"{method} /{path}" + (f" (request {request_id})" if request_id else "")
             if isinstance(error, requests.exceptions.Timeout):
                 text = f"Cannot {doing}: {call} was not answered in full within {self._timeout:g} seconds (metal_api_timeout)"
@@ -531,15 +531,15 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
                 text = f"Cannot {doing}: the connection was lost during {call}: {_reason(error)}"
             raise UnreachableError(self._text(text), method=method, path=path, request_id=request_id) from error
         except ValueError as problem:
-            # Such as half a character, which no address can have.
+            # Such as an unpaired surrogate.
             raise CollectionError(self._text(f"Cannot {doing}: {method} /{path} cannot be sent: {problem}")) from problem
-        self.time_told = (response.headers.get("Date"), time.time())
-        if (told := _date(response.headers)) is not None:
-            self._service_time = (told, sent, boot_time())
+        self.reported_time = (response.headers.get("Date"), time.time())
+        if (reported := _date(response.headers)) is not None:
+            self._service_time = (reported, sent, boot_time())
         return self._answer(response, method, path, doing)
 
     def _answer(self, response: Any, method: str, path: str, doing: str) -> Answer:
-        """What came back, or the error it stands for."""
+        """Return the answer, or raise the error it stands for."""
         self._pace.note(response.headers)
         status = int(response.status_code)
         request_id = response.headers.get("X-Request-Id")
@@ -559,7 +559,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             return Answer(status, data, request_id)
 
         errors = _sentences(data)
-        said = "; ".join(errors) if errors else (response.reason or "nothing more")
+        reason = "; ".join(errors) if errors else (response.reason or "no error message")
         facts: dict[str, Any] = {"method": method, "path": path, "status": status, "errors": [self._text(e) for e in errors]}
         facts["request_id"] = request_id
 
@@ -571,26 +571,26 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             limited.pause = _retry_after(response.headers)  # type: ignore[attr-defined]  # read once, by _call
             raise limited
         if status >= 500 and status != 501:
-            raise ServerError(text(f"the API returned {status}: {said}"), **facts)
+            raise ServerError(text(f"the API returned {status}: {reason}"), **facts)
         if not readable or (status == 404 and data is None):
             kind = response.headers.get("Content-Type", "no content type")
-            what = f"the answer ({status}, {kind}, {len(response.content)} bytes) is not the JSON of a Metal API; is metal_api_url right?"
+            what = f"the answer ({status}, {kind}, {len(response.content)} bytes) is not the JSON of a Metal API; check metal_api_url"
             raise UnreadableError(text(what), **facts)
         if status == 401:
-            raise DeniedError(text(f"the API does not accept the token (metal_api_token), it answered {status}: {said}"), **facts)
+            raise DeniedError(text(f"the API does not accept the token (metal_api_token), it returned {status}: {reason}"), **facts)
         if status == 403:
-            raise DeniedError(text(f"the token may not do this, the API returned {status}: {said}"), **facts)
+            raise DeniedError(text(f"the token may not do this, the API returned {status}: {reason}"), **facts)
         if status == 404:
-            hint = ". Is project_id right, and may the token see it?" if path.startswith("projects/") else ""
-            raise NotFoundError(text(f"the API returned {status}: {said}") + hint, **facts)
+            hint = ". Check project_id, and that the token may read it" if path.startswith("projects/") else ""
+            raise NotFoundError(text(f"the API returned {status}: {reason}") + hint, **facts)
         if 300 <= status < 400:
-            raise UnreadableError(text(f"the API returned {status}, a redirect, which is not followed; is metal_api_url right?"), **facts)
+            raise UnreadableError(text(f"the API returned {status}, a redirect, which is not followed; check metal_api_url"), **facts)
         if 400 <= status < 500:
-            raise ValidationError(text(f"the API returned {status}: {said}"), **facts)
-        raise MetalError(text(f"the API returned {status}: {said}"), **facts)
+            raise ValidationError(text(f"the API returned {status}: {reason}"), **facts)
+        raise MetalError(text(f"the API returned {status}: {reason}"), **facts)
 
     def _session(self) -> Any:
-        """This thread's connections. ``requests`` does not promise that threads may share a session."""
+        """Return this thread's session: ``requests`` does not guarantee that threads may share one."""
         session = getattr(self._threads, "session", None)
         if session is None:
             session = self._threads.session = _session_class()()
@@ -605,7 +605,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
 
 
 class _NotConnectedError(Exception):
-    """The request did not leave: no connection could be made."""
+    """The request was not sent: no connection could be made."""
 
 
 def _no_auth(request: Any) -> Any:
@@ -613,17 +613,17 @@ def _no_auth(request: Any) -> Any:
 
 
 def _checked_url(url: str) -> str:
-    """The base address without a slash at its end. Raises CollectionError."""
+    """Return the base address without a trailing slash. Raises CollectionError."""
     try:
         parts = urlsplit(url.strip())
         usable = parts.scheme in ("http", "https") and parts.hostname and not parts.query and not parts.fragment
     except ValueError:
         usable = False
     if "@" in url:
-        # Not shown: it may be a password, which would be in every error.
-        raise CollectionError("metal_api_url is not the address of an API: it has a user or a password, which no Metal API takes")
+        # Not shown, since it may have a password.
+        raise CollectionError("metal_api_url must be an address without user and password")
     if not usable:
-        raise CollectionError(f"metal_api_url is not the address of an API: {url!r}. Write it as https://host[:port]/path")
+        raise CollectionError(f"metal_api_url must be an address such as https://host[:port]/path, not {url!r}")
     return url.strip().rstrip("/")
 
 
@@ -632,30 +632,30 @@ def _checked_bundle(path: str) -> str:
         bundle = Path(path).expanduser()
         there = bundle.exists()
     except (OSError, ValueError, RuntimeError):
-        there = False  # no file can have this name, or nobody this home
+        there = False  # an invalid file name or home directory
     if not there:
-        raise CollectionError(f"metal_api_ca_path is not there: {path}")
+        raise CollectionError(f"metal_api_ca_path does not exist: {path}")
     return str(bundle)
 
 
 def _checked_proxy(url: str) -> str:
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https", "socks5", "socks5h") or not parts.hostname:
-        # What it says is not shown: it may hold a password.
-        raise CollectionError("metal_api_proxy is not the address of a proxy. Write it as http://host:port")
+        # Not shown, since it may have a password.
+        raise CollectionError("metal_api_proxy must be the address of a proxy such as http://host:port")
     return url.strip()
 
 
 def _checked_prefix(prefix: str | None) -> str:
     prefix = (prefix or "").strip()
     if not prefix.isascii() or (prefix and not prefix.isprintable()):
-        raise CollectionError("metal_ua_prefix cannot be in the head of a call: it has more than one line, or characters beyond ASCII")
+        raise CollectionError("metal_ua_prefix must be one line of ASCII characters")
     return f"{prefix} " if prefix else ""
 
 
 def _checked_path(path: str, doing: str) -> str:
-    """The path as it is. Raises CollectionError for one that an id has led elsewhere (``..``, ``?``, ``#``, an empty part): options are
-    checked before, so this is about ids that come from elsewhere.
+    """Return the path. Raises CollectionError for ``..``, ``?``, ``#`` or an empty part: ids of options are checked before, ids of
+    answers only here.
     """
     if not all(_SEGMENT.fullmatch(part) for part in path.split("/")):
         raise CollectionError(f"Cannot {printable(doing)}: '{printable(path)}' is not a path of the Metal API: an id in it is malformed")
@@ -663,7 +663,7 @@ def _checked_path(path: str, doing: str) -> str:
 
 
 def _query(params: Mapping[str, Any] | None) -> dict[str, str]:
-    """Query parameters as the API writes them: lists by comma, true and false in lower case, nothing for None."""
+    """Return query parameters as the API writes them: lists by comma, true and false in lower case, nothing for None."""
     query: dict[str, str] = {}
     for name, value in (params or {}).items():
         if value is None:
@@ -678,7 +678,7 @@ def _query(params: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 def _origin(method: str, path: str, request_id: str | None) -> str:
-    """Where an error comes from, for whoever has to ask the API about it."""
+    """Return method, path and request id of a call, for the vendor's support."""
     return f"{method} /{path}" + (f", request {request_id}" if request_id else "")
 
 
@@ -690,7 +690,7 @@ def _mapping(answer: Answer, method: str, path: str, doing: str) -> dict[str, An
 
 
 def _identified(item: dict[str, Any], path: str = "") -> dict[str, Any]:
-    """The object with its id: an odd answer may leave it out, and the object's ``href`` or the path it was read by tell it as well."""
+    """Return the object with its id, which an answer may leave out: from its ``href`` or the path it was read by."""
     href = item.get("href")
     last = (href if isinstance(href, str) and "/" in href else path).rstrip("/").rpartition("/")[2]
     return item if item.get("id") or not UUID.fullmatch(last.lower()) else {**item, "id": last}
@@ -701,25 +701,25 @@ def _as_it_is(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ids(page: Mapping[str, Any], name: str) -> set[str]:
-    """The ids of a page's entries, those that can be told."""
+    """Return the ids of a page's entries."""
     identities = [item.get("id") for item in page.get(name) or [] if isinstance(item, dict)]
     return {identity for identity in identities if isinstance(identity, str)}
 
 
 def _total(page: Mapping[str, Any]) -> int | None:
-    """How many entries all pages have, if the API counts them."""
+    """Return the number of entries of all pages, None when the API does not count them."""
     total = _meta(page).get("total")
     return total if isinstance(total, int) and not isinstance(total, bool) else None
 
 
 def _meta(page: Mapping[str, Any]) -> dict[str, Any]:
-    """The page's ``meta`` with ``next`` always there: packet-python reads it as an index, and services leave it out on the last page."""
+    """Return the page's ``meta`` with the key ``next``, which packet-python requires and the last page may leave out."""
     meta = page.get("meta")
     return {"next": None, **meta} if isinstance(meta, dict) else {"next": None}
 
 
 def _list_name(page: Mapping[str, Any]) -> str | None:
-    """The key of the only list in a paged answer; nothing when the answer is no page of a list."""
+    """Return the key of the only list in a paged answer, None when the answer is no page of a list."""
     if not isinstance(page.get("meta"), dict):
         return None
     names = [name for name, value in page.items() if isinstance(value, list)]
@@ -727,7 +727,7 @@ def _list_name(page: Mapping[str, Any]) -> str | None:
 
 
 def _has_next(pages: Sequence[Mapping[str, Any]], name: str, per_page: Any) -> bool:
-    """Whether there is another page, by whatever the API tells: ``next``, page numbers, the total, or a page that is full."""
+    """Return whether there is another page, by ``next``, page numbers, the total, or a full page."""
     last = pages[-1]
     items = last.get(name) or []
     meta = last.get("meta")
@@ -743,7 +743,7 @@ def _has_next(pages: Sequence[Mapping[str, Any]], name: str, per_page: Any) -> b
 
 
 def _without_repeats(items: Iterator[Any]) -> list[Any]:
-    """Each object once: one that moved to a later page while pages were read is seen twice."""
+    """Return each object once: one that moved to a later page meanwhile is listed twice."""
     seen: set[str] = set()
     kept = []
     for item in items:
@@ -757,7 +757,7 @@ def _without_repeats(items: Iterator[Any]) -> list[Any]:
 
 
 def _sentences(data: Any) -> list[str]:
-    """The API's own words. Usually ``{"errors": [text]}`` or ``{"error": text}`` (vendor's OpenAPI text), entries not always text."""
+    """Return the error texts of an answer. Usually ``{"errors": [text]}`` or ``{"error": text}`` (vendor's OpenAPI text)."""
     if not isinstance(data, dict):
         return []
     errors = data.get("errors") or data.get("error") or data.get("message") or []
@@ -769,7 +769,7 @@ def _sentences(data: Any) -> list[str]:
 
 
 def _header(headers: Mapping[str, str], name: str) -> float:
-    """A number that can be calculated with. Raises KeyError and ValueError."""
+    """Return a header's finite number. Raises KeyError and ValueError."""
     value = number(float(headers[name]))
     if value is None:
         raise ValueError(name)
@@ -777,7 +777,7 @@ def _header(headers: Mapping[str, str], name: str) -> float:
 
 
 def _date(headers: Mapping[str, str]) -> float | None:
-    """The API's time in an answer, in seconds since 1970; nothing when it is not told or not readable."""
+    """Return the header Date of an answer in seconds since 1970, None when it is missing or malformed."""
     try:
         return email.utils.parsedate_to_datetime(headers["Date"]).timestamp()
     except (KeyError, ValueError, TypeError, OverflowError):
@@ -785,7 +785,7 @@ def _date(headers: Mapping[str, str]) -> float | None:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to pause by Retry-After (seconds or a date), 1 to 60; nothing when it is not given or not readable."""
+    """Return the seconds to pause by Retry-After (seconds or a date), 1 to 60; None when it is missing or malformed."""
     value = headers.get("Retry-After", "").strip()
     if not value:
         return None
@@ -800,13 +800,13 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _backoff(failures: int) -> float:
-    """Seconds to pause after so many failures: doubled each time, with jitter so that many callers do not come back at once."""
+    """Return the seconds to pause after this number of failures: doubled each time, with jitter to spread concurrent clients."""
     doubled: float = 0.5 * 2 ** min(failures - 1, 10)
     return min(30.0, doubled) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, hides nothing
 
 
 def _passing(error: MetalError) -> bool:
-    """Whether a read that failed this way may succeed later. A page of HTML with 200 comes from something on the way: so it may."""
+    """Return whether a failed read may succeed later. An HTML page with 200 comes from a gateway, so it may."""
     return not isinstance(error, UnreadableError) or (error.status is not None and 200 <= error.status < 300)
 
 
@@ -826,7 +826,7 @@ def _raise_lost(error: MetalError) -> NoReturn:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what it was made from, through the ways requests and urllib3 nest them."""
+    """Yield an error and its causes, as requests and urllib3 nest them."""
     seen: set[int] = set()
     pending: list[BaseException] = [error]
     while pending:
@@ -840,7 +840,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _never_sent(error: Exception) -> bool:
-    """Whether no connection was made, so that nothing can have had an effect."""
+    """Return whether no connection was made, so that the request had no effect."""
     return any(
         isinstance(cause, requests.exceptions.ConnectTimeout)
         or type(cause).__name__ in ("NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ConnectionRefusedError")
@@ -849,6 +849,6 @@ def _never_sent(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """The innermost sentence: what requests says around it is mostly names of Python objects."""
+    """Return the innermost message: the outer ones are mostly names of Python objects."""
     texts = [cause.strerror or str(cause) if isinstance(cause, OSError) else str(cause) for cause in _causes(error)]
     return min((text for text in texts if text), key=len, default=type(error).__name__)

@@ -48,7 +48,7 @@ class BaseModule(AnsibleModule):  # type: ignore[misc]  # ansible-core has no ty
     def log(self, msg: str, log_args: Mapping[str, Any] | None = None) -> None:
         """Write to the system's log, without the parameters.
 
-        ansible-core writes ``str()`` of nested ones, in which a userdata of several lines is no longer the text that ``no_log`` looks for.
+        ansible-core writes ``str()`` of nested ones, in which a userdata of several lines no longer is the text that ``no_log`` replaces.
         """
         super().log("Invoked" if log_args else msg)
 
@@ -70,7 +70,7 @@ class BaseModule(AnsibleModule):  # type: ignore[misc]  # ansible-core has no ty
 
 
 class ModuleFrame:
-    """A module as a context manager: what it found and did so far is in ``result``, and leaving the block ends the process.
+    """A module as a context manager: what it found and did so far is in ``result``, and the end of the block ends the process.
 
     It ends with the result; with ``msg`` and ``failure`` for an expected error (CollectionError); with ``waiting`` when one slice of a
     longer wait is over; or with the traceback of a mistake in the collection. ``shorten`` returns what of the result is returned when the

@@ -43,8 +43,8 @@ REFUSED_FOR_GOOD = 180.0
 yet, or has its roles not there yet. What is still refused then is a matter of the kubeconfig, and no wait mends it."""
 
 
-class Look(Protocol):
-    """One look at the cluster."""
+class Poll(Protocol):
+    """One poll of the cluster."""
 
     def __call__(self, *, patient: bool) -> list[str]: ...
 
@@ -94,29 +94,29 @@ class ClusterModule(ModuleFrame):
 
     def wait_for(
         self,
-        look: Look,
+        poll: Poll,
         what: str,
         *,
         sleep: Callable[[float], None] = time.sleep,
         has_news: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Look until nothing is missing, as the options of the fragment ``_wait`` say; a single time without ``wait`` and in check mode.
+        """Poll until nothing is pending, by the options of the fragment ``_wait``; once without ``wait`` and in check mode.
 
-        ``look`` returns one text for each thing that is missing. With ``patient`` an API that does not answer is one of these. An API that
+        ``poll`` returns one text for each pending condition. With ``patient`` an API that does not answer is one of these. An API that
         refuses is one as well, for REFUSED_FOR_GOOD seconds. ``has_news``: a call with ``progress_interval`` answers at once when there is
         something that is to be shown before the interval is over.
         """
         if self.check_mode or not self.params["wait"]:
-            look(patient=False)
+            poll(patient=False)
             return
         timeout, progress_interval = self.params["wait_timeout"], self.params["progress_interval"]
         waiter = Waiter(timeout, self.params["wait_interval"], progress_interval, sleep=sleep, tick=self.gate.tick)
         end = time.monotonic() + timeout
 
         def once() -> list[str]:
-            self._assert_wanted(what)
+            self._assert_kubeconfig_exists(what)
             try:
-                missing = look(patient=True)
+                missing = poll(patient=True)
                 self._refused_since = None
             except ClusterRefusedError as refused:
                 missing = self._outlast(refused)
@@ -126,12 +126,10 @@ class ClusterModule(ModuleFrame):
 
         waiter.until_nothing_pending(once, what)
 
-    def _assert_wanted(self, what: str) -> None:
-        """End a wait that no one waits for: a job beside a play may outlive it. Its kubeconfig is gone then, with the cluster's files or
-        since the play has taken the job's own copy away.
-        """
+    def _assert_kubeconfig_exists(self, what: str) -> None:
+        """End the wait of a job that outlived its play: its kubeconfig was deleted with the cluster's files, or by the play."""
         if not Path(self.params["kubeconfig"]).is_file():
-            raise CollectionError(f"{what} is not waited for any longer: {self.params['kubeconfig']} is gone")
+            raise CollectionError(f"{what} is not waited for any longer: {self.params['kubeconfig']} was deleted")
 
     def _outlast(self, refused: ClusterRefusedError) -> list[str]:
         """What is missing while the API refuses; raises the refusal once it has lasted."""

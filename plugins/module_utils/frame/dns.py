@@ -46,10 +46,10 @@ class DNSModule(ModuleFrame):
             self.module.fail_json(msg=missing_required_lib("dnspython"), exception=DNSPYTHON_IMPORT_ERROR)
 
     def keep(self, records: Sequence[Mapping[str, Any]], ttl: int) -> None:
-        """Make each of these sets of records (``name``, ``type``, ``values``) what it says; in check mode only tell what would be made."""
+        """Make each of these sets of records (``name``, ``type``, ``values``) what it says; in check mode only predict the changes."""
         client = DNSClient(self.params)
-        wanted = [{**record, "values": normal(record)} for record in records]
-        pairs = list(zip(wanted, client.find(wanted), strict=True))
+        desired = [{**record, "values": normal(record)} for record in records]
+        pairs = list(zip(desired, client.find(desired), strict=True))
         client.refuse_aliases({record["name"]: found.alias for record, found in pairs if record["values"] and found.alias})
         different = [
             {"name": record["name"], "type": record["type"], "before": found.values, "after": record["values"]}

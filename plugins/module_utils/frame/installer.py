@@ -128,8 +128,8 @@ class InstallerModule(ModuleFrame):
         found = self._run(path)
         is_any = not self._version or is_channel(self._version, self.params["distribution"])
         if not is_release(found.version) or not (is_any or found.version == self._version):
-            wanted = self._version or "a release"
-            raise ReleaseError(f"{self.params['path']} is of version {found.version or 'unknown'}, not of {wanted}")
+            expected = self._version or "a release"
+            raise ReleaseError(f"{self.params['path']} is of version {found.version or 'unknown'}, not of {expected}")
         self.result.update(version=found.version, digest="", path=path, url="")
         self._report(found)
         if self.params["state"] == "present":
@@ -230,7 +230,7 @@ class InstallerModule(ModuleFrame):
             if problem.status != 404:
                 raise
             if keyring:
-                # Whoever can replace the checksums can also delete their signature.
+                # A client that can replace the checksums can also delete their signature.
                 raise ReleaseError(
                     f"{url} is not there, so that what this mirror has cannot be checked by {keyring}. Find out why; for a mirror without"
                     " signatures that is trusted all the same, leave openshift_release_keyring out (keyring)"
@@ -272,10 +272,10 @@ class InstallerModule(ModuleFrame):
         digest_fits = not release.digest or found.digest == release.digest
         if found.version == release.version and digest_fits and found.architecture in [*fitting, *also]:
             return
-        wanted = f"{release.version}, {release.digest or 'any'} and {' or '.join(fitting)}"
+        expected = f"{release.version}, {release.digest or 'any'} and {' or '.join(fitting)}"
         reported = f"{found.version or 'unknown'}, {found.digest or 'unknown'} and {found.architecture or 'unknown'}"
         raise ReleaseError(
-            f"{name} cannot be used: version, digest of its release and architecture should be {wanted}, they are {reported}"
+            f"{name} cannot be used: version, digest of its release and architecture should be {expected}, they are {reported}"
         )
 
     def _report(self, found: Installer) -> None:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The module of the cluster lock: it takes the lock and gives it up, waits until it is free, and breaks that of a run that has ended.
+"""The module of the cluster lock: it takes the lock and releases it, waits until it is free, and breaks that of a run that has ended.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -51,7 +51,7 @@ class LockModule(MetalModule):
         super().__init__(CLUSTER_LOCK_OPTIONS, in_project=True)
 
     def keep(self) -> None:
-        """Bring the lock to the state that is wanted, for the run that this module's playbook is."""
+        """Bring the lock to the desired state, for the run that this module's playbook is."""
         if not self.params["name"].strip():
             raise CollectionError("Cannot lock anything: name is empty, a variable may have been cleared")
         if self.params["unlock"] is not None and self.params["state"] != "released":
@@ -83,7 +83,7 @@ class LockModule(MetalModule):
         self._gate.lock = lock
         return lock
 
-    def _tell(self, lock: ClusterLock, before: Lock | None, after: bool) -> None:
+    def _report_lock(self, lock: ClusterLock, before: Lock | None, after: bool) -> None:
         """Report what was so and what is so now; the times of a lock are no difference."""
         about = {"name": lock.run.locked.scope, "run": lock.run.holder.run}
         self.result["changed"] = self.result["changed"] or (before is not None) != after
@@ -101,10 +101,10 @@ class LockModule(MetalModule):
         else:
             self._until(lock, lock.attempt, "Taking the cluster lock")
             lock.tick()
-        self._tell(lock, before, after=True)
+        self._report_lock(lock, before, after=True)
 
     def _free(self, lock: ClusterLock) -> None:
-        self._tell(lock, None, after=False)
+        self._report_lock(lock, None, after=False)
         if self.check_mode:
             others = lock.others()
             over = [other for other in others if lock.is_over(other)]
@@ -126,13 +126,13 @@ class LockModule(MetalModule):
         before = lock.own()
         if not self.check_mode:
             self.result["changed"] = lock.release()
-        self._tell(lock, before, after=False)
+        self._report_lock(lock, before, after=False)
 
     def _break(self, lock: ClusterLock, identity: str) -> None:
         resumed = self.params["resume"]
-        quiet = float(resumed["quiet"]) if resumed else None
+        settled_at = float(resumed["settled_at"]) if resumed else None
         self.result.update(diff=shown({}, {}, f"cluster lock of {lock.run.locked.scope}"), broken_lock=None, lock=None)
-        if quiet is None:
+        if settled_at is None:
             others = lock.others()
             found = next((other for other in others if other.id == identity), None)
             if found is None:
@@ -147,10 +147,10 @@ class LockModule(MetalModule):
             self.result.update(changed=True, broken_lock=found.facts(), diff=diff)
             if self.check_mode:
                 return
-            quiet = lock.break_lock(found)
+            settled_at = lock.break_lock(found)
         else:
             self.result.update(changed=True, broken_lock=resumed["broken_lock"])
-        end = quiet
+        end = settled_at
 
         def wait() -> list[str]:
             left = end - boot_time()
@@ -159,17 +159,17 @@ class LockModule(MetalModule):
         try:
             self.waiter.until_nothing_pending(wait, "The end of what the run had sent", interval=1)
         except StillWaiting:
-            self.result["resume"] = {"quiet": quiet, "broken_lock": self.result["broken_lock"], **lock.watched()}
+            self.result["resume"] = {"settled_at": settled_at, "broken_lock": self.result["broken_lock"], **lock.watched()}
             raise
 
-    def _until(self, lock: ClusterLock, look: Callable[[], list[str]], what: str) -> None:
+    def _until(self, lock: ClusterLock, poll: Callable[[], list[str]], what: str) -> None:
         """Wait as the options say; the next slice knows what is watched."""
         if not self.params["wait"]:
-            if texts := look():
+            if texts := poll():
                 raise CollectionError(together(f"{what}: not now, and wait=false", texts))
             return
         try:
-            self.waiter.until_nothing_pending(look, what, interval=1)
+            self.waiter.until_nothing_pending(poll, what, interval=1)
         except StillWaiting:
             resume: dict[str, Any] = lock.watched()
             self.result["resume"] = resume

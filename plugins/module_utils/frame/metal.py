@@ -111,7 +111,7 @@ def lock_with_client(module: AnsibleModule, run: Run, *, gate: Gate, patient: bo
     return ClusterLock(store, run, timeout=module.params["metal_api_timeout"], patient=patient)
 
 
-class _LockWanted:
+class _PendingLock:
     """Stands for a lock that does not exist before the first write needs it."""
 
     def __init__(self, make: Callable[[], ClusterLock]) -> None:
@@ -125,20 +125,20 @@ class _LockWanted:
 
 
 def metal_client(module: AnsibleModule, *, read_only: bool, needs_project: bool = True, gate: Gate | None = None) -> MetalClient:
-    """The API by the options of METAL_OPTIONS. Raises CollectionError telling all of them that are missing."""
+    """The API by the options of METAL_OPTIONS. Raises CollectionError with all missing options."""
     if LIBRARY_ERROR is not None:
         module.fail_json(msg=missing_required_lib("packet-python"), exception=LIBRARY_ERROR)
     params = module.params
     problems = []
     if not params["metal_api_url"]:
-        problems.append("the address of the API is not given: set metal_api_url or the environment variable METAL_API_URL")
+        problems.append("no API address is set: set metal_api_url or the environment variable METAL_API_URL")
     if not params["metal_api_token"]:
-        problems.append("no token is given: set metal_api_token or the environment variable METAL_AUTH_TOKEN")
+        problems.append("no token is set: set metal_api_token or the environment variable METAL_AUTH_TOKEN")
     if needs_project and not params["project_id"]:
         empty = " (project_id is there, but empty)" if params["project_id"] == "" else ""
-        problems.append(f"no project is given{empty}: set project_id or the environment variable METAL_PROJECT_ID")
+        problems.append(f"no project is set{empty}: set project_id or the environment variable METAL_PROJECT_ID")
     if problems:
-        raise CollectionError(together("Cannot ask the Metal API", problems))
+        raise CollectionError(together("Cannot use the Metal API", problems))
     gate = gate or gate_of()
     return MetalClient(
         url=params["metal_api_url"],
@@ -209,7 +209,7 @@ class MetalModule(Lifecycle):
     def client(self) -> MetalClient:
         """The API by this module's options, read-only in check mode.
 
-        Raises CollectionError telling all options that are missing, or empty where they are to say what is meant.
+        Raises CollectionError with all options that are missing, or empty although they identify an object.
         """
         if self._client is None:
             if cleared := self._options.cleared(self.params, self._unless):
@@ -239,7 +239,7 @@ class MetalModule(Lifecycle):
         return option in self.module.given
 
     def warn(self, text: str) -> None:
-        """Show a warning to whoever runs the playbook, once."""
+        """Show a warning, once."""
         if text not in self._warned:
             self._warned.add(text)
             self.module.warn(text)
@@ -249,7 +249,7 @@ class MetalModule(Lifecycle):
         self.result.update(facts)
 
     def converge(self, make: Callable[[], Resource]) -> None:
-        """Bring the resource to the state that is wanted; ``make`` is called again when the cluster lock had to be taken first."""
+        """Bring the resource to its desired state; ``make`` is called again when the cluster lock had to be taken first."""
         self._with_lock(lambda: self.bring(make()))
 
     # The cluster lock.
@@ -282,18 +282,18 @@ class MetalModule(Lifecycle):
             return self._own_lock(Run.begin(holder, Locked(scope, scope_tags(tags), self.params["project_id"], metro, lifetime)))
 
         # A slice of the wait for the lock may have begun it.
-        self._gate.lock = make() if Run.is_begun(holder) else _LockWanted(make)
+        self._gate.lock = make() if Run.is_begun(holder) else _PendingLock(make)
 
     def _own_lock(self, run: Run) -> ClusterLock:
         self._lock_of_this_call = lock_with_client(self.module, run, gate=gate_of(), patient=self.params["wait"])
         return self._lock_of_this_call
 
     def _take_lock(self, needed: LockNeededError) -> None:
-        if isinstance(self._gate.lock, _LockWanted):
+        if isinstance(self._gate.lock, _PendingLock):
             self._gate.lock = self._gate.lock.make()
         lock = self._gate.lock
         if not isinstance(lock, ClusterLock):
-            raise CollectionError(f"Cannot write: {needed}")
+            raise CollectionError(f"Cannot send the request: {needed}")
         waiter = self.waiter if "wait_timeout" in self.params else Waiter(LOCK_TIMEOUT, 1, sleep=self._gate.sleep, tick=self._gate.tick)
         waiter.until_nothing_pending(lock.attempt, "Taking the cluster lock", interval=1)
 
@@ -303,12 +303,12 @@ class MetalModule(Lifecycle):
             lock.release()
             lock.run.remove()
         except (CollectionError, PlayEndedError) as problem:
-            self.warn(f"The cluster lock of {lock.run.locked.scope} could not be deleted and expires by itself: {problem}")
+            self.warn(f"The cluster lock of {lock.run.locked.scope} was not deleted and expires by itself: {problem}")
 
     # Several as one.
 
     def converge_set(self, make: Callable[[], DeviceSet]) -> None:
-        """Bring all devices of the set to the state that is wanted: each as far as it gets, whatever becomes of the others.
+        """Bring all devices of the set to their desired state, each as far as possible.
 
         ``make`` is called again when the cluster lock had to be taken first.
         """

@@ -229,28 +229,28 @@ def _port_result(port: Mapping[str, Any]) -> dict[str, Any]:
 
 def desired_attributes(params: Mapping[str, Any], ownership_tags: Sequence[str]) -> dict[str, Any]:
     """Return the given attributes in comparable form, without those that cannot be compared."""
-    wanted: dict[str, Any] = {name: params.get(name) for name in COMPARED_UNCHANGED}
-    wanted["plan"] = params.get("plan")
-    wanted["metro"] = _asked_metro(params)
-    wanted["operating_system"] = params.get("operating_system")
-    wanted["hardware_reservation_id"] = params.get("hardware_reservation_id")
-    wanted["power_state"] = params.get("power_state")
-    wanted["spot_instance"] = params.get("spot_instance")
-    wanted["spot_price_max"] = params.get("spot_price_max")
+    desired: dict[str, Any] = {name: params.get(name) for name in COMPARED_UNCHANGED}
+    desired["plan"] = params.get("plan")
+    desired["metro"] = _asked_metro(params)
+    desired["operating_system"] = params.get("operating_system")
+    desired["hardware_reservation_id"] = params.get("hardware_reservation_id")
+    desired["power_state"] = params.get("power_state")
+    desired["spot_instance"] = params.get("spot_instance")
+    desired["spot_price_max"] = params.get("spot_price_max")
     if params.get("tags") is not None:
-        wanted["tags"] = normal_tags([*without_operation_tags(params["tags"]), *ownership_tags])
+        desired["tags"] = normal_tags([*without_operation_tags(params["tags"]), *ownership_tags])
     operation = Operation.of(params)
-    wanted["operation"] = str(operation) if operation else None
+    desired["operation"] = str(operation) if operation else None
     if params.get("id"):
         # Without an id the device is searched in this project only.
-        wanted["project_id"] = params.get("project_id")
+        desired["project_id"] = params.get("project_id")
     if params.get("termination_time") is not None:
-        wanted["termination_time"] = normal_time(params["termination_time"]) or ""
+        desired["termination_time"] = normal_time(params["termination_time"]) or ""
     if params.get("userdata") is not None:
-        wanted["userdata"] = digest(params["userdata"])
+        desired["userdata"] = digest(params["userdata"])
     if params.get("customdata") is not None:
-        wanted["customdata"] = normal_data(params["customdata"])
-    return {name: value for name, value in wanted.items() if value is not None}
+        desired["customdata"] = normal_data(params["customdata"])
+    return {name: value for name, value in desired.items() if value is not None}
 
 
 def comparable_attributes(device: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
@@ -515,10 +515,10 @@ class Device(Resource):
     # compare
 
     def desired(self) -> dict[str, Any]:
-        wanted = desired_attributes(self.params, self.ownership_tags)
+        desired = desired_attributes(self.params, self.ownership_tags)
         if not self._project_given:
-            wanted.pop("project_id", None)
-        return wanted
+            desired.pop("project_id", None)
+        return desired
 
     def comparable(self, current: Found) -> dict[str, Any]:
         return comparable_attributes(current, self.params)
@@ -751,7 +751,7 @@ class Device(Resource):
         news = since(self._events(found), str(self._newest_before))
         if news is None:
             raise CollectionError(
-                f"Cannot tell whether the {operation.kind} {operation.word} of {self.title} was requested: the API does not list event"
+                f"Cannot determine whether the {operation.kind} {operation.word} of {self.title} was requested: the API does not list event"
                 f" {self._newest_before}, the last one before it. Check the device; another operation_id requests the operation again"
             )
         return operation.is_confirmed_by(news)
@@ -765,21 +765,21 @@ class Device(Resource):
                 names.append("ipxe_script_url")  # accepted with this operating system only (vendor's OpenAPI text)
             body |= {name: self.params[name] for name in names if self.params.get(name) is not None}
 
-        def ask() -> Found:
+        def request() -> Found:
             try:
                 self.client.write("POST", f"devices/{found['id']}/actions", body, doing=f"{operation.kind} {self.title}", again=False)
             except ValidationError:
                 # Refused because it is in progress: the answer to the first request was lost, and its effect is visible only now.
-                if look() is None:
+                if find_accepted() is None:
                     raise
             return found
 
-        def look() -> Found | None:
+        def find_accepted() -> Found | None:
             current = self.refresh(found)
             return current if self._was_accepted(current, operation) else None
 
         try:
-            create_once(ask, look)
+            create_once(request, find_accepted)
         except LostAnswerError as error:
             # This run does not request it again; the next run finds its effect.
             raise MetalError(error.message, **error.details) from error
@@ -820,8 +820,8 @@ class Device(Resource):
 
     def pending(self, current: Found) -> list[str]:
         self._fail_if_failed(current)
-        wanted = self.params.get("power_state")
-        ready = SETTLED if wanted is None else {"active"} if wanted == "on" else {"inactive"}
+        power_state = self.params.get("power_state")
+        ready = SETTLED if power_state is None else {"active"} if power_state == "on" else {"inactive"}
         self._begun = self._begun or (self._newest_before is not None and state_of(current) == "reinstalling")
         going = [] if self._duplicate is None else [f"{self._duplicate['id']}, a duplicate of {self.title}, is not deleted yet"]
         return [*going, *(self._operating(current) if state_of(current) in ready else [state_text(current)])]

@@ -72,7 +72,7 @@ class Member:
     pending: dict[str, Any] = field(default_factory=dict)
     before: dict[str, Any] = field(default_factory=dict)
     after: dict[str, Any] = field(default_factory=dict)
-    wanted: dict[str, Any] = field(default_factory=dict)
+    desired: dict[str, Any] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     """Ids of devices that were deleted to be replaced."""
@@ -132,11 +132,11 @@ class Member:
         """Plan the action for an existing device."""
         self._recognise(found)
         self.found = self.device.complete(found)
-        self.wanted = self.device.desired()
+        self.desired = self.device.desired()
         view = self.device.comparable(self.found)
-        self.before = self.after = limited(view, self.wanted)
+        self.before = self.after = limited(view, self.desired)
         missing = self.device.pending(self.found)  # raises at once when the desired state cannot be reached
-        self.pending = differences(view, self.wanted)
+        self.pending = differences(view, self.desired)
         self.pending, drift = settle_drift(self.device, self.found, self.pending, on_drift, self.device.warn)
         if drift:
             return self._plan_replacement(drift)
@@ -165,15 +165,15 @@ class Member:
 
     def expect(self) -> None:
         """Set the desired attributes of the device to order."""
-        self.wanted = self.device.desired()
-        self.after = dict(self.wanted)
+        self.desired = self.device.desired()
+        self.after = dict(self.desired)
 
     def predict(self) -> None:
         """Set the results as if the plan was carried out (check mode)."""
         self.acted = self.action != "none" and self.error is None
         if self.acted and self.action != "deleted":
             ordered = self.action in ("created", "replaced")
-            self.found = self.device.predict(None if ordered else self.found, self.wanted if ordered else self.pending)
+            self.found = self.device.predict(None if ordered else self.found, self.desired if ordered else self.pending)
 
     def begin_turn(self) -> None:
         """Begin its replacement."""
@@ -256,7 +256,7 @@ class Member:
             return self._compare(created.found, "fail")
         self.acted = self.unlisted = True
         self.ordered = str(self.found["id"])
-        self.pending = changes_after_creation(self.device, self.found, self.wanted)
+        self.pending = changes_after_creation(self.device, self.found, self.desired)
         return self._advance(self.found)
 
     def _advance(self, found: Found) -> list[str]:
@@ -277,7 +277,7 @@ class Member:
         if not missing:
             # The device as it is, not as it was requested.
             self.found = self.device.complete(self.found)
-            self.after = limited(self.device.comparable(self.found), self.wanted)
+            self.after = limited(self.device.comparable(self.found), self.desired)
         return missing
 
     # The steps of state=absent.
@@ -367,8 +367,8 @@ class Member:
         self.found = by_id.get(known["found"]["id"], known["found"]) if known["found"] else None
         self.old = by_id.get(known["old"]["id"], known["old"]) if known["old"] else None
         self.second = by_id.get(known["second"]["id"], known["second"]) if known["second"] else None
-        self.wanted = {} if absent else self.device.desired()
-        self.pending = {name: self.wanted.get(name, "absent") for name in known["pending"]}
+        self.desired = {} if absent else self.device.desired()
+        self.pending = {name: self.desired.get(name, "absent") for name in known["pending"]}
         if known["error"] is not None:
             failed, message, details = known["error"]
             self.error = (DeviceFailedError if failed else CollectionError)(message, details)

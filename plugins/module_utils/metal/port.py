@@ -463,7 +463,7 @@ class Port(Resource):
         entries += [{"vlan": vlan, "state": "assigned"} for vlan in step.assigned]
         answer = self.client.write_one("POST", f"{path}/vlan-assignments/batches", {"vlan_assignments": entries}, doing=doing)
 
-        def look() -> list[str]:
+        def poll() -> list[str]:
             batch = self.client.read(f"{path}/vlan-assignments/batches/{reference(answer)}", doing=doing)
             _fail_if_failed(batch, doing)
             return [_batch_text(batch, self.title)] if batch.get("state") not in OVER else []
@@ -471,7 +471,7 @@ class Port(Resource):
         if not self.params["wait"]:
             return
         try:
-            self._waiter.until_nothing_pending(look, doing[0].upper() + doing[1:], whole=whole)
+            self._waiter.until_nothing_pending(poll, doing[0].upper() + doing[1:], whole=whole)
         except (StillWaiting, WaitTimeout) as error:
             error.acted = True
             raise

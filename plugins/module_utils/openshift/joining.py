@@ -196,7 +196,7 @@ class Joining:
             },
         )
 
-    def look(self, *, patient: bool = True) -> list[str]:
+    def poll(self, *, patient: bool = True) -> list[str]:
         """One round: read, decide, approve. Returns one text for each machine that is not in yet.
 
         An API that does not answer is something to wait for; only with `patient` off it is an error, and so is an answer to a request that

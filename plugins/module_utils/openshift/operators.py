@@ -281,7 +281,7 @@ def cluster_id_of(cluster_version: Mapping[str, Any] | None) -> str | None:
     return printable(cluster_id) if isinstance(cluster_id, str) and cluster_id else None
 
 
-def look_at(client: ClusterClient, params: Mapping[str, Any], machines: MachineWatch | None = None) -> dict[str, Any]:
+def check_condition(client: ClusterClient, params: Mapping[str, Any], machines: MachineWatch | None = None) -> dict[str, Any]:
     """The result of one look at the cluster by the module's options; only what the condition needs is read.
 
     An API that does not answer is something that is missing, not an error. When something is missing ``machines`` are looked at as well.
@@ -309,7 +309,7 @@ def look_at(client: ClusterClient, params: Mapping[str, Any], machines: MachineW
             view = replace(view, cluster_version=client.cluster_version(), cluster_operators=list(client.cluster_operators()))
             result["operators"] = operator_facts(view.cluster_operators)
             result["console_url"] = _console_url(client.console_route())
-            result["ingress_ca"] = _authorities(client.ingress_authority())
+            result["ingress_ca"] = _authorities(client.ingress_ca())
         result["cluster_id"] = cluster_id_of(view.cluster_version)
         result["cluster_version"] = version_of(view.cluster_version)
         if condition == "nodes_ready" or view.wanted_nodes or params.get("node_details"):

@@ -49,8 +49,8 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
     except CollectionError as problem:
         return {"project": _failure(problem)}
     readings = {"project": _read(probe, find_projects, PROJECT_INFO_OPTIONS, settings)}
-    if probe.time_told:  # codespell:ignore told
-        date, now = probe.time_told  # codespell:ignore told
+    if probe.reported_time:
+        date, now = probe.reported_time
         readings["clock"] = {"date": date, "now": now}
     if "project" not in readings["project"]:
         return readings

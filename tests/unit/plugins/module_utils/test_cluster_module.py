@@ -136,7 +136,7 @@ def test_news_end_a_slice_at_once_and_never_the_whole_wait(clock: Clock, tmp_pat
 def test_without_its_kubeconfig_nobody_waits_for_it(clock: Clock, tmp_path: Any) -> None:
     waiting = module(tmp_path)
     (tmp_path / "kubeconfig").unlink()
-    with pytest.raises(Exception, match="is gone"):
+    with pytest.raises(Exception, match="was deleted"):
         waiting.wait_for(refusing(clock, 0), "x", sleep=clock.sleep)
 
 

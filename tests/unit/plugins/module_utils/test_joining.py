@@ -83,13 +83,13 @@ def test_what_fails_for_one_is_told_of_that_one(problem: ClusterError) -> None:
     cluster = two()
     cluster.failing["bad"] = problem
     found = joining(cluster)
-    texts = found.look()
+    texts = found.poll()
     assert any(text.startswith(f"{WORKER}: it has not joined, bad stays pending: could not approve bad") for text in texts), texts
     assert (found.result()["approved"], found.result()["changed"]) == (["good"], True)
     assert next(notice.text for notice in found.notices() if notice.level == "warning").startswith(f"could not approve bad of {WORKER}")
     once = joining(cluster)
     with pytest.raises(CollectionError, match="could not approve bad"):
-        once.look(patient=False)
+        once.poll(patient=False)
     assert once.result()["approved"] == ["good"]
 
 
@@ -98,7 +98,7 @@ def test_who_is_not_accepted_has_tried_each(monkeypatch: pytest.MonkeyPatch) -> 
     cluster.failing["bad"] = ClusterRefusedError("Cannot decide on it: 401", 401)
     found = joining(cluster)
     with pytest.raises(ClusterRefusedError, match="401"):
-        found.look()
+        found.poll()
     assert found.result()["approved"] == ["good"]
 
 
@@ -110,7 +110,7 @@ def test_what_is_refused_is_sent_less_and_less_often(monkeypatch: pytest.MonkeyP
     found = joining(cluster)
     sent = []
     for _second in range(300):
-        found.look()
+        found.poll()
         sent.append(len(cluster.answers))
         clock[0] += 1
     assert sent[0] == sent[4] == 1
@@ -118,7 +118,7 @@ def test_what_is_refused_is_sent_less_and_less_often(monkeypatch: pytest.MonkeyP
     assert 5 <= sent[-1] <= 9
     del cluster.failing["bad"]
     clock[0] += 61
-    found.look()
+    found.poll()
     assert found.result()["approved"] == ["bad"]
 
 
@@ -126,10 +126,10 @@ def test_what_was_not_answered_is_sent_at_the_next_look() -> None:
     cluster = Cluster(client(name="bad"))
     cluster.failing["bad"] = LOST
     found = joining(cluster)
-    found.look()
+    found.poll()
     assert cluster.answers == ["bad"], "once a look"
     del cluster.failing["bad"]
-    found.look()
+    found.poll()
     assert found.result()["approved"] == ["bad"]
 
 
@@ -138,14 +138,14 @@ def test_approvals_are_sent_before_denials_and_a_failed_denial_again(monkeypatch
     cluster = Cluster(*strangers, client(name="good"))
     cluster.failing["x-1"] = FORBIDDEN
     found = joining(cluster, deny_refused=True)
-    found.look()
+    found.poll()
     assert cluster.answers[0] == "good"
     assert (found.denied, [entry["name"] for entry in found.result()["refused"]]) == (["x-0", "x-2"], ["x-0", "x-1", "x-2"])
     assert "could not deny x-1" in next(entry["reason"] for entry in found.result()["refused"] if entry["name"] == "x-1")
     del cluster.failing["x-1"]
     now = time.monotonic()
     monkeypatch.setattr(f"{joining_file.__name__}.time", SimpleNamespace(monotonic=lambda: now + 10))
-    found.look()
+    found.poll()
     assert sorted(found.denied) == ["x-0", "x-1", "x-2"]
 
 
@@ -153,7 +153,7 @@ def test_a_flood_is_told_at_once() -> None:
     found = joining(
         Cluster(client(name="good"), *(client(made("system:node:x"), name=f"x-{number}") for number in range(3))), pending_limit=3
     )
-    found.look()
+    found.poll()
     assert found.approved == []
     assert [notice.text for notice in found.notices()][-1].startswith("4 requests of kubelets of the last hour are pending")
     assert found.notices() == []
@@ -161,57 +161,57 @@ def test_a_flood_is_told_at_once() -> None:
 
 def test_a_refused_watch_is_told_only_when_the_list_is_refused_too() -> None:
     found = joining(Cluster(client()))
-    found.look()
+    found.poll()
     refused = ClusterRefusedError("Cannot list the certificate requests: 403", 403)
     for _time in range(3):
         found._apply(("all", []))
         found._apply(refused)
-        found.look()
+        found.poll()
     found._apply(refused)
     # What the thread that lists the Nodes wakes a sleeper with says nothing of the requests.
     found._apply(("there", []))
     with pytest.raises(ClusterRefusedError, match="403"):
-        found.look()
+        found.poll()
     found._apply(("all", []))
-    found.look()
+    found.poll()
 
 
 def test_what_is_known_of_machines_is_written_once_and_read_by_the_next() -> None:
     cluster = Cluster(client(name="foreign"), nodes=(node(created="2026-03-01T12:20:00Z"),))
     found = joining(cluster, history="name")
-    found.look()
+    found.poll()
     assert set(cluster.kept) == {WORKER}
     written, cluster.kept = cluster.kept, {}
-    found.look()
+    found.poll()
     assert cluster.kept == {}, "nothing new"
     cluster.kept = dict(written)
-    joining(cluster, history="name").look()
+    joining(cluster, history="name").poll()
     assert cluster.kept == written
     cluster.kept, cluster.there = written, {}
     later = joining(cluster, history="name")
-    later.look()
+    later.poll()
     assert later.approved == []
     assert "its Node was deleted" in later.result()["refused"][0]["reason"]
-    assert joining(cluster).look(), "without it there is nothing to know it by"
+    assert joining(cluster).poll(), "without it there is nothing to know it by"
 
 
 def test_the_next_call_of_a_wait_knows_what_this_one_has_seen() -> None:
     cluster = Cluster(client(name="foreign"), nodes=(node(created="2026-03-01T12:20:00Z"),))
     found = joining(cluster)
-    found.look()
+    found.poll()
     cluster.there = {}
     resumed = Joining(cluster, rules(), node_interval=0.0, resumed=found.state())  # type: ignore[arg-type]
-    resumed.look()
+    resumed.poll()
     assert resumed.approved == []
     for odd in ({"past": 3}, {"past": {WORKER: 3}, "notices": "x"}):
-        Joining(Cluster(), rules(), node_interval=0.0, resumed=odd).look()  # type: ignore[arg-type]
+        Joining(Cluster(), rules(), node_interval=0.0, resumed=odd).poll()  # type: ignore[arg-type]
 
 
 def test_who_was_restarted_in_the_same_second_is_not_locked_out() -> None:
     """An answer changes the version of its request, which is no sign of its age."""
     cluster = Cluster(client(made(signed_with=key("a")), name="a", version="100"))
     found = joining(cluster, second_key_after=0)
-    found.look()
+    found.poll()
     assert found.approved == ["a"]
     approved = {
         "conditions": [{"type": "Approved", "status": "True", "lastUpdateTime": NOW.astimezone(UTC).isoformat()}],
@@ -220,7 +220,7 @@ def test_who_was_restarted_in_the_same_second_is_not_locked_out() -> None:
     later = client(made(signed_with=key("b")), name="b", version="101")
     changed = client(made(signed_with=key("a")), name="a", version="105", status=approved)
     found._apply(("there", [assess(changed, rules()), assess(later, rules())]))
-    found.look()
+    found.poll()
     assert found.approved == ["a", "b"]
 
 

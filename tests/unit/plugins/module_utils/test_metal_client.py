@@ -124,7 +124,7 @@ def test_a_service_that_is_not_there_is_given_up_on_soon() -> None:
         taken.bind(("127.0.0.1", 0))  # bound but not listening: refused
         pauses = Pauses()
         client = MetalClient(url=f"http://127.0.0.1:{taken.getsockname()[1]}", token=TOKEN, sleep=pauses)
-        with pytest.raises(UnreachableError, match=r"no connection to http.*refused.*Is metal_api_url right"):
+        with pytest.raises(UnreachableError, match=r"no connection to http.*refused.*Check metal_api_url"):
             write(client)
         assert sum(pauses) < 10
 
@@ -224,8 +224,8 @@ def test_a_time_limit_is_of_one_call_and_connections_are_kept() -> None:
         (Reply(422, {"errors": {"plan": "is odd"}}), ValidationError, "plan is odd"),
         (Reply(422, {"something": "else"}), ValidationError, "422: Unprocessable"),
         (Reply(501, {"errors": ["not imitated"]}), MetalError, "501: not imitated"),
-        (Reply(404, body=b"<html>", headers={"Content-Type": "text/html"}), UnreadableError, "is metal_api_url right"),
-        (Reply(302, headers={"Location": "http://127.0.0.1:1/"}), UnreadableError, "is metal_api_url right|redirect"),
+        (Reply(404, body=b"<html>", headers={"Content-Type": "text/html"}), UnreadableError, "check metal_api_url"),
+        (Reply(302, headers={"Location": "http://127.0.0.1:1/"}), UnreadableError, "check metal_api_url|redirect"),
         (Reply(500, {"errors": ["Oh snap"]}), ServerError, "500: Oh snap"),
         (Reply(200, [1]), UnreadableError, "is not an object"),
     ],
@@ -400,7 +400,7 @@ def test_pages_that_repeat_themselves_end(identity: Callable[[int], Any], meta: 
     with serving(Reply()) as service:
         service.replies = Endless(identity, **meta)  # type: ignore[assignment]  # as much of a list as is used
         client = client_of(service, retries=2)
-        with pytest.raises(UnreadableError, match=r"page [234] has nothing that was not on a page before.*GET /projects/p/devices"):
+        with pytest.raises(UnreadableError, match=r"page [234] only repeats earlier pages.*GET /projects/p/devices"):
             client.call_api("projects/p/devices") if by_packet else names(client)
         assert len(service.seen) <= 3 * 4
 
@@ -605,7 +605,7 @@ def test_a_prefix_is_one_line() -> None:
 
 @pytest.mark.parametrize("url", ["", "metal.example/v1", "ftp://metal.example/v1", "http://[", "https://metal.example/?v=1"])
 def test_an_address_that_is_none_is_told(url: str) -> None:
-    with pytest.raises(CollectionError, match="metal_api_url is not the address of an API"):
+    with pytest.raises(CollectionError, match="metal_api_url must be an address"):
         MetalClient(url=url, token=TOKEN)
 
 
@@ -615,9 +615,9 @@ def test_a_proxy_and_certificates_of_ones_own(tmp_path: Path, monkeypatch: pytes
         client = MetalClient(url="http://metal.invalid/v1", token=TOKEN, proxy=proxy.url, sleep=Pauses())
         assert read(client) == {"id": "d"}
         assert proxy.seen[0].headers["Host"] == "metal.invalid"
-    with pytest.raises(CollectionError, match="metal_api_ca_path is not there"):
+    with pytest.raises(CollectionError, match="metal_api_ca_path does not exist"):
         MetalClient(url="https://metal.invalid", token=TOKEN, ca_path=str(tmp_path / "none.pem"))
-    with pytest.raises(CollectionError, match="metal_api_proxy is not the address of a proxy") as caught:
+    with pytest.raises(CollectionError, match="metal_api_proxy must be the address of a proxy") as caught:
         MetalClient(url="https://metal.invalid", token=TOKEN, proxy="user:planted@proxy")
     assert "planted" not in caught.value.message
 
@@ -660,6 +660,6 @@ def test_parameters_of_a_delete_and_those_in_a_path_of_packet_python_are_sent_as
 
 @pytest.mark.parametrize("url", ["https://user:planted@metal.example/v1", "https://planted@metal.example/v1", "http://planted@["])
 def test_an_address_with_a_password_is_refused_and_not_told(url: str) -> None:
-    with pytest.raises(CollectionError, match="metal_api_url is not the address of an API") as caught:
+    with pytest.raises(CollectionError, match="metal_api_url must be an address") as caught:
         MetalClient(url=url, token=TOKEN)
     assert "planted" not in caught.value.message

@@ -130,83 +130,29 @@ _value:
       sample: ["- pull secret: given, but no JSON"]
 """
 
-import functools
-import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
-import yaml
 from ansible.errors import AnsibleFilterError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.report import judge
-
-ROLES = Path(__file__).resolve().parents[2] / "roles"
-VARIABLE = re.compile(r"\b(?:openshift|metal)_[a-z0-9_]+\b")
-# A default that is nothing but a variable of the collection, perhaps with a default of its own, or a path with its home.
-PLAIN = re.compile(
-    r"\{\{\s*(?P<variable>(?:openshift|metal)_[a-z0-9_]+)\s*(\|\s*default\(.*\)\s*)?"
-    r"(\|\s*(string \| )?expanduser\s*)?\}\}",
-    re.DOTALL,
-)
-ELSEWHERE = ("role", "pool", "node_labels", "node_taints")
-"""Variables of hosts, of which the filter ``machines`` tells what is wrong."""
-CHECKED_CHOICES = (
-    "openshift_architecture",
-    "openshift_platform",
-    "openshift_load_balancer",
-    "openshift_dns_provider",
-    "openshift_trust_bundle_policy",
-    "openshift_cpu_partitioning",
-    "openshift_feature_set",
-    "openshift_cloud_controller_manager",
-)
-"""Whose choices are checked by a check of their own."""
-
-
-@functools.cache
-def known_variables() -> dict[str, dict[str, Any]]:
-    """Every variable of the collection with what its roles' argument specs say of it, nothing where it is part of an expression."""
-    known: dict[str, dict[str, Any]] = {f"openshift_{name}": {} for name in ELSEWHERE}
-    # Variables of hosts stand in the filter, those the playbooks take themselves there.
-    places = [
-        Path(__file__).with_name("machines.py"),
-        *sorted(ROLES.parent.glob("playbooks/**/*.yml")),
-        *sorted(ROLES.glob("*/defaults/*.yml")),
-    ]
-    for place in places:
-        known |= {name: {} for name in VARIABLE.findall(place.read_text(encoding="utf-8")) if name not in known}
-    from_machines = re.findall(r'^    "([a-z_]+)",$', Path(__file__).with_name("machines.py").read_text(encoding="utf-8"), re.MULTILINE)
-    known |= {f"metal_{name}": {} for name in from_machines}
-    for defaults in sorted(ROLES.glob("*/defaults/main.yml")):
-        role = defaults.parents[1]
-        options = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"]["main"]["options"]
-        for name, default in (yaml.safe_load(defaults.read_text(encoding="utf-8")) or {}).items():
-            if match := PLAIN.fullmatch(str(default).strip()):
-                said = {
-                    key: value
-                    for key, value in options.get(name, {}).items()
-                    if key in ("type", "elements", "choices", "no_log", "options")
-                }
-                if match["variable"] in CHECKED_CHOICES:
-                    said.pop("choices", None)
-                # Its specs let through what its checks tell.
-                if role.name != "validate":
-                    known[match["variable"]] = {**said, **known.get(match["variable"], {})}
-    return known
 
 
 def variable_errors(given: Mapping[str, Any]) -> list[str]:
-    """What is wrong with variables by the argument specs. What is empty counts as not given; no secret is told."""
+    """Return which variables have a value of another type than theirs, or none of their choices, without the values of secrets.
+
+    An empty value counts as not set.
+    """
     problems: list[str] = []
     for name, value in given.items():
-        said = {**known_variables().get(name, {})}
-        if not said or value is None or value == "":
+        spec = VARIABLES[name].spec() if name in VARIABLES else {}
+        if not spec or value is None or value == "":
             continue
-        result = ArgumentSpecValidator({name: said}).validate({name: value})
+        result = ArgumentSpecValidator({name: spec}).validate({name: value})
         if result.error_messages:
-            problems += [f"{name} is not of type {said.get('type', 'str')}"] if said.get("no_log") else result.error_messages
+            problems += [f"{name} is not of type {spec['type']}"] if spec.get("no_log") else result.error_messages
     return problems
 
 
@@ -218,7 +164,7 @@ def preflight(wanted: Any, world: Any = None) -> dict[str, Any]:
         raise AnsibleFilterError(f"preflight: what was read has to be a mapping, not {type(world).__name__}")
     given = wanted.get("variables") or {}
     variables = {
-        "known_variables": known_variables(),
+        "known_variables": VARIABLES,
         "given_variables": sorted(given),
         "variable_errors": variable_errors(given),
     }

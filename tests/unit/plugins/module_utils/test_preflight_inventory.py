@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import known_variables
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.inventory import variables
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.situation import Situation
 
@@ -28,7 +28,7 @@ def found(having: dict[str, list[str]], hosts: dict[str, list[str]] | None = Non
         return {"inventory_hostname": host, "hostname": host, "pool": pool, "unknown_variables": unknown}
 
     machines = {group: [machine(group, host) for host in names] for group, names in (hosts or HOSTS).items()}
-    finding = variables(Situation({"machines": machines, "known_variables": known_variables(), "given_variables": list(given)}, {}))
+    finding = variables(Situation({"machines": machines, "known_variables": VARIABLES, "given_variables": list(given)}, {}))
     return finding.verdict, finding.found
 
 

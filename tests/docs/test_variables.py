@@ -149,10 +149,10 @@ def all_calls() -> list[Call]:
     return [call for path in paths for call in calls(str(path.relative_to(ROOT)), yaml.safe_load(path.read_text(encoding="utf-8")))]
 
 
-def defaults_of_plays(path: Path = ROOT / "playbooks" / "install.yml") -> Mapping[str, Mapping[str, Any]]:
+def defaults_of_plays() -> Mapping[str, Mapping[str, Any]]:
     """What playbooks give to all modules of a group, by group."""
-    (play,) = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return {name.removeprefix(f"group/{PREFIX}"): given for name, given in play["module_defaults"].items() if name.startswith("group/")}
+    found = yaml.safe_load((ROOT / "playbooks" / "vars" / "connections.yml").read_text(encoding="utf-8"))
+    return {name.removeprefix("connection_"): given for name, given in found.items()}
 
 
 def bare(call: Call, documented: Mapping[str, Mapping[str, Any]], groups: Mapping[str, list[str]]) -> set[str]:
@@ -220,4 +220,7 @@ def test_limits_of_modules_are_found() -> None:
 
 @pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.name)
 def test_playbooks_connect_alike(path: Path) -> None:
-    assert defaults_of_plays(path) == defaults_of_plays()
+    (play,) = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert "vars/connections.yml" in play["vars_files"]
+    given = {name.removeprefix(f"group/{PREFIX}"): value for name, value in play["module_defaults"].items() if name.startswith("group/")}
+    assert given == {group: f"{{{{ connection_{group} }}}}" for group in defaults_of_plays()}

@@ -251,7 +251,7 @@ def _row(variable: Variable) -> str:
 
 def _kind(spec: Mapping[str, Any], variable: Variable | None = None) -> str:
     """Return type, unit and choices."""
-    kind = spec.get("type", "str") + (f" of {spec['elements']}" if spec.get("elements") else "")
+    kind: str = spec.get("type", "str") + (f" of {spec['elements']}" if spec.get("elements") else "")
     choices = variable.choices if variable and variable.choices else spec.get("choices") or ()
     if variable and variable.unit:
         kind += f", {variable.unit}"

@@ -209,7 +209,8 @@ def _scalar(value: Any, kind: Type) -> Any:
     if kind.kind == "text" and isinstance(value, (str, int, float)):
         return str(value)
     fits = {
-        "number": isinstance(value, int) and not isinstance(value, bool) and value in NUMBERS.get(kind.go, ()),
+        # As a plain int: Python searches a range one by one for an int of a subclass, such as those of Ansible.
+        "number": isinstance(value, int) and not isinstance(value, bool) and int(value) in NUMBERS.get(kind.go, ()),
         "bool": isinstance(value, bool),
         "network": isinstance(value, str) and is_network(value),
     }
@@ -233,7 +234,7 @@ def _decoded_struct(value: Mapping[str, Any], kind: Type, path: str, release: Re
 def _json_kind(value: Any) -> str:
     if isinstance(value, bool):
         return "bool"
-    if isinstance(value, float) or (isinstance(value, int) and value not in NUMBERS["int32"]):
+    if isinstance(value, float) or (isinstance(value, int) and int(value) not in NUMBERS["int32"]):
         return f"number {value}"
     for kind, name in ((Mapping, "object"), (list, "array"), (str, "string")):
         if isinstance(value, kind):

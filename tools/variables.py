@@ -1,223 +1,298 @@
-"""Writes docs/generated/variables.md, all variables, from the roles' defaults and argument specs: ``python -m tools.variables``."""
+"""Writes what follows from the table of variables, plugins/module_utils/base/variables.py: ``python -m tools.variables``.
+
+These are, for each role, its defaults, the options in its argument specs that carry a variable, and the table in its README; and the page
+docs/generated/variables.md. An option that carries no variable is declared in the argument specs of its role.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
-from jinja2 import Environment, nodes
 
 # As pytest does it, where this is run by itself.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "collections"))
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import known_variables
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variable import Variable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import COMPUTED_OPTIONS, SECTIONS, VARIABLES
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "generated" / "variables.md"
-JINJA = Environment()  # noqa: S701 - it reads expressions, and makes no page
-NONE = object()
-"""There is no default that could be told: the variable has to be given, or it is worked out when it is used."""
-
-TABLE = ("| variable | meaning | default |", "| --- | --- | --- |")
-HEAD = """\
+ROLES = tuple(sorted(path.parents[1].name for path in ROOT.glob("roles/*/meta/argument_specs.yml")))
+SETTINGS = "validate_settings"
+"""The option of the role ``validate`` that has the values of many variables, by their names without ``openshift_``."""
+CARRIED = {option: variable for variable in (*VARIABLES.values(), *COMPUTED_OPTIONS) for option in variable.options}
+"""The variable whose value an option of a role carries."""
+WIDTH = 140
+OPTION = re.compile(r"^      (?P<name>\w+):(?P<anchor> &\w+)?$")
+DEFAULTS_HEAD = """\
+---
+# Made by `python -m tools.variables` from plugins/module_utils/base/variables.py and meta/argument_specs.yml, which has all texts.
+"""
+README_TABLE = ("| variable | meaning | default |", "| --- | --- | --- |")
+PAGE_TABLE = ("| variable | type | default | meaning |", "| --- | --- | --- | --- |")
+PAGE_HEAD = """\
 # All variables
 
-<!-- Made by `python -m tools.variables` from the roles' defaults and argument specs, which tests/docs/test_variables.py holds. -->
+<!-- Made by `python -m tools.variables` from plugins/module_utils/base/variables.py, which tests/docs/test_variables.py holds. -->
 
-What an inventory can say. A variable is set for all hosts unless it is one of a machine: those can be set for a group or a host, too. Times
-are in seconds. [install.md](../install.md) and [day2.md](../day2.md) show how they belong together; each role has the same under names of
-its own, for those who use it alone (`ansible-doc -t role equinix_metal.openshift.<role>`).
+The variables that an inventory can set, for all hosts unless the text says otherwise. [install.md](../install.md) and
+[day2.md](../day2.md) show how they are used together. Each role has options of its own for them, for playbooks that use a role alone:
+`ansible-doc -t role equinix_metal.openshift.<role>` lists these.
 """
 
-CLUSTER = "The cluster and its Ignition files"
-MACHINES = "Machines"
-BOOTING = "Publishing and booting"
-WAITS = "Waits and limits"
-GROUPS = {
-    "Names and the balancer": ("dns", "load_balancer"),
-    "Network": ("network",),
-    CLUSTER: ("ignition",),
-    MACHINES: ("provision",),
-    BOOTING: ("boot_files",),
-    "Joining": ("csr_approval",),
-    "Bootstrap, day 2 and giving back": ("bootstrap_teardown", "cluster", "leave", "gather"),
-    "Before anything is ordered": ("validate",),
-    "Runs at the same time": ("cluster_lock",),
-}
-"""Title, and the roles whose variables these are: a variable of several roles is of the first that stands here."""
-PREFIXES = {"metal_": MACHINES, "openshift_publish_": BOOTING, "openshift_cluster_name": CLUSTER, "openshift_directory": CLUSTER}
-"""Variables that many roles have, whose place is known."""
-WAITING = re.compile(r"_(timeout|interval|lifetime|window|wait|stable_for|retries|delay|max_age|min_validity|after|pending_limit)$")
-OF_A_MACHINE = {
-    "openshift_role": "What a machine becomes, when its groups do not say it: `bootstrap`, `control-plane`, `worker`, `load-balancer`.",
-    "openshift_pool": "A worker's machine pool, when the group below `workers` that it is in does not say it.",
-    "openshift_node_labels": "Labels of the nodes of a pool.",
-    "openshift_node_taints": "Taints of the nodes of a pool: entries with `key`, `effect` and, if need be, `value`.",
-}
-"""Variables that the filter ``machines`` reads from hosts, beside those that are options of the modules for devices."""
-# The machines of an inventory are ordered as a set: what that one says of an option goes first.
-DEVICE_MODULES = ("metal_device_set", "metal_device")
-OF_CONNECTIONS = {
-    "metal_api_timeout": ("_metal", "metal_api_timeout"),
-    "metal_api_retries": ("_metal", "metal_api_retries"),
-    "openshift_api_timeout": ("_cluster", "api_timeout"),
-}
-"""Variables that playbooks give to all modules of a group, with the fragment and the option that say what they are."""
+
+# --- roles: argument specs ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Option:
-    """One variable of a role: its default as it is written, and what the argument spec says."""
+def role_of(option: str) -> str:
+    """Return the role that an option belongs to, by its prefix."""
+    return max((role for role in ROLES if option.startswith(f"{role}_")), key=len)
 
-    role: str
-    name: str
-    written: Any
-    spec: Mapping[str, Any] | None
 
-    @property
-    def variables(self) -> list[str]:
-        """The collection's variables in the default, in their order."""
-        return re.findall(r"\b(?:openshift|metal)_[a-z0-9_]+\b", str(self.written))
+def specs_path(role: str) -> Path:
+    return ROOT / "roles" / role / "meta" / "argument_specs.yml"
 
-    @property
-    def default(self) -> Any:
-        """The default when nobody sets anything; NONE when it is worked out or missing."""
-        if not isinstance(self.written, str) or "{{" not in self.written:
-            return self.written
-        match JINJA.parse(self.written.strip()).body:
-            case [nodes.Output(nodes=[nodes.Filter(name="default", node=nodes.Name(), args=[default, *_more])])]:
-                try:
-                    return default.as_const()
-                except nodes.Impossible:  # names and filters are Ansible's to work out
-                    return NONE
-        return NONE
 
-    @property
-    def description(self) -> str:
-        said = (self.spec or {}).get("description") or []
-        return " ".join([said] if isinstance(said, str) else said).strip()
+def argument_specs(role: str) -> str:
+    """Return the argument specs of a role, with each option that carries a variable made from that variable."""
+    lines = specs_path(role).read_text(encoding="utf-8").splitlines()
+    end = next((index for index, line in enumerate(lines) if index > 2 and re.match(r"  \w", line)), len(lines))
+    kept: list[str] = []
+    is_made, seen = False, set()
+    for index, line in enumerate(lines):
+        if index == end:
+            for option in sorted(CARRIED):
+                if role_of(option) == role and option not in seen:
+                    kept += [f"      {option}:", *_option(CARRIED[option], role)]
+        if match := OPTION.match(line) if index < end else None:
+            is_made = match["name"] in CARRIED
+            seen.add(match["name"])
+            kept.append(line)
+            kept += _option(CARRIED[match["name"]], role) if is_made else []
+        elif not is_made or (line.strip() and not line.startswith(" " * 7)):
+            is_made = False
+            kept.append(line)
+    return "\n".join(kept) + "\n"
+
+
+def _option(variable: Variable, role: str) -> Iterator[str]:
+    """The lines of an option below its name."""
+    yield "        description:"
+    yield "          - >-"
+    yield from textwrap.wrap(_text_in(role, variable.text), WIDTH, **_wrapped(" " * 12))
+    yield f"        type: {variable.type}"
+    if variable.default is not None:
+        yield f"        default: {_flow(variable.default)}"
+    if variable.elements:
+        yield f"        elements: {variable.elements}"
+    if variable.choices:
+        yield f"        choices: {_flow(list(variable.choices))}"
+    if variable.no_log is not None:
+        yield f"        no_log: {_flow(variable.no_log)}"
+
+
+def _text_in(role: str, text: str) -> str:
+    """Return a text with the role's own options in place of the variables that it names."""
+
+    def named(match: re.Match[str]) -> str:
+        option = next((option for option in VARIABLES[match["name"]].options if role_of(option) == role), None)
+        return f"O({option}{match['value']})" if option else f"C({match['name']}{match['value']})"
+
+    return re.sub(r"\bO\((?P<name>\w+)(?P<value>=?[^)]*)\)", named, text)
+
+
+def _flow(value: Any) -> str:
+    """Return a value as YAML in one line."""
+    written = yaml.safe_dump(value, default_flow_style=True, width=1000, sort_keys=False).removesuffix("...\n").strip()
+    return json.dumps(value) if isinstance(value, str) and written.startswith("'") else written.replace("''", '""')
 
 
 @cache
-def options() -> list[Option]:
-    """Every variable of every role."""
-    found = []
-    for path in sorted(ROOT.glob("roles/*/defaults/main.yml")):
-        role = path.parents[1]
-        entries = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"].values()
-        specs = {name: said for entry in entries for name, said in (entry.get("options") or {}).items()}
-        defaults = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        found += [Option(role.name, name, written, specs.get(name)) for name, written in defaults.items()]
-    return found
+def options(role: str) -> Mapping[str, Mapping[str, Any]]:
+    """Return the options of a role, as they are made."""
+    read = yaml.safe_load(argument_specs(role))["argument_specs"]["main"].get("options") or {}
+    return dict(read)
 
 
-def _group(variable: str, role: str) -> str:
-    if WAITING.search(variable):
-        return WAITS
-    known = [title for prefix, title in PREFIXES.items() if variable.startswith(prefix)]
-    return known[0] if known else next(title for title, roles in GROUPS.items() if role in roles)
+# --- roles: defaults ----------------------------------------------------------------------------------------------------------------
 
 
-def _using(variable: str) -> list[Option]:
-    """The roles' own variables that stand for this one, the one that says best what it is first."""
-    bare = variable.removeprefix("openshift_").removeprefix("metal_")
-    alike = [option for option in options() if variable in option.variables and option.name.endswith(bare)]
-    found = [option for option in options() if option.variables[:1] == [variable]] or alike
-    order = [role for roles in GROUPS.values() for role in roles]
-    return sorted(found, key=lambda option: (option.role not in variable, option not in alike, order.index(option.role)))
+def defaults(role: str) -> str:
+    """Return the defaults of a role. Raises ValueError naming an option without one."""
+    lines = [DEFAULTS_HEAD.rstrip()]
+    for name, spec in options(role).items():
+        if name in CARRIED:
+            lines += _entry(name, template(CARRIED[name], role))
+        elif name == SETTINGS:
+            lines.append(f"{name}:")
+            for variable in settings():
+                lines += [f"  {line}" for line in _entry(setting(variable), template(variable, role))]
+        elif "default" in spec:
+            lines.append(f"{name}: {_flow(spec['default'])}")
+        else:
+            raise ValueError(f"{name} has no default")
+    return "\n".join(lines) + "\n"
 
 
-def _rows() -> Iterator[tuple[str, str, str, str]]:
-    """Group, variable, description and default of each."""
-    device = _device_options()
-    for variable in sorted(known_variables()):
-        if variable in OF_CONNECTIONS:
-            description, default = _connection_option(*OF_CONNECTIONS[variable])
-            yield _group(variable, ""), variable, description, default
-            continue
-        told = OF_A_MACHINE.get(variable) or device.get(variable.removeprefix("metal_"), "")
-        if using := _using(variable):
-            yield _group(variable, using[0].role), variable, _markdown(using[0].description), _default(using)
-        elif told:
-            yield MACHINES, variable, told, "none"
+def settings() -> list[Variable]:
+    """Return the variables that the role ``validate`` gets in one dictionary."""
+    return [variable for variable in VARIABLES.values() if variable.in_preflight]
 
 
-def _connection_option(fragment: str, name: str) -> tuple[str, str]:
-    """What a fragment says of an option, and its default."""
-    documented = yaml.safe_load(_documentation(ROOT / "plugins" / "doc_fragments" / f"{fragment}.py"))["options"][name]
-    return _markdown(" ".join(documented["description"])), f"`{documented['default']}`"
+def setting(variable: Variable) -> str:
+    return variable.name.removeprefix("openshift_")
 
 
-def _documentation(path: Path) -> str:
-    """The YAML of a module or a fragment."""
-    return path.read_text(encoding="utf-8").partition('DOCUMENTATION = r"""')[2].partition('"""')[0]
+def template(variable: Variable, role: str) -> str:
+    """Return the Jinja template of a variable's value in a role's defaults."""
+    text = variable.expression.replace("ROLE_", f"{role}_")
+    if not text:
+        text = variable.name if variable.required else f"{variable.name} | default({_jinja(variable.default)})"
+    if role == "validate":  # where a required variable that is not set is reported by a check
+        required = "|".join(name for name, each in VARIABLES.items() if each.required)
+        text = f"{text} | default('')" if variable.required else re.sub(rf"\b({required})\b", r"(\1 | default(''))", text)
+    return text if "{{" in text else f"{{{{ {text} }}}}"
 
 
-def _device_options() -> dict[str, str]:
-    """What the modules for devices say of their options."""
-    found: dict[str, str] = {}
-    for module in DEVICE_MODULES:
-        documented = yaml.safe_load(_documentation(ROOT / "plugins" / "modules" / f"{module}.py"))["options"]
-        for name, option in documented.items():
-            said = option.get("description") or []
-            found.setdefault(name, _markdown(" ".join([said] if isinstance(said, str) else said)))
-    return found
+def _jinja(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _entry(name: str, value: str) -> list[str]:
+    line = f'{name}: "{value}"'
+    if len(line) <= WIDTH - 2 and '"' not in value:
+        return [line]
+    return [f"{name}: >-", *textwrap.wrap(value, WIDTH - 2, **_wrapped("  "))]
+
+
+def _wrapped(indent: str) -> dict[str, Any]:
+    return {"initial_indent": indent, "subsequent_indent": indent, "break_long_words": False, "break_on_hyphens": False}
+
+
+# --- roles: README ------------------------------------------------------------------------------------------------------------------
+
+
+def readme(role: str) -> str:
+    """Return the README of a role with its table of options."""
+    lines = (ROOT / "roles" / role / "README.md").read_text(encoding="utf-8").splitlines()
+    begin = lines.index(README_TABLE[1]) + 1 if README_TABLE[0] in lines else 0
+    end = next(index for index in range(begin, len(lines)) if not lines[index].startswith("|"))
+    rows = [f"| `{name}` | {_markdown(description(spec))} | {_default_in(name, spec)} |" for name, spec in options(role).items()]
+    return "\n".join([*lines[:begin], *rows, *lines[end:]]) + "\n"
+
+
+def description(spec: Mapping[str, Any]) -> str:
+    written = spec.get("description") or []
+    return " ".join([written] if isinstance(written, str) else written).strip()
+
+
+def _default_in(name: str, spec: Mapping[str, Any]) -> str:
+    if name == SETTINGS:
+        return "the variables by these names with `openshift_` or `metal_` before them"
+    if name not in CARRIED:
+        return _shown(spec.get("default"))
+    variable = CARRIED[name]
+    default = variable.computed or ("" if variable.required else _shown(variable.default))
+    if variable in COMPUTED_OPTIONS:
+        return default
+    return f"`{variable.name}`" + (f", else {default}" if default not in ("", "none") else "")
+
+
+def _shown(default: Any) -> str:
+    if default in ("", [], {}, None) and default is not False and default != 0:
+        return "none"
+    return f"`{json.dumps(default) if isinstance(default, bool | list | dict) else default}`"
 
 
 def _markdown(text: str) -> str:
-    """What ansible-doc shows of such a text; roles' own variables by the name that users give them."""
-    users = {option.name: option.variables[0] for option in options() if option.variables}
-    text = re.sub(r"\b([CVOE])\(([^)=]*)(=?[^)]*)\)", lambda match: f"`{users.get(match[2], match[2])}{match[3]}`", text)
+    """Return what ansible-doc shows of a text."""
+    text = re.sub(r"\b[CVOE]\(([^)]*)\)", r"`\1`", text)
     text = re.sub(r"\b(?:M|P|RV)\((?:equinix_metal\.openshift\.)?([^)#]*)(?:#\w+)?\)", r"`\1`", text)
     return text.replace("|", "\\|")
 
 
-def _default(using: list[Option]) -> str:
-    """What holds when the variable is not set."""
-    if any(re.fullmatch(r"\{\{ \w+ \}\}", str(option.written)) for option in using):
-        return "has to be given"
-    default = next((option.default for option in using if option.default is not NONE), NONE)
-    if default is NONE:
-        return _worked_out(str(using[0].written))
-    if default in ("", [], {}, None):
-        return "none"
-    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
-
-
-def _worked_out(written: str) -> str:
-    asked = " ".join(re.findall(r"'ansible\.builtin\.env', ('\w+'(?:,\s*'\w+')*)", written))
-    environment = [name for name in re.findall(r"[A-Z_]+", asked) if name != "PWD"]
-    return "from the environment: " + ", ".join(f"`{name}`" for name in environment) if environment else "worked out"
-
-
-def _single_roles() -> Iterator[str]:
-    """Variables that only one role has and no variable of the collection stands for, without the machines that playbooks hand in."""
-    for option in options():
-        if not option.variables and "#filter)" not in option.description:
-            yield f"| `{option.name}` | {_markdown(option.description)} | {_default([option])} |"
+# --- the page -----------------------------------------------------------------------------------------------------------------------
 
 
 def page() -> str:
-    """The page. Raises ValueError naming variables that are described nowhere."""
-    rows = list(_rows())
-    lost = set(known_variables()) - {variable for _group, variable, description, _default in rows if description}
-    if lost:
-        raise ValueError(f"described nowhere: {', '.join(sorted(lost))}")
-    lines = [HEAD]
-    for title in dict.fromkeys((CLUSTER, MACHINES, *GROUPS, WAITS)):
-        lines += [f"## {title}\n", *TABLE]
-        lines += [f"| `{variable}` | {description} | {default} |" for group, variable, description, default in rows if group == title]
-        lines.append("")
-    lines += ["## Of one role alone\n", "These have the name of their role. They, too, can be set in the inventory or with `-e`.\n", *TABLE]
-    lines += _single_roles()
+    """Return the page of all variables."""
+    lines = [PAGE_HEAD]
+    for title, variables in SECTIONS.items():
+        lines += [f"## {title}\n", *PAGE_TABLE, *(_row(variable) for variable in variables), ""]
+    lines += [
+        "## Options of one role\n",
+        "No variable of the collection carries these. They can be set in the inventory or with `-e`, too.\n",
+    ]
+    lines += [*PAGE_TABLE, *_rows_of_roles()]
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _row(variable: Variable) -> str:
+    if variable.text:
+        kind, text = _kind(variable.spec() or {"type": variable.type, "elements": variable.elements}, variable), variable.text
+    else:
+        option = _device_options()[variable.name.removeprefix("metal_")]
+        kind, text = _kind(option, variable), description(option)
+    default = "required" if variable.required else variable.computed or _shown(variable.default)
+    if variable.is_of_host:
+        text += " Can be set for a group or a host."
+    if variable.example is not None:
+        text += f" Example: C({variable.example if isinstance(variable.example, str) else json.dumps(variable.example)})."
+    return f"| `{variable.name}` | {kind} | {default} | {_markdown(text)} |"
+
+
+def _kind(spec: Mapping[str, Any], variable: Variable | None = None) -> str:
+    """Return type, unit and choices."""
+    kind: str = spec.get("type", "str") + (f" of {spec['elements']}" if spec.get("elements") else "")
+    choices = variable.choices if variable and variable.choices else spec.get("choices") or ()
+    if variable and variable.unit:
+        kind += f", {variable.unit}"
+    return kind + (": " + ", ".join(f"`{choice}`" if choice else "empty" for choice in choices) if choices else "")
+
+
+@cache
+def _device_options() -> Mapping[str, Mapping[str, Any]]:
+    """Return the documented options of the module that creates the machines of an inventory."""
+    module = (ROOT / "plugins" / "modules" / "metal_device_set.py").read_text(encoding="utf-8")
+    single = (ROOT / "plugins" / "modules" / "metal_device.py").read_text(encoding="utf-8")
+    found: dict[str, Mapping[str, Any]] = {}
+    for source in (single, module):
+        found |= yaml.safe_load(source.partition('DOCUMENTATION = r"""')[2].partition('"""')[0])["options"]
+    return found
+
+
+def _rows_of_roles() -> Iterator[str]:
+    for role in ROLES:
+        for name, spec in options(role).items():
+            # Machines are handed over by playbooks.
+            if name not in CARRIED and name != SETTINGS and "#filter)" not in description(spec):
+                yield f"| `{name}` | {_kind(spec)} | {_shown(spec.get('default'))} | {_markdown(description(spec))} |"
+
+
+# --- all files ----------------------------------------------------------------------------------------------------------------------
+
+
+def files() -> dict[Path, str]:
+    """Return each generated file with its text."""
+    made = {PAGE: page()}
+    for role in ROLES:
+        folder = ROOT / "roles" / role
+        made |= {
+            specs_path(role): argument_specs(role),
+            folder / "defaults" / "main.yml": defaults(role),
+            folder / "README.md": readme(role),
+        }
+    return made
+
+
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    for file, text in files().items():
+        file.write_text(text, encoding="utf-8")

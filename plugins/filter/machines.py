@@ -135,6 +135,7 @@ from ansible.errors import AnsibleError, AnsibleFilterError
 from jinja2.exceptions import UndefinedError
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import DEVICE_OPTIONS, VARIABLES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import ARCHITECTURES, architecture_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import ROLES
@@ -156,21 +157,7 @@ HINTS: dict[str, type] = {
 }
 """The keys of OpenShift's rootDeviceHints, with their types."""
 TYPE_NAMES = {str: "a string (in quotes)", int: "an integer above 0", bool: "true or false"}
-FURTHER = (
-    "billing_cycle",
-    "description",
-    "customdata",
-    "locked",
-    "hardware_reservation_id",
-    "ip_addresses",
-    "termination_time",
-    "no_ssh_keys",
-    "project_ssh_keys",
-    "user_ssh_keys",
-    "placement",
-)
-
-
+FURTHER = tuple(option for option in DEVICE_OPTIONS if option not in (*TEXTS, "tags"))
 PREFIXES = ("openshift_", "metal_")
 OF_DEVICES = frozenset((*device_result({}), "public_ipv4", "private_ipv4", "public_ipv6", "elastic_ipv4", "short_id", "role", "cluster"))
 """Host variables that the inventory plugin sets for existing devices."""
@@ -205,12 +192,8 @@ class _Host:
 
     def unknown(self) -> list[str]:
         """Return the names of unknown variables with the collection's prefixes. No variable is evaluated."""
-        from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import (  # noqa: PLC0415 - only where everything is checked
-            known_variables,
-        )
-
         names = {str(name) for name in self._variables if str(name).startswith(PREFIXES)}
-        return sorted(name for name in names - known_variables().keys() if not _is_of_a_device(name))
+        return sorted(name for name in names - VARIABLES.keys() if not _is_of_a_device(name))
 
     def get(self, variable: str) -> Any:
         """Return the value of a variable, None if it is not set or cannot be evaluated."""

@@ -6,33 +6,34 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: preflight
-short_description: What is to be said of an inventory before anything is ordered
+short_description: Report of the preflight checks
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Judges what is wanted by what was read of the world, and makes the report of the role P(equinix_metal.openshift.validate#role).
-  - Asks nobody itself. What was not read makes its checks V(not checkable).
-positional: world
+  - Checks the settings of a cluster with the readings of the lookup P(equinix_metal.openshift.preflight#lookup), and returns the report of the
+    role P(equinix_metal.openshift.validate#role).
+  - Sends no requests. A check without its reading is V(not checkable).
+positional: readings
 options:
   _input:
     description:
-      - What is wanted, the settings of the role and the machines by group.
+      - The settings of the cluster, with the machines by group in C(machines).
     type: dict
     required: true
-  world:
+  readings:
     description:
-      - What was read, by the names the role gives it. Each is what a task registered.
+      - The readings by name, as the lookup P(equinix_metal.openshift.preflight#lookup) returns them.
     type: dict
     default: {}
 """
 
 EXAMPLES = r"""
-- name: See which servers to ask for before the whole report can be made
+- name: Print the servers whose capacity is to be checked
   ansible.builtin.debug:
-    msg: "{{ (wanted | equinix_metal.openshift.preflight({})).servers }}"
+    msg: "{{ (settings | equinix_metal.openshift.preflight({})).servers }}"
   vars:
-    wanted:
+    settings:
       cluster_name: demo
       base_domain: example.com
       machines:
@@ -52,177 +53,123 @@ _value:
       type: str
       sample: demo.metal.test
     checks:
-      description: Every check, those that failed last.
+      description: All checks, failed ones last.
       type: list
       elements: dict
       contains:
         check:
-          description: What was checked.
+          description: Name of the check.
           type: str
           sample: pull secret
         verdict:
           description:
-            - V(passed), V(warning), V(failed), or V(not checkable) with the reason as what was found. A V(warning) ends no run.
+            - V(passed), V(warning), V(failed), or V(not checkable) with the reason in C(found). A V(warning) does not end a run.
           type: str
           sample: failed
         found:
-          description: What was found.
+          description: The finding.
           type: str
           sample: given, but no JSON
         expected:
-          description: What was expected.
+          description: The requirement.
           type: str
           sample: a JSON object with "auths"
         advice:
-          description: What to do. Empty when there is nothing.
+          description: What to do, or an empty string.
           type: str
           sample: take the whole pull secret
     passed:
-      description: How many checks passed.
+      description: Number of checks that passed.
       type: int
       sample: 40
     warnings:
-      description: How many passed with a warning.
+      description: Number of checks with a warning.
       type: int
       sample: 0
     not_checkable:
-      description: How many could not be made.
+      description: Number of checks that could not be made.
       type: int
       sample: 3
     failed:
-      description: How many failed.
+      description: Number of checks that failed.
       type: int
       sample: 1
     machines_to_order:
-      description: How many machines are missing.
+      description: Number of machines that the run will order.
       type: int
       sample: 6
     price_per_hour:
-      description: What they cost in an hour, in US dollars. Null when it is not known.
+      description: Price of these machines in USD per hour. Null if unknown.
       type: float
       sample: 4.5
     price_of_the_run:
-      description: What the run will cost, roughly. Null when it is not known.
+      description: Estimated price of the run in USD. Null if unknown.
       type: float
       sample: 4.5
     price_per_month:
-      description: What those that stay cost in a month of 730 hours. Null when it is not known.
+      description: Price of the machines that remain after the run in USD per month of 730 hours. Null if unknown.
       type: float
       sample: 2737.5
     servers:
-      description: What to ask M(equinix_metal.openshift.metal_capacity_info) for.
+      description: Servers whose capacity M(equinix_metal.openshift.metal_capacity_info) is to check.
       type: list
       elements: dict
       sample: [{plan: c3.small.x86, metro: da, quantity: 4}]
     summary:
-      description: One line.
+      description: The counts in one line.
       type: str
       sample: 40 passed, 3 not checkable, 1 failed; 6 machines are to be ordered
     text:
-      description: The lines to show, the summary last.
+      description: Lines to print, the summary last.
       type: list
       elements: str
       sample: ["passed         cluster name  'demo'"]
     problems:
-      description: What failed, with what was expected and what to do, as lines to show.
+      description: The failed checks with requirement and advice, as lines to print.
       type: list
       elements: str
       sample: ["- pull secret: given, but no JSON"]
 """
 
-import functools
-import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
-import yaml
 from ansible.errors import AnsibleFilterError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.report import judge
-
-ROLES = Path(__file__).resolve().parents[2] / "roles"
-VARIABLE = re.compile(r"\b(?:openshift|metal)_[a-z0-9_]+\b")
-# A default that is nothing but a variable of the collection, perhaps with a default of its own, or a path with its home.
-PLAIN = re.compile(
-    r"\{\{\s*(?P<variable>(?:openshift|metal)_[a-z0-9_]+)\s*(\|\s*default\(.*\)\s*)?"
-    r"(\|\s*(string \| )?expanduser\s*)?\}\}",
-    re.DOTALL,
-)
-ELSEWHERE = ("role", "pool", "node_labels", "node_taints")
-"""Variables of hosts, of which the filter ``machines`` tells what is wrong."""
-CHECKED_CHOICES = (
-    "openshift_architecture",
-    "openshift_platform",
-    "openshift_load_balancer",
-    "openshift_dns_provider",
-    "openshift_trust_bundle_policy",
-    "openshift_cpu_partitioning",
-    "openshift_feature_set",
-    "openshift_cloud_controller_manager",
-)
-"""Whose choices are checked by a check of their own."""
-
-
-@functools.cache
-def known_variables() -> dict[str, dict[str, Any]]:
-    """Every variable of the collection with what its roles' argument specs say of it, nothing where it is part of an expression."""
-    known: dict[str, dict[str, Any]] = {f"openshift_{name}": {} for name in ELSEWHERE}
-    # Variables of hosts stand in the filter, those the playbooks take themselves there.
-    places = [
-        Path(__file__).with_name("machines.py"),
-        *sorted(ROLES.parent.glob("playbooks/**/*.yml")),
-        *sorted(ROLES.glob("*/defaults/*.yml")),
-    ]
-    for place in places:
-        known |= {name: {} for name in VARIABLE.findall(place.read_text(encoding="utf-8")) if name not in known}
-    from_machines = re.findall(r'^    "([a-z_]+)",$', Path(__file__).with_name("machines.py").read_text(encoding="utf-8"), re.MULTILINE)
-    known |= {f"metal_{name}": {} for name in from_machines}
-    for defaults in sorted(ROLES.glob("*/defaults/main.yml")):
-        role = defaults.parents[1]
-        options = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"]["main"]["options"]
-        for name, default in (yaml.safe_load(defaults.read_text(encoding="utf-8")) or {}).items():
-            if match := PLAIN.fullmatch(str(default).strip()):
-                said = {
-                    key: value
-                    for key, value in options.get(name, {}).items()
-                    if key in ("type", "elements", "choices", "no_log", "options")
-                }
-                if match["variable"] in CHECKED_CHOICES:
-                    said.pop("choices", None)
-                # Its specs let through what its checks tell.
-                if role.name != "validate":
-                    known[match["variable"]] = {**said, **known.get(match["variable"], {})}
-    return known
 
 
 def variable_errors(given: Mapping[str, Any]) -> list[str]:
-    """What is wrong with variables by the argument specs. What is empty counts as not given; no secret is told."""
+    """Return which variables have a value of another type than theirs, or none of their choices, without the values of secrets.
+
+    An empty value counts as not set.
+    """
     problems: list[str] = []
     for name, value in given.items():
-        said = {**known_variables().get(name, {})}
-        if not said or value is None or value == "":
+        spec = VARIABLES[name].spec() if name in VARIABLES else {}
+        if not spec or value is None or value == "":
             continue
-        result = ArgumentSpecValidator({name: said}).validate({name: value})
+        result = ArgumentSpecValidator({name: spec}).validate({name: value})
         if result.error_messages:
-            problems += [f"{name} is not of type {said.get('type', 'str')}"] if said.get("no_log") else result.error_messages
+            problems += [f"{name} is not of type {spec['type']}"] if spec.get("no_log") else result.error_messages
     return problems
 
 
-def preflight(wanted: Any, world: Any = None) -> dict[str, Any]:
-    """The report; raises AnsibleFilterError when it is not called as the role does."""
-    if not isinstance(wanted, Mapping) or not isinstance(wanted.get("machines"), Mapping):
-        raise AnsibleFilterError("preflight: what is wanted has to be a mapping with the machines by group")
-    if world is not None and not isinstance(world, Mapping):
-        raise AnsibleFilterError(f"preflight: what was read has to be a mapping, not {type(world).__name__}")
-    given = wanted.get("variables") or {}
+def preflight(settings: Any, readings: Any = None) -> dict[str, Any]:
+    """Return the report. Raises AnsibleFilterError for settings without machines and for readings that are no mapping."""
+    if not isinstance(settings, Mapping) or not isinstance(settings.get("machines"), Mapping):
+        raise AnsibleFilterError("preflight: the settings must be a dictionary with the machines by group")
+    if readings is not None and not isinstance(readings, Mapping):
+        raise AnsibleFilterError(f"preflight: the readings must be a dictionary, not {type(readings).__name__}")
+    given = settings.get("variables") or {}
     variables = {
-        "known_variables": known_variables(),
+        "known_variables": VARIABLES,
         "given_variables": sorted(given),
         "variable_errors": variable_errors(given),
     }
-    return judge({**wanted, **variables}, world or {})
+    return judge({**settings, **variables}, readings or {})
 
 
 class FilterModule:

@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.filter import install_config as filter_file
-from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import known_variables, variable_errors
+from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import variable_errors
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import render
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rules import judge
 from tests.validate.cases import Case
@@ -77,7 +78,7 @@ def test_an_example_can_be_used(example: Example) -> None:
     if "baseDomain" in example.values:
         assert not judge(example.values).problems
         return
-    assert not set(example.values) - set(known_variables())
+    assert not set(example.values) - set(VARIABLES)
     given = without_templates(example.values)
     assert not variable_errors(given)
     made = report(Case(0, {"name": example.place, "variables": given, "expect": {}}))

@@ -18,5 +18,5 @@ def test_every_rule_is_held_by_tests_that_are_there(files: tuple[str, ...], whic
     trees = [ast.parse((ROOT / file).read_text(encoding="utf-8")) for file in files]
     there = {node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}
     for rule in RULES:
-        assert rule.unit or rule.real, rule.told
-        assert set(getattr(rule, which)) <= there, rule.told
+        assert rule.unit or rule.real, rule.title
+        assert set(getattr(rule, which)) <= there, rule.title

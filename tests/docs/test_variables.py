@@ -1,4 +1,4 @@
-"""Every variable has a default, a description and a place on one page, and no number of seconds hides in a task."""
+"""The table of variables is complete, what is generated from it is committed, and no number of seconds hides in a task."""
 
 from __future__ import annotations
 
@@ -10,25 +10,83 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import DEVICE_OPTIONS, VARIABLES
 from tests.ansible_doc import documentation_of
-from tools.variables import NONE, PAGE, ROOT, Option, options, page
+from tools.variables import CARRIED, ROLES, ROOT, SETTINGS, argument_specs, files, options, settings
 
 TASKS = sorted(path for folder in ("roles/*/tasks", "playbooks") for path in ROOT.glob(f"{folder}/**/*.yml"))
 LIMIT = re.compile(r"(\w+_)?(timeout|retries|delay|interval|async|seconds|minutes|lifetime|sleep)")
+FROM_FRAGMENTS = {
+    "metal_api_timeout": ("_metal", "metal_api_timeout"),
+    "metal_api_retries": ("_metal", "metal_api_retries"),
+    "openshift_api_timeout": ("_cluster", "api_timeout"),
+}
+"""Variables that playbooks give to all modules of a group, with the fragment and the option that documents them."""
 
 
-@pytest.mark.parametrize("option", options(), ids=lambda option: option.name)
-def test_a_default_is_what_the_argument_spec_says(option: Option) -> None:
-    assert option.spec is not None, "it has an argument spec"
-    assert option.description
-    assert f"| `{option.name}` |" in (ROOT / "roles" / option.role / "README.md").read_text(encoding="utf-8")
-    # What is worked out when it is used has no default that a spec could say.
-    assert option.spec.get("default", NONE) == option.default
+@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_is_committed_is_what_is_generated(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == files()[path], "make it anew: python -m tools.variables"
 
 
-def test_the_page_is_made_of_them() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "make it anew: python -m tools.variables"
+def test_every_variable_and_option_has_a_text() -> None:
+    devices = {f"metal_{name}" for name in DEVICE_OPTIONS}
+    assert {name for name, variable in VARIABLES.items() if not variable.text} == devices
+    assert not [name for role in ROLES for name, spec in options(role).items() if not spec.get("description")]
+
+
+def test_every_variable_is_read_somewhere() -> None:
+    playbooks = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("playbooks/**/*.yml"))
+    unused = {
+        name
+        for name, variable in VARIABLES.items()
+        if not (variable.options or variable.in_preflight or variable.is_of_host or re.search(rf"\b{name}\b", playbooks))
+    }
+    assert not unused
+
+
+def test_every_variable_that_is_read_is_declared() -> None:
+    pattern = re.compile(r"(?<![\w.'\"-])(?:openshift|metal)_[a-z0-9_]+(?!\s*:)\b")
+    sources = [*ROOT.glob("playbooks/**/*.yml"), *ROOT.glob("roles/*/defaults/main.yml")]
+    expressions = [text for path in sources for text in re.findall(r"\{\{(.*?)\}\}", path.read_text(encoding="utf-8"), re.DOTALL)]
+    assert not {name for text in expressions for name in pattern.findall(text)} - set(VARIABLES)
+    filters = (ROOT / "plugins" / "filter" / "machines.py").read_text(encoding="utf-8")
+    assert not set(re.findall(r'"((?:openshift|metal)_[a-z_]+)"', filters)) - set(VARIABLES)
+
+
+def test_a_default_is_a_constant_of_its_type_or_computed() -> None:
+    for name, variable in VARIABLES.items():
+        assert not (variable.required and (variable.default is not None or variable.expression)), name
+        assert bool(variable.computed) == (bool(variable.expression) and variable.default is None), name
+        if variable.default not in (None, ""):
+            result = ArgumentSpecValidator({name: {**variable.spec(), "choices": list(variable.choices) or None}}).validate(
+                {name: variable.default}
+            )
+            assert not result.error_messages, result.error_messages
+
+
+def test_a_limit_has_a_unit() -> None:
+    limited = [name for name in VARIABLES if LIMIT.fullmatch(name) and not name.endswith("retries")]
+    assert not [name for name in limited if not VARIABLES[name].unit]
+    # Its text reads alone, in `ansible-doc`, too.
+    assert not [name for name, variable in VARIABLES.items() if variable.unit and f"in {variable.unit}" not in variable.text]
+
+
+def test_options_of_roles_exist() -> None:
+    written = {role: yaml.safe_load(argument_specs(role))["argument_specs"]["main"]["options"] for role in ROLES}
+    assert not set(CARRIED) - {name for specs in written.values() for name in specs}
+    assert SETTINGS in written["validate"]
+    assert len({variable.name for variable in settings()}) == len(settings())
+
+
+@pytest.mark.parametrize("variable", FROM_FRAGMENTS)
+def test_a_default_is_that_of_the_modules(variable: str) -> None:
+    fragment, option = FROM_FRAGMENTS[variable]
+    source = (ROOT / "plugins" / "doc_fragments" / f"{fragment}.py").read_text(encoding="utf-8")
+    documented = yaml.safe_load(source.partition('DOCUMENTATION = r"""')[2].partition('"""')[0])["options"][option]
+    assert (VARIABLES[variable].default, VARIABLES[variable].type) == (documented["default"], documented["type"])
 
 
 def limits(value: Any) -> Iterator[tuple[str, Any]]:
@@ -91,10 +149,10 @@ def all_calls() -> list[Call]:
     return [call for path in paths for call in calls(str(path.relative_to(ROOT)), yaml.safe_load(path.read_text(encoding="utf-8")))]
 
 
-def defaults_of_plays(path: Path = ROOT / "playbooks" / "install.yml") -> Mapping[str, Mapping[str, Any]]:
+def defaults_of_plays() -> Mapping[str, Mapping[str, Any]]:
     """What playbooks give to all modules of a group, by group."""
-    (play,) = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return {name.removeprefix(f"group/{PREFIX}"): given for name, given in play["module_defaults"].items() if name.startswith("group/")}
+    found = yaml.safe_load((ROOT / "playbooks" / "vars" / "connections.yml").read_text(encoding="utf-8"))
+    return {name.removeprefix("connection_"): given for name, given in found.items()}
 
 
 def bare(call: Call, documented: Mapping[str, Mapping[str, Any]], groups: Mapping[str, list[str]]) -> set[str]:
@@ -162,4 +220,7 @@ def test_limits_of_modules_are_found() -> None:
 
 @pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.name)
 def test_playbooks_connect_alike(path: Path) -> None:
-    assert defaults_of_plays(path) == defaults_of_plays()
+    (play,) = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert "vars/connections.yml" in play["vars_files"]
+    given = {name.removeprefix(f"group/{PREFIX}"): value for name, value in play["module_defaults"].items() if name.startswith("group/")}
+    assert given == {group: f"{{{{ connection_{group} }}}}" for group in defaults_of_plays()}

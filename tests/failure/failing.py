@@ -83,6 +83,7 @@ class FailingPlay:
                 **self.variables,
                 **variables,
             },
+            "vars_files": [str(ROOT / "playbooks/vars/connections.yml")],
             "module_defaults": INSTALL["module_defaults"],
             "tasks": [
                 *(

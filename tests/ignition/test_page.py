@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import HINTS, INSTALL_DEVICE, machines
-from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import known_variables, variable_errors
+from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import variable_errors
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import SERIAL_CONSOLES
 from sandbox.openshift.assets import files_of
 
@@ -61,7 +62,7 @@ def test_examples_can_be_used(example: dict[str, Any]) -> None:
         plans = [pool["vars"]["metal_plan"] for pool in example["workers"]["children"].values()]
         assert [made_of(metal_plan=plan)["architecture"] for plan in plans] == ["x86_64", "aarch64"]
         return
-    assert set(example) <= set(known_variables())
+    assert set(example) <= set(VARIABLES)
     assert not variable_errors(example)
     made_of(**example)
 

@@ -209,7 +209,7 @@ def _scalar(value: Any, kind: Type) -> Any:
     if kind.kind == "text" and isinstance(value, (str, int, float)):
         return str(value)
     fits = {
-        # Ansible's numbers are of a subclass of int, for which `in` compares with every number of the range.
+        # As a plain int: Python searches a range one by one for an int of a subclass, such as those of Ansible.
         "number": isinstance(value, int) and not isinstance(value, bool) and int(value) in NUMBERS.get(kind.go, ()),
         "bool": isinstance(value, bool),
         "network": isinstance(value, str) and is_network(value),

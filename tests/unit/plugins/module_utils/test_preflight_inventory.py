@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import known_variables
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.inventory import variables
 
@@ -28,7 +28,7 @@ def found(having: dict[str, list[str]], hosts: dict[str, list[str]] | None = Non
         return {"inventory_hostname": host, "hostname": host, "pool": pool, "unknown_variables": unknown}
 
     machines = {group: [machine(group, host) for host in names] for group, names in (hosts or HOSTS).items()}
-    finding = variables(Context({"machines": machines, "known_variables": known_variables(), "given_variables": list(given)}, {}))
+    finding = variables(Context({"machines": machines, "known_variables": VARIABLES, "given_variables": list(given)}, {}))
     return finding.verdict, finding.found
 
 

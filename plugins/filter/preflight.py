@@ -11,8 +11,8 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Checks the settings of a cluster with the readings of the lookup P(equinix_metal.openshift.preflight#lookup), and returns the report of the
-    role P(equinix_metal.openshift.validate#role).
+  - Checks the settings of a cluster with the readings of the lookup P(equinix_metal.openshift.preflight#lookup).
+  - Returns the report of the role P(equinix_metal.openshift.validate#role).
   - Sends no requests. A check without its reading is V(not checkable).
 positional: readings
 options:

@@ -15,6 +15,8 @@ description:
   - Returns the report of the role P(equinix_metal.openshift.validate#role).
   - Sends no requests. A check without its reading is V(not checkable).
 positional: readings
+requirements:
+  - netaddr
 options:
   _input:
     description:
@@ -138,6 +140,7 @@ from ansible.errors import AnsibleFilterError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import LIBRARY_ERROR
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.report import judge
 
 
@@ -159,6 +162,8 @@ def variable_errors(given: Mapping[str, Any]) -> list[str]:
 
 def preflight(settings: Any, readings: Any = None) -> dict[str, Any]:
     """Return the report. Raises AnsibleFilterError for settings without machines and for readings that are no mapping."""
+    if LIBRARY_ERROR is not None:
+        raise AnsibleFilterError(f"The Python library netaddr is not installed on the controller: {LIBRARY_ERROR}")
     if not isinstance(settings, Mapping) or not isinstance(settings.get("machines"), Mapping):
         raise AnsibleFilterError("preflight: the settings must be a dictionary with the machines by group")
     if readings is not None and not isinstance(readings, Mapping):

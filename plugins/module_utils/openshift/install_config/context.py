@@ -8,14 +8,16 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.fields import PLATFORM_ORDER, Release
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.problems import Problem
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import parse_network
 
-Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]  # noqa: UP007 - ansible-test's pylint cannot read the other form here
+if TYPE_CHECKING:
+    from netaddr import IPNetwork
+
 Config = Mapping[str, Any]
 
 OVN = "OVNKubernetes"
@@ -38,9 +40,9 @@ class Context:
         """The networks of ``machineNetwork``, ``serviceNetwork`` or ``clusterNetwork`` as they are written."""
         return [str((entry or {}).get("cidr") or "") if kind != "serviceNetwork" else str(entry or "") for entry in self.networking[kind]]
 
-    def networks(self, kind: str) -> list[tuple[int, Network]]:
+    def networks(self, kind: str) -> list[tuple[int, IPNetwork]]:
         """The networks that can be read, with their place in the list."""
-        return [(index, ipaddress.ip_network(cidr, strict=False)) for index, cidr in enumerate(self.cidrs(kind)) if cidr]
+        return [(index, network.cidr) for index, cidr in enumerate(self.cidrs(kind)) if (network := parse_network(cidr))]
 
     @property
     def join_subnet(self) -> str:

@@ -10,17 +10,20 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.context import (
     OVN,
     Config,
     Context,
-    Network,
     Rule,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.problems import Problem, invalid
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import address_bits, ip_network, overlap
+
+if TYPE_CHECKING:
+    from netaddr import IPNetwork
 
 OVN_SUBNETS: Mapping[int, Sequence[tuple[str, str]]] = {
     4: (("internal", "100.64.0.0/16"), ("transit", "100.88.0.0/16"), ("masquerade", "169.254.0.0/17")),
@@ -29,7 +32,7 @@ OVN_SUBNETS: Mapping[int, Sequence[tuple[str, str]]] = {
 """The networks OVN-Kubernetes keeps for itself, by IP version. The installer compares them from 4.18 on."""
 OVN_MASQUERADE_BEFORE_4_18 = {4: "169.254.169.0/29", 6: "fd69::/125"}
 
-DOCKER_BRIDGE = ipaddress.ip_network("172.17.0.0/16")
+DOCKER_BRIDGE = "172.17.0.0/16"
 
 
 KINDS = ("machineNetwork", "serviceNetwork", "clusterNetwork")
@@ -64,7 +67,7 @@ def _networks(context: Context) -> Iterator[Problem]:
             if problem:
                 yield invalid(path_of(kind, index), cidr, problem)
                 continue
-            network = ipaddress.ip_network(cidr)
+            network = ip_network(cidr)
             yield from _ovn_overlaps(context, path_of(kind, index), network)
             yield from _overlaps(context, KINDS[:position], kind, index)
             if kind == "clusterNetwork":
@@ -76,23 +79,19 @@ def network_problem(cidr: str, *, is_service: bool) -> str:
     # What is left out is Go's zero value, which has no text.
     if not cidr:
         return "invalid network address. got <nil>, expecting <nil>"
-    interface = ipaddress.ip_interface(cidr)
-    if interface.ip.is_unspecified:
+    network = ip_network(cidr)
+    if not int(network.ip):
         return "address must be specified"
-    if interface.ip != interface.network.network_address:
-        return f"invalid network address. got {interface}, expecting {interface.network}"
-    if is_service and interface.version == 4 and interface.network.prefixlen < 12:
+    if network.ip != network.network:
+        return f"invalid network address. got {network}, expecting {network.cidr}"
+    if is_service and network.version == 4 and network.prefixlen < 12:
         return "subnet size for IPv4 service network must be /12 or greater (/16 is recommended)"
-    if is_service and interface.version == 6 and interface.network.prefixlen < 108:
+    if is_service and network.version == 6 and network.prefixlen < 108:
         return "subnet size for IPv6 service network should be /112"
     return ""
 
 
-def overlap(one: Network, other: Network) -> bool:
-    return one.version == other.version and one.overlaps(other)
-
-
-def _ovn_overlaps(context: Context, path: str, network: Network) -> Iterator[Problem]:
+def _ovn_overlaps(context: Context, path: str, network: IPNetwork) -> Iterator[Problem]:
     if not context.ovn:
         return
     for name, cidr in OVN_SUBNETS[network.version]:
@@ -100,7 +99,7 @@ def _ovn_overlaps(context: Context, path: str, network: Network) -> Iterator[Pro
             continue
         # Older installers do not compare; the network of the cluster has these subnets all the same.
         used = OVN_MASQUERADE_BEFORE_4_18[network.version] if name == "masquerade" and context.before(4, 18) else cidr
-        if overlap(network, ipaddress.ip_network(used)):
+        if overlap(network, ip_network(used)):
             yield invalid(path, str(network), f"must not overlap with OVNKubernetes default {name} subnet {used}")
 
 
@@ -117,13 +116,13 @@ def _overlaps(context: Context, earlier: Sequence[str], kind: str, index: int) -
             yield invalid(path_of(kind, index), str(network), f"{word} network must not overlap with {word} network {other_index}")
 
 
-def host_prefix(entry: Config, network: Network) -> int:
+def host_prefix(entry: Config, network: IPNetwork) -> int:
     """Return the hostPrefix of a cluster network; 0 when it has none, for there is no default as soon as a network is given."""
     length = int(entry.get("hostSubnetLength") or 0)
-    return int(entry.get("hostPrefix") or (network.max_prefixlen - length if length else 0))
+    return int(entry.get("hostPrefix") or (address_bits(network) - length if length else 0))
 
 
-def _host_prefix(context: Context, index: int, network: Network) -> Iterator[Problem]:
+def _host_prefix(context: Context, index: int, network: IPNetwork) -> Iterator[Problem]:
     entries = context.networking["clusterNetwork"]
     prefix, path = host_prefix(entries[index], network), f"networking.clusterNetwork[{index}].hostPrefix"
     if not prefix and not context.ovn:
@@ -167,7 +166,7 @@ def _join_subnet(context: Context) -> Iterator[Problem]:
     if problem:
         yield invalid(path, cidr, problem)
         return
-    subnet = ipaddress.ip_network(cidr)
+    subnet = ip_network(cidr)
     if subnet.version != 4:
         yield invalid(path, cidr, "the value must be in proper IPV4 CIDR format")
         return
@@ -179,7 +178,7 @@ def _join_subnet(context: Context) -> Iterator[Problem]:
     shares = [
         (network, host_prefix(entries[index], network)) for index, network in context.networks("clusterNetwork") if network.version == 4
     ]
-    nodes = sum(1 << (prefix - network.prefixlen) for network, prefix in shares if network.prefixlen <= prefix <= network.max_prefixlen)
+    nodes = sum(1 << (prefix - network.prefixlen) for network, prefix in shares if network.prefixlen <= prefix <= address_bits(network))
     if nodes >= (1 << (32 - subnet.prefixlen)) - 3:
         text = "ipv4InternalJoinSubnet is not large enough for the maximum number of nodes which can be supported by ClusterNetwork"
         yield invalid(path, cidr, text)
@@ -188,7 +187,7 @@ def _join_subnet(context: Context) -> Iterator[Problem]:
 def _small_shares(context: Context) -> Iterator[Problem]:
     """Yield shares of nodes that the cluster's network operator refuses when the bootstrap has begun."""
     for index, network in context.networks("clusterNetwork"):
-        prefix, most = host_prefix(context.networking["clusterNetwork"][index], network), network.max_prefixlen - 2
+        prefix, most = host_prefix(context.networking["clusterNetwork"][index], network), address_bits(network) - 2
         if prefix > most:
             path = f"networking.clusterNetwork[{index}].hostPrefix"
             yield invalid(path, prefix, f"the cluster's network operator wants /{most} or larger: a node's share has no addresses for pods")
@@ -197,7 +196,7 @@ def _small_shares(context: Context) -> Iterator[Problem]:
 def _docker_bridge(context: Context) -> Iterator[Problem]:
     for kind in KINDS:
         for index, network in context.networks(kind):
-            if overlap(network, DOCKER_BRIDGE):
+            if overlap(network, ip_network(DOCKER_BRIDGE)):
                 path = f"networking.{kind}[{index}]"
                 yield Problem(path, f"{path}: {network} overlaps with default Docker Bridge subnet")
 

@@ -10,7 +10,6 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import SplitResult, urlsplit
@@ -28,6 +27,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     is_network,
     subdomain_problem,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import ip_network
 
 
 def rule(context: Context) -> Iterator[Problem]:
@@ -86,14 +86,13 @@ def _parsed(address: str) -> SplitResult:
 
 
 def _proxy_in_networks(context: Context, path: str, shown: str, host: str) -> Iterator[Problem]:
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
+    if not is_address(host):
         return
+    address = ip_network(host)
     for kind in ("cluster", "service"):
         if any(address in network for _index, network in context.networks(f"{kind}Network")):
             yield invalid(path, shown, f"proxy value is part of the {kind} networks")
-    if context.join_subnet and address in ipaddress.ip_network(context.join_subnet, strict=False):
+    if context.join_subnet and address in ip_network(context.join_subnet):
         yield invalid(path, shown, "proxy value is part of the ovn-kubernetes IPv4 InternalJoinSubnet")
 
 

@@ -12,7 +12,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 )
 
 
-@pytest.mark.parametrize("text", ["", "None/None", "10.0/16", "010.0.0.0/8", "10.0.0.0/33", " 10.0.0.0/8", "fe80::1%eth0/64", "2001:db8::/129"])
+@pytest.mark.parametrize(
+    "text", ["", "None/None", "10.0/16", "010.0.0.0/8", "10.0.0.0/33", " 10.0.0.0/8", "fe80::1%eth0/64", "2001:db8::/129"]
+)
 def test_malformed_text_is_no_network(text: str) -> None:
     assert parse_network(text) is None
 

@@ -294,7 +294,7 @@ def test_without_the_right_to_its_history_it_goes_on_and_says_so(cluster: Contro
     result = run("csr_approval", **options(cluster, history="No_Such_Name"))
     assert not result["failed"], result["msg"]
     assert result["approved"] == ["good"]
-    assert "[WARNING]: machines that have joined are not known to later runs: Could not write" in result["output"]
+    assert "[WARNING]: machines that have joined are not known to later runs: Cannot write" in result["output"]
 
 
 def test_another_key_right_after_an_approval_waits_and_is_not_locked_out(cluster: ControlPlane, run: Play) -> None:

@@ -62,7 +62,7 @@ def inventory(source: Path, environment: Mapping[str, str], *, page_size: int | 
     )
     if code:
         # What other plugins say of a source that is not theirs is said by Ansible, not by us.
-        told = [line for line in text.splitlines() if "Could not" in line] or text.splitlines()
+        told = [line for line in text.splitlines() if "Cannot " in line] or text.splitlines()
         return {"failed": True, "msg": told[-1].strip()}
     return {"listed": json.JSONDecoder().raw_decode(text[text.index("{\n") :])[0]}
 

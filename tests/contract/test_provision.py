@@ -114,7 +114,7 @@ def test_some_missing_workers_are_borne_by_choice(provision: Provision, sandbox:
     assert not provision.workers(3)["well"]
     assert "1 of 3 devices are not in the desired state" in provision.printed
     assert provision.workers(3, provision_worker_quorum=2) == {"well": True, "missing": [f"worker-1.{CLUSTER}"]}, provision.printed
-    assert "The others are enough (quorum=2)" in provision.printed
+    assert "The quorum of 2 is reached" in provision.printed
     sandbox.call("DELETE", "faults")
     assert provision.workers(3, provision_worker_quorum=2, provision_replace_failed=1)["missing"] == []
 

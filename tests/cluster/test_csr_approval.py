@@ -465,7 +465,7 @@ def test_a_wait_ends_when_the_cluster_is_given_back(
         time.sleep(0.05)
     kubeconfig.unlink()
     result = ended()
-    assert "is gone" in result["msg"]
+    assert "was deleted" in result["msg"]
     assert result["approved"] == ["good"]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: dns_records
-short_description: Keep many names in a DNS server that takes signed updates
+short_description: Manage DNS records on a server that accepts signed updates
 version_added: 0.1.0
 description:
   - Asks the server which of the records it has as they should be, and sets all others in as few updates as possible (RFC 2136, signed by

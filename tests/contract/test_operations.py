@@ -257,4 +257,4 @@ def test_what_cannot_be_meant_is_told(device: dict[str, Any], sandbox: RunningSa
     run("metal_device", {**MINE, "power_state": "off"}, sandbox_environment)
     for check in (True, False):
         off = run("metal_device", {**MINE, "operation": "reboot", **WORD, "_ansible_check_mode": check}, sandbox_environment)
-        assert "it is off" in off["msg"]
+        assert "it is powered off" in off["msg"]

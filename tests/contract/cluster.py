@@ -41,7 +41,8 @@ def lay_pods(place: Place) -> None:
 def lay_devices(place: Place) -> None:
     """A node on a device, and two whose devices are gone."""
     cluster, environment = place.cluster, place.environment
-    if not any(device["hostname"] == WORKER for device in place.sandbox.inventory()["devices"]):
+    existing = [device for device in place.sandbox.inventory()["devices"] if device["state"] != "deprovisioning"]
+    if not any(device["hostname"] == WORKER for device in existing):
         seeded = {"hostname": WORKER, "tags": TAGS, "project_id": environment["METAL_PROJECT_ID"]}
         place.sandbox.call("POST", "devices", json=seeded)
     cluster.clear()

@@ -73,7 +73,7 @@ options:
     type: str
   metal_ua_prefix:
     description:
-      - A text in front of the C(User-Agent) that the API is told.
+      - Prefix of the C(User-Agent) header of requests to the API.
       - It can also be in the environment variable E(METAL_UA_PREFIX).
     type: str
   project_id:

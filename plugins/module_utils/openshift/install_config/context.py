@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.fields import PLATFORM_ORDER, Release
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.problems import Problem
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import parse_network
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import ip_network
 
 if TYPE_CHECKING:
     from netaddr import IPNetwork
@@ -42,7 +42,7 @@ class Context:
 
     def networks(self, kind: str) -> list[tuple[int, IPNetwork]]:
         """The networks that can be read, with their place in the list."""
-        return [(index, network.cidr) for index, cidr in enumerate(self.cidrs(kind)) if (network := parse_network(cidr))]
+        return [(index, ip_network(cidr).cidr) for index, cidr in enumerate(self.cidrs(kind)) if cidr]
 
     @property
     def join_subnet(self) -> str:

@@ -14,6 +14,8 @@ import ipaddress
 import re
 import ssl
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import parse_network
+
 SUBDOMAIN = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 SUBDOMAIN_TEXT = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an"
@@ -52,14 +54,8 @@ def is_address(text: str) -> bool:
 
 
 def is_network(text: str) -> bool:
-    # A network mask instead of the number, which Python's own ipaddress reads too, is none to Go.
-    if not re.fullmatch(r"[0-9a-fA-F.:]+/[0-9]{1,3}", text):
-        return False
-    try:
-        ipaddress.ip_interface(text)
-    except ValueError:
-        return False
-    return True
+    # Go refuses a network mask in place of the prefix length, which netaddr accepts.
+    return re.fullmatch(r"[0-9a-fA-F.:]+/[0-9]{1,3}", text) is not None and parse_network(text) is not None
 
 
 _COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"

@@ -73,8 +73,8 @@ class Field:
     choices: tuple[str, ...] = ()
 
     @property
-    def wanted(self) -> str:
-        """What the field takes, in words."""
+    def expected(self) -> str:
+        """A text for the values that the field takes."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         if self.kind in {"number", "whole number"}:
@@ -92,7 +92,7 @@ def problems(given: Mapping[str, Any], fields: Mapping[str, Field]) -> list[str]
     """Return what is wrong with the fields of a body, or of a query: unknown ones, and values that do not fit."""
     unknown = [f"{name} is not a field here ({', '.join(fields) or 'there are none'})" for name in given if name not in fields]
     return unknown + [
-        f"{name} must be {fields[name].wanted}, not {shown(value)}"
+        f"{name} must be {fields[name].expected}, not {shown(value)}"
         for name, value in given.items()
         if name in fields and value is not None and not fields[name].fits(value)
     ]
@@ -145,7 +145,7 @@ class Call:
         shown: dict[str, Any] = {"method": self.method, "path": f"{PATH}{self.path}", "help": self.help}
         for name, fields in (("body", self.body), ("query", self.query)):
             if fields:
-                shown[name] = {key: f"{each.wanted}: {each.help}" for key, each in fields.items()}
+                shown[name] = {key: f"{each.expected}: {each.help}" for key, each in fields.items()}
         return {**shown, "example": self.command(root)}
 
     def command(self, root: str) -> str:

@@ -14,7 +14,7 @@ from sandbox.metal.accounts.members import project_of
 from sandbox.metal.accounts.record import Project
 from sandbox.metal.core.call import Call, Reply, Route, paths, updates
 from sandbox.metal.core.errors import is_blank, not_valid, unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, drop_with, resume_each
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -61,7 +61,7 @@ class BgpSession(Record):
     default_route: bool = False
 
 
-def render_bgp_config(view: Rendering, config: BgpConfig, wanted: Wanted) -> JSON:
+def render_bgp_config(view: Rendering, config: BgpConfig, include: Include) -> JSON:
     project = view.store[Project][config.project_id]
     return {
         "id": config.id,
@@ -73,14 +73,14 @@ def render_bgp_config(view: Rendering, config: BgpConfig, wanted: Wanted) -> JSO
         "max_prefix": 10,
         "ranges": [],
         "sessions": [view(each) for each in view.store[BgpSession].by("project", config.project_id)],
-        "project": view.part(wanted, "project", project),
+        "project": view.part(include, "project", project),
         "requested_at": config.requested_at,
         "created_at": config.created_at,
         "href": view.path("bgp-configs", config.id),
     }
 
 
-def render_bgp_session(view: Rendering, session: BgpSession, wanted: Wanted) -> JSON:
+def render_bgp_session(view: Rendering, session: BgpSession, include: Include) -> JSON:
     device = view.store[Device][session.device_id]
     return {
         "id": session.id,
@@ -89,7 +89,7 @@ def render_bgp_session(view: Rendering, session: BgpSession, wanted: Wanted) -> 
         "default_route": session.default_route,
         "learned_routes": [],
         "switch_name": f"sw-{device.switch_uuid}",
-        "device": view.part(wanted, "device", device),
+        "device": view.part(include, "device", device),
         "created_at": session.created_at,
         "updated_at": session.updated_at,
         "href": view.path("bgp/sessions", session.id),
@@ -189,8 +189,8 @@ def show_session(call: Call) -> Reply:
 def update_session(call: Call) -> Reply:
     """The default route: a bare boolean (vendor's OpenAPI text) or ``{"default_route": bool}``."""
     session = call.find(BgpSession)
-    wanted = call.flag("default_route") if call.bare is None else call.bare
-    session = call.world.store.put(replace(session, default_route=wanted, updated_at=call.world.now()))
+    default_route = call.flag("default_route") if call.bare is None else call.bare
+    session = call.world.store.put(replace(session, default_route=default_route, updated_at=call.world.now()))
     return Reply(call.shown(session))
 
 

@@ -64,11 +64,11 @@ def by_facility_of_organization(call: Call) -> Reply:
 
 
 def _plans(call: Call, metro: str) -> dict[str, Any]:
-    wanted = call.values("plan")
+    requested = call.values("plan")
     return {
         slug: {"level": level(available := call.world.service(Capacity).available_servers(metro, slug)), "available_servers": available}
         for slug in catalogue().plans
-        if not wanted or slug in wanted
+        if not requested or slug in requested
     }
 
 

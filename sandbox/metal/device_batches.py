@@ -17,7 +17,7 @@ from sandbox.metal.accounts.members import project_of
 from sandbox.metal.accounts.record import Project
 from sandbox.metal.core.call import Call, Reply, Route, paths, whole_number
 from sandbox.metal.core.errors import ApiError, unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, drop_with, resume_each
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -47,15 +47,15 @@ class DeviceBatch(Record):
     error_messages: tuple[str, ...] = ()
 
 
-def render_device_batch(view: Rendering, batch: DeviceBatch, wanted: Wanted) -> JSON:
+def render_device_batch(view: Rendering, batch: DeviceBatch, include: Include) -> JSON:
     devices = [device for device in map(view.store[Device].get, batch.device_ids) if device is not None]
     return {
         "id": batch.id,
         "state": batch.state,
         "quantity": batch.quantity,
         "error_messages": list(batch.error_messages),
-        "devices": view.parts(wanted, "devices", devices),
-        "project": view.part(wanted, "project", view.store[Project][batch.project_id]),
+        "devices": view.parts(include, "devices", devices),
+        "project": view.part(include, "project", view.store[Project][batch.project_id]),
         "created_at": batch.created_at,
         "updated_at": batch.updated_at,
         "href": view.path("batches", batch.id),

@@ -13,7 +13,7 @@ from sandbox.metal.accounts.members import organization_of, project_of
 from sandbox.metal.accounts.record import Project
 from sandbox.metal.accounts.rendering import author
 from sandbox.metal.core.call import Call, Reply, Route, paths
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, drop_with
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -34,7 +34,7 @@ class Event(Record):
     ip: str | None = None
 
 
-def render_event(view: Rendering, event: Event, _wanted: Wanted) -> JSON:
+def render_event(view: Rendering, event: Event, _include: Include) -> JSON:
     related = view.path("devices", event.device_id) if event.device_id else view.path("projects", event.project_id)
     return {
         "id": event.id,

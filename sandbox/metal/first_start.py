@@ -19,7 +19,7 @@ from sandbox.metal.ssh_keys import SshKey, fingerprint
 def first_start(world: World, seed: int) -> None:
     if len(world.store[User]):
         return
-    chance = random.Random(f"equinix_metal.openshift sandbox {seed}")  # noqa: S311 - the same each time is what is wanted here
+    chance = random.Random(f"equinix_metal.openshift sandbox {seed}")  # noqa: S311 - the same each time is what is requested here
 
     def new_id() -> str:
         return str(uuid.UUID(int=chance.getrandbits(128), version=4))

@@ -18,7 +18,7 @@ from sandbox.metal.catalogue.data import catalogue
 from sandbox.metal.catalogue.rendering import facility_part, plan_part
 from sandbox.metal.core.call import Call, Reply, Route, paths
 from sandbox.metal.core.errors import is_blank, not_found, not_valid, unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, blocked_by, resume_each
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -52,7 +52,7 @@ class HardwareReservation(Record):
     termination_time: str | None = None
 
 
-def render_hardware_reservation(view: Rendering, reservation: HardwareReservation, wanted: Wanted) -> JSON:
+def render_hardware_reservation(view: Rendering, reservation: HardwareReservation, include: Include) -> JSON:
     plan, metro = catalogue().plans[reservation.plan], catalogue().metros[reservation.metro]
     device = view.store["devices"].get(reservation.device_id)
     project = view.store[Project][reservation.project_id]
@@ -65,10 +65,10 @@ def render_hardware_reservation(view: Rendering, reservation: HardwareReservatio
         "need_of_service": reservation.need_of_service,
         "switch_uuid": reservation.switch_uuid,
         "termination_time": reservation.termination_time,
-        "plan": plan_part(view, wanted, plan, whole=True),
-        "facility": facility_part(view, wanted, metro),
-        "project": view.part(wanted, "project", project),
-        "device": view.part(wanted, "device", device) if device is not None else None,
+        "plan": plan_part(view, include, plan, by_default=True),
+        "facility": facility_part(view, include, metro),
+        "project": view.part(include, "project", project),
+        "device": view.part(include, "device", device) if device is not None else None,
         "created_at": reservation.created_at,
         "href": view.path("hardware-reservations", reservation.id),
     }

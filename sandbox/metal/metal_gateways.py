@@ -17,7 +17,7 @@ from sandbox.metal.core.addressing import ExhaustedError
 from sandbox.metal.core.addressing import network as parsed
 from sandbox.metal.core.call import Call, Reply, Route, paths, whole_number
 from sandbox.metal.core.errors import unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, resume_each
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -60,7 +60,7 @@ def brief(view: Rendering, gateway: MetalGateway) -> JSON:
     }
 
 
-def render_metal_gateway(view: Rendering, gateway: MetalGateway, wanted: Wanted) -> JSON:
+def render_metal_gateway(view: Rendering, gateway: MetalGateway, include: Include) -> JSON:
     store = view.store
     block = store[Reservation][gateway.reservation_id]
     vlan, vrf = store[VirtualNetwork][gateway.vlan_id], store[Vrf].get(gateway.vrf_id)
@@ -69,12 +69,12 @@ def render_metal_gateway(view: Rendering, gateway: MetalGateway, wanted: Wanted)
     shown = {
         **lite,
         "created_by": {"href": f"{view.base}/users/{gateway.created_by}"},
-        "project": view.part(wanted, "project", store[Project][gateway.project_id]),
-        "virtual_network": view.part(wanted, "virtual_network", vlan),
-        "ip_reservation": view.part(wanted, "ip_reservation", block),
+        "project": view.part(include, "project", store[Project][gateway.project_id]),
+        "virtual_network": view.part(include, "virtual_network", vlan),
+        "ip_reservation": view.part(include, "ip_reservation", block),
     }
     if vrf is not None:
-        shown["vrf"] = view.part(wanted, "vrf", vrf)
+        shown["vrf"] = view.part(include, "vrf", vrf)
     if set(shown["ip_reservation"]) == {"href"}:
         # A bare stub is of neither model of the SDKs: the type, and the stub of the VRF, are what they tell them apart by (ours).
         shown["ip_reservation"] |= {"type": block.type, **({"vrf": {"href": shown["vrf"]["href"]}} if vrf is not None else {})}

@@ -20,7 +20,7 @@ from sandbox.metal.catalogue.rendering import metro_part, plan_part
 from sandbox.metal.core.body import amount
 from sandbox.metal.core.call import Call, Reply, Route, paths
 from sandbox.metal.core.errors import ApiError, is_blank, unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, drop_with
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -50,7 +50,7 @@ class SpotMarketRequest(Record):
     instance_parameters: dict[str, Any] = field(default_factory=dict)
 
 
-def render_spot_market_request(view: Rendering, request: SpotMarketRequest, wanted: Wanted) -> JSON:
+def render_spot_market_request(view: Rendering, request: SpotMarketRequest, include: Include) -> JSON:
     known, store = catalogue(), view.store
     plan, metros = known.plans[request.plan], [known.metros[each] for each in request.metros]
     devices = store[Device].by("spot_market_request", request.id)
@@ -60,11 +60,11 @@ def render_spot_market_request(view: Rendering, request: SpotMarketRequest, want
         "devices_max": request.devices_max,
         "max_bid_price": request.max_bid_price,
         "end_at": request.end_at,
-        "metro": None if request.by_facility else metro_part(view, wanted, metros[0], whole=True),
+        "metro": None if request.by_facility else metro_part(view, include, metros[0], by_default=True),
         "facilities": [{"href": f"{view.base}/facilities/{each.facility_id}"} for each in metros] if request.by_facility else None,
-        "devices": view.parts(wanted, "devices", devices),
-        "plan": plan_part(view, wanted, plan),
-        "project": view.part(wanted, "project", store[Project][request.project_id]),
+        "devices": view.parts(include, "devices", devices),
+        "plan": plan_part(view, include, plan),
+        "project": view.part(include, "project", store[Project][request.project_id]),
         "created_at": request.created_at,
         "href": view.path("spot-market-requests", request.id),
     }

@@ -19,13 +19,13 @@ def price(world: World, metro: str, plan: str) -> float:
 
 
 def by_metro(call: Call) -> Reply:
-    wanted = call.values("metro")
-    return _prices(call, {each.code: each.code for each in catalogue().metros.values() if not wanted or each.code in wanted})
+    requested = call.values("metro")
+    return _prices(call, {each.code: each.code for each in catalogue().metros.values() if not requested or each.code in requested})
 
 
 def by_facility(call: Call) -> Reply:
-    wanted = call.values("facility")
-    return _prices(call, {each.facility: each.code for each in catalogue().metros.values() if not wanted or each.facility in wanted})
+    requested = call.values("facility")
+    return _prices(call, {each.facility: each.code for each in catalogue().metros.values() if not requested or each.facility in requested})
 
 
 def _prices(call: Call, places: dict[str, str]) -> Reply:

@@ -15,7 +15,7 @@ from sandbox.metal.accounts.record import Project
 from sandbox.metal.core.body import Body
 from sandbox.metal.core.call import Call, Reply, Route, paths, updates
 from sandbox.metal.core.errors import forbidden, not_found, unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, drop_with
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -36,7 +36,7 @@ class SshKey(Record):
     project_id: str | None = None
 
 
-def render_ssh_key(view: Rendering, key: SshKey, wanted: Wanted) -> JSON:
+def render_ssh_key(view: Rendering, key: SshKey, include: Include) -> JSON:
     owner = f"{view.base}/projects/{key.project_id}" if key.project_id else f"{view.base}/users/{key.user_id}"
     return {
         "id": key.id,

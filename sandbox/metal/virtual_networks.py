@@ -17,7 +17,7 @@ from sandbox.metal.catalogue.rendering import facility_part, metro_part
 from sandbox.metal.core.body import Body
 from sandbox.metal.core.call import Call, Reply, Route, paths, updates, whole_number
 from sandbox.metal.core.errors import is_blank, unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, blocked_by
 from sandbox.metal.core.store import JSON, Kind, Record, Store
@@ -39,19 +39,19 @@ class VirtualNetwork(Record):
     tags: tuple[str, ...] = ()
 
 
-def render_virtual_network(view: Rendering, vlan: VirtualNetwork, wanted: Wanted) -> JSON:
+def render_virtual_network(view: Rendering, vlan: VirtualNetwork, include: Include) -> JSON:
     metro = catalogue().metros[vlan.metro]
     return {
         "id": vlan.id,
         "description": vlan.description,
         "vxlan": vlan.vxlan,
         "metro_code": None if vlan.by_facility else vlan.metro,
-        "metro": None if vlan.by_facility else metro_part(view, wanted, metro),
-        "facility": facility_part(view, wanted, metro) if vlan.by_facility else None,
+        "metro": None if vlan.by_facility else metro_part(view, include, metro),
+        "facility": facility_part(view, include, metro) if vlan.by_facility else None,
         "facility_code": metro.facility if vlan.by_facility else None,
-        "assigned_to": view.part(wanted, "assigned_to", view.store[Project][vlan.project_id]),
+        "assigned_to": view.part(include, "assigned_to", view.store[Project][vlan.project_id]),
         "assigned_to_virtual_circuit": False,
-        "instances": view.parts(wanted, "instances", devices_in(view.store, vlan)),
+        "instances": view.parts(include, "instances", devices_in(view.store, vlan)),
         "metal_gateways": [view.brief(each) for each in view.store["metal_gateways"].by("vlan", vlan.id)],
         "tags": list(vlan.tags),
         "created_at": vlan.created_at,

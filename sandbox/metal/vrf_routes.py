@@ -13,7 +13,7 @@ from sandbox.metal.core.addressing import contains
 from sandbox.metal.core.addressing import network as parsed
 from sandbox.metal.core.body import Body
 from sandbox.metal.core.call import Call, Reply, Route, paths, updates
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, drop_with, resume_each
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -41,7 +41,7 @@ class VrfRoute(Record):
     tags: tuple[str, ...] = ()
 
 
-def render_vrf_route(view: Rendering, route: VrfRoute, wanted: Wanted) -> JSON:
+def render_vrf_route(view: Rendering, route: VrfRoute, include: Include) -> JSON:
     store = view.store
     gateway = store[MetalGateway][route.gateway_id]
     vlan, vrf = store[VirtualNetwork][gateway.vlan_id], store[Vrf][route.vrf_id]
@@ -52,9 +52,9 @@ def render_vrf_route(view: Rendering, route: VrfRoute, wanted: Wanted) -> JSON:
         "prefix": route.prefix,
         "next_hop": route.next_hop,
         "tags": list(route.tags),
-        "vrf": view.part(wanted, "vrf", vrf),
-        "metal_gateway": view.part(wanted, "metal_gateway", gateway),
-        "virtual_network": view.part(wanted, "virtual_network", vlan),
+        "vrf": view.part(include, "vrf", vrf),
+        "metal_gateway": view.part(include, "metal_gateway", gateway),
+        "virtual_network": view.part(include, "virtual_network", vlan),
         "created_at": route.created_at,
         "updated_at": route.updated_at,
         "href": view.path("routes", route.id),

@@ -19,7 +19,7 @@ from sandbox.metal.core.addressing import network as parsed
 from sandbox.metal.core.body import Body
 from sandbox.metal.core.call import Call, Reply, Route, paths, updates
 from sandbox.metal.core.errors import not_valid, unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, blocked_by
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -48,7 +48,7 @@ class Vrf(Record):
     tags: tuple[str, ...] = ()
 
 
-def render_vrf(view: Rendering, vrf: Vrf, wanted: Wanted) -> JSON:
+def render_vrf(view: Rendering, vrf: Vrf, include: Include) -> JSON:
     metro, user = catalogue().metros[vrf.metro], view.store[User][vrf.created_by]
     return {
         "id": vrf.id,
@@ -62,9 +62,9 @@ def render_vrf(view: Rendering, vrf: Vrf, wanted: Wanted) -> JSON:
         "bgp_dynamic_neighbors_export_route_map": False,
         "bgp_dynamic_neighbors_bfd_enabled": False,
         "virtual_circuits": [],
-        "metro": metro_part(view, wanted, metro, whole=True),
-        "project": view.part(wanted, "project", view.store[Project][vrf.project_id]),
-        "created_by": view.part(wanted, "created_by", user),
+        "metro": metro_part(view, include, metro, by_default=True),
+        "project": view.part(include, "project", view.store[Project][vrf.project_id]),
+        "created_by": view.part(include, "created_by", user),
         "created_at": vrf.created_at,
         "updated_at": vrf.updated_at,
         "href": view.path("vrfs", vrf.id),

@@ -9,36 +9,38 @@ from functools import cache
 from typing import Any
 
 from sandbox.metal.catalogue.data import Metro, OperatingSystem, Plan, catalogue
-from sandbox.metal.core.include import PLAIN, Wanted
+from sandbox.metal.core.include import PLAIN, Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.store import JSON
 
 
-def metro_part(view: Rendering, wanted: Wanted, metro: Metro, *, whole: bool = False) -> Any:
-    return wanted.part("metro", view.path("metros", metro.id), lambda _: show_metro(view.base, metro), whole=whole)
+def metro_part(view: Rendering, include: Include, metro: Metro, *, by_default: bool = False) -> Any:
+    return include.part("metro", view.path("metros", metro.id), lambda _: show_metro(view.base, metro), by_default=by_default)
 
 
-def facility_part(view: Rendering, wanted: Wanted, metro: Metro, *, whole: bool = False) -> Any:
-    return wanted.part("facility", view.path("facilities", metro.facility_id), lambda _: show_facility(view.base, metro), whole=whole)
+def facility_part(view: Rendering, include: Include, metro: Metro, *, by_default: bool = False) -> Any:
+    return include.part(
+        "facility", view.path("facilities", metro.facility_id), lambda _: show_facility(view.base, metro), by_default=by_default
+    )
 
 
-def plan_part(view: Rendering, wanted: Wanted, plan: Plan, *, whole: bool = False) -> Any:
-    return wanted.part("plan", view.path("plans", plan.id), lambda inner: show_plan(view.base, plan, inner), whole=whole)
+def plan_part(view: Rendering, include: Include, plan: Plan, *, by_default: bool = False) -> Any:
+    return include.part("plan", view.path("plans", plan.id), lambda inner: show_plan(view.base, plan, inner), by_default=by_default)
 
 
-def operating_system_part(view: Rendering, wanted: Wanted, system: OperatingSystem) -> Any:
+def operating_system_part(view: Rendering, include: Include, system: OperatingSystem) -> Any:
     href = view.path("operating-systems", system.id)
-    return wanted.part("operating_system", href, lambda _: show_operating_system(view.base, system), whole=True)
+    return include.part("operating_system", href, lambda _: show_operating_system(view.base, system), by_default=True)
 
 
-def show_plan(base: str, plan: Plan, wanted: Wanted = PLAIN) -> JSON:
+def show_plan(base: str, plan: Plan, include: Include = PLAIN) -> JSON:
     metros = tuple(catalogue().metros.values())
-    if not wanted:
+    if not include:
         return _plan(base, plan, metros)
     shown = dict(_plan(base, plan, metros))
-    if wanted.whole("available_in"):
+    if include.includes("available_in"):
         shown["available_in"] = [{**show_facility(base, each), "price": {"hour": plan.price_hour}} for each in metros]
-    if wanted.whole("available_in_metros"):
+    if include.includes("available_in_metros"):
         shown["available_in_metros"] = [{**show_metro(base, each), "price": {"hour": plan.price_hour}} for each in metros]
     return shown
 

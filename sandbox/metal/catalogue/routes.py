@@ -27,7 +27,7 @@ def list_plans(call: Call) -> Reply:
         for plan in catalogue().plans.values()
         if _among(call, "slug", (plan.slug,)) and _among(call, "type", (plan.type,)) and _among(call, "categories", plan.categories)
     ]
-    return Reply({"plans": [show_plan(call.base, plan, call.wanted) for plan in plans]})
+    return Reply({"plans": [show_plan(call.base, plan, call.include) for plan in plans]})
 
 
 def list_metros(call: Call) -> Reply:
@@ -59,8 +59,8 @@ def list_operating_systems(call: Call) -> Reply:
 
 
 def _among(call: Call, name: str, values: tuple[str, ...]) -> bool:
-    wanted = call.values(name)
-    return not wanted or not wanted.isdisjoint(values)
+    requested = call.values(name)
+    return not requested or not requested.isdisjoint(values)
 
 
 ROUTES: list[Route] = [

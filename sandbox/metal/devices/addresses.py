@@ -21,17 +21,17 @@ def equip(world: World, device: Device, wanted_addresses: tuple[dict[str, Any], 
     """Give ``device`` addresses, by default those it was ordered with, and return its next version; to be called in a transaction."""
     bond = next(each for each in world.store[Port].by("device", device.id) if each.is_bond)
     asked = device.wanted_addresses if wanted_addresses is None else wanted_addresses
-    for wanted in sorted(asked, key=lambda each: (not each["public"], each["address_family"])):
-        device = _allot(world, device, wanted, bond.id)
+    for requested in sorted(asked, key=lambda each: (not each["public"], each["address_family"])):
+        device = _allot(world, device, requested, bond.id)
     if device.machine_address is None:
         device = _machine_block(world, device, 31)
     return world.store.put(device)
 
 
-def _allot(world: World, device: Device, wanted: dict[str, Any], port_id: str) -> Device:
-    family, public, prefix = wanted["address_family"], wanted["public"], wanted["cidr"]
+def _allot(world: World, device: Device, requested: dict[str, Any], port_id: str) -> Device:
+    family, public, prefix = requested["address_family"], requested["public"], requested["cidr"]
     reservation_id: str | None
-    if public and family == 4 and not wanted["ip_reservations"]:
+    if public and family == 4 and not requested["ip_reservations"]:
         # After layer 2 a device has its old block still: a pretended machine cannot change its address while it runs (ours).
         if device.machine_network is None:
             device = _machine_block(world, device, prefix)
@@ -39,7 +39,7 @@ def _allot(world: World, device: Device, wanted: dict[str, Any], port_id: str) -
         reservation_id = None
     else:
         type_ = ("public_ipv4" if family == 4 else "public_ipv6") if public else "private_ipv4"
-        reservation_id, network = _from_block(world, device, type_, prefix, wanted["ip_reservations"])
+        reservation_id, network = _from_block(world, device, type_, prefix, requested["ip_reservations"])
     gateway, address = gateway_and_address(network)
     if public and family == 4 and device.machine_address is None:
         device = replace(device, machine_address=address)

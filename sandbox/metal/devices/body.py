@@ -135,10 +135,10 @@ class DeviceBody(Body):
         A plan without one that is required has no server that would do: told as if none was in stock (ours).
         """
         asked = self._body.get("features") or {}
-        wanted = dict.fromkeys(asked, "required") if isinstance(asked, list) and all(isinstance(each, str) for each in asked) else asked
-        if not isinstance(wanted, dict) or not all(each in ("required", "preferred") for each in wanted.values()):
+        requested = dict.fromkeys(asked, "required") if isinstance(asked, list) and all(isinstance(each, str) for each in asked) else asked
+        if not isinstance(requested, dict) or not all(each in ("required", "preferred") for each in requested.values()):
             self.problems.append("Features must be a list of names, or names with required or preferred")
-        elif plan is not None and any(each == "required" and not plan.specs["features"].get(name) for name, each in wanted.items()):
+        elif plan is not None and any(each == "required" and not plan.specs["features"].get(name) for name, each in requested.items()):
             self.problems.append(_NO_STOCK)
 
     def spot_price(self, plan: Plan | None, metro: Metro | None) -> float | None:
@@ -206,15 +206,15 @@ class DeviceBody(Body):
         if not isinstance(asked, list) or not all(isinstance(each, dict) for each in asked):
             self.problems.append("Ip addresses must be a list of objects")
             return ()
-        wanted = [self._address(each, project, smallest, metro) for each in asked]
-        kinds = [(each["address_family"], each["public"]) for each in wanted]
+        requested = [self._address(each, project, smallest, metro) for each in asked]
+        kinds = [(each["address_family"], each["public"]) for each in requested]
         if (4, False) not in kinds:
             self.problems.append("Private IPv4 is required")
         if smallest < 31 and (4, True) not in kinds:
             self.problems.append(_PUBLIC_NEEDED)
         if len(set(kinds)) < len(kinds):
             self.problems.append("Ip addresses can have one entry of each kind")
-        return tuple(wanted)
+        return tuple(requested)
 
     def _subnet(self, name: str, default: int) -> int:
         value = self._body.get(name)

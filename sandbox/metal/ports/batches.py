@@ -14,7 +14,7 @@ from typing import Any
 
 from sandbox.metal.core.call import Call, Reply, Route, paths
 from sandbox.metal.core.errors import ApiError, not_found, not_valid, unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.store import JSON, Record
 from sandbox.metal.core.world import World
@@ -38,7 +38,7 @@ class VlanBatch(Record):
     error_messages: tuple[str, ...] = ()
 
 
-def render_vlan_batch(view: Rendering, batch: VlanBatch, wanted: Wanted) -> JSON:
+def render_vlan_batch(view: Rendering, batch: VlanBatch, include: Include) -> JSON:
     port = view.store[Port].get(batch.port_id)
     return {
         "id": batch.id,
@@ -48,7 +48,7 @@ def render_vlan_batch(view: Rendering, batch: VlanBatch, wanted: Wanted) -> JSON
         "vlan_assignments": [
             {"id": each["vlan_id"], "vlan": each["vlan"], "state": each["state"], "native": each["native"]} for each in batch.assignments
         ],
-        "port": view.part(wanted, "port", port) if port is not None else None,
+        "port": view.part(include, "port", port) if port is not None else None,
         "project": {"href": view.path("projects", batch.project_id)},
         "created_at": batch.created_at,
         "updated_at": batch.updated_at,

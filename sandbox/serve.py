@@ -40,7 +40,7 @@ from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server, keyring
 from sandbox.machines.simulated import SimulatedMachines
 from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
-from sandbox.metal.tls import Authority
+from sandbox.metal.tls import CertificateAuthority
 from sandbox.metal.world import MetalWorld
 from sandbox.networks import IDENTITY, NetworkError, Networks
 from sandbox.openshift import (
@@ -258,7 +258,7 @@ class Sandbox:
         metal = create_metal_app(world, {MIRROR_PATH: mirror}, passing_time.calls(clusters, state / "machines"))
         await self._listen("main", metal)
         # The same again for clients that know no other scheme.
-        authority = await asyncio.to_thread(Authority, state / "tls")
+        authority = await asyncio.to_thread(CertificateAuthority, state / "tls")
         self._ca_file = authority.certificate_file.resolve()
         await self._listen("tls", metal, authority.server_context(identity.address))
         # Last: machines that were on begin to ask at once.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Routes of VRFs: only static default ones are taken (vendor's OpenAPI text). Texts of refusals are ours."""
+"""Routes of VRFs: only static default routes are accepted (vendor's OpenAPI text). Error texts are ours."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def list_routes(call: Call) -> Reply:
 
 
 def create_route(call: Call) -> Reply:
-    """Answered with 200 and pending, active a little later. The next hop lies in the block of one of the VRF's gateways."""
+    """Create a route: the answer is 200 and pending, later it is active. Its next hop is in the block of one of the VRF's gateways."""
     vrf, world = call.find(Vrf), call.world
     read = Body(call.body)
     attributes = read.attributes("tags")
@@ -129,7 +129,7 @@ def show_route(call: Call) -> Reply:
 
 
 def update_route(call: Call) -> Reply:
-    """Next hop and tags; answered with 202."""
+    """Update next hop and tags; the answer is 202."""
     route, world = call.find(VrfRoute), call.world
     read = Body(call.body)
     changes = read.attributes("tags")

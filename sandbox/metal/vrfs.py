@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""VRFs: routing tables of the customer's own addresses. Texts of refusals are ours: none is in a public copy."""
+"""VRFs: routing tables of the customer's own addresses. Error texts are ours: none is published."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from sandbox.metal.core.store import JSON, Kind, Record
 # Prefix lengths of an IP range by family (clients' code; vendor's OpenAPI text).
 RANGES = {4: range(8, 30), 6: range(56, 65)}
 
-# The example of the vendor's OpenAPI text; which number comes by itself is not documented.
+# The example of the vendor's OpenAPI text; the default is not documented.
 DEFAULT_ASN = 65000
 LARGEST_ASN = 4294967295
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vrf(Record):
-    """A routing table of the customer's own in one metro; blocks of its ``ip_ranges`` are reserved like any other."""
+    """A customer's routing table in one metro; blocks of its ``ip_ranges`` are reserved like other blocks."""
 
     project_id: str
     name: str
@@ -147,7 +147,7 @@ def show_vrf(call: Call) -> Reply:
 
 
 def update_vrf(call: Call) -> Reply:
-    """A range that has reservations cannot be taken out; the number cannot change while a gateway's VLAN is on a device."""
+    """Update a VRF. A range with reservations cannot be removed; the ASN cannot change while a gateway's VLAN is on a device."""
     vrf, store = call.find(Vrf), call.world.store
     read = Body(call.body)
     changes = _attributes(call, read)
@@ -177,7 +177,7 @@ def delete_vrf(call: Call) -> Reply:
 
 
 def list_learned_routes(call: Call) -> Reply:
-    """Nobody speaks BGP with a pretended router: none."""
+    """Return an empty list: simulated devices have no BGP."""
     call.find(Vrf)
     return Reply({"learned_routes": []})
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Users, organizations, projects and API keys as the API shows them."""
+"""Renders users, organizations, projects and API keys."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def render_user(view: Rendering, user: User, include: Include) -> JSON:
 
 
 def author(view: Rendering, user_id: str) -> JSON:
-    """The few fields of a user that other objects show."""
+    """Return the fields of a user that other objects contain."""
     user = view.store[User].get(user_id) or next(iter(view.store[User]))
     return {
         "id": user.id,
@@ -123,7 +123,7 @@ def render_membership(view: Rendering, project: Project, user: User) -> JSON:
 
 
 def render_api_key(view: Rendering, key: ApiKey, *, with_token: bool = True) -> JSON:
-    """A project's key carries its project and no whole user, a user's key the other way round (SDKs tell them apart by it)."""
+    """Render a key: a project's key with its project, a user's key with its user (SDKs distinguish them by it)."""
     shown: JSON = {
         "id": key.id,
         "description": key.description,
@@ -140,7 +140,7 @@ def render_api_key(view: Rendering, key: ApiKey, *, with_token: bool = True) -> 
 
 
 def membership_id(project: Project, user: User) -> str:
-    """That a user sees a project has no record of its own: its id is made of both."""
+    """Return the id of a membership, computed from both ids: memberships have no records."""
     return str(uuid.uuid5(uuid.UUID(project.id), user.id))
 
 

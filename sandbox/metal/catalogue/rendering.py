@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plans, metros, facilities and operating systems as the API shows them."""
+"""Renders plans, metros, facilities and operating systems."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def show_plan(base: str, plan: Plan, include: Include = PLAIN) -> JSON:
     return shown
 
 
-# The catalogue does not change: these answers are made once and shared, nobody writes into them.
+# The catalogue does not change: these objects are created once, shared, and must not be modified.
 
 
 @cache
@@ -61,7 +61,7 @@ def show_metro(base: str, metro: Metro) -> JSON:
 
 @cache
 def show_facility(base: str, metro: Metro) -> JSON:
-    """Without ``address``: clients of the Go SDK break on anything but a whole one, and none is known. Its metro is whole always."""
+    """Render a facility, its metro in full. No ``address``: clients of the Go SDK need a complete one, and none is known."""
     return {
         "id": metro.facility_id,
         "name": f"{metro.name} {metro.facility}",

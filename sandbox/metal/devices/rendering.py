@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Devices as the API shows them."""
+"""Renders devices."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def render_device(view: Rendering, device: Device, include: Include) -> JSON:
         "spot_price_max": device.spot_price_max,
         "termination_time": device.termination_time,
         "provisioning_events": [_provisioning_event(view, device, type_, include) for type_ in provisioning.types(device)],
-        # Shown while there is something to wait for (vendor's OpenAPI text).
+        # Only while an operation is pending (vendor's OpenAPI text).
         "provisioning_percentage": provisioning.percentage(device) if device.state in provisioning.STATES else None,
         "actions": [{"type": each, "name": ACTIONS[each]} for each in allowed_actions(device)],
         "href": view.path("devices", device.id),
@@ -87,7 +87,7 @@ def _provisioning_event(view: Rendering, device: Device, type_: str, include: In
     event = view.store[Event].get(device.progress.get(type_))
     if event is not None:
         return view.part(include, "provisioning_events", event, by_default=True)
-    # Still to come.
+    # Not recorded yet.
     body = provisioning.EVENTS[type_]
     waiting: JSON = {
         "id": None,
@@ -105,11 +105,11 @@ def _provisioning_event(view: Rendering, device: Device, type_: str, include: In
 
 
 def allowed_actions(device: Device) -> list[str]:
-    """What can be asked of a device now (ours in detail: the real table of states is not documented)."""
+    """Return the actions that a device accepts now (ours in detail: the real table of states is not documented)."""
     return {"active": ["power_off", "reboot", "rescue", "reinstall"], "inactive": ["power_on", "rescue", "reinstall"]}.get(device.state, [])
 
 
 def shown_password(device: Device) -> str | None:
-    """Gone 24 hours after provisioning (vendor's OpenAPI text)."""
+    """Return the root password until 24 hours after provisioning (vendor's OpenAPI text)."""
     created = datetime.fromisoformat(device.created_at)
     return device.root_password if datetime.now(UTC) - created < PASSWORD_SHOWN else None

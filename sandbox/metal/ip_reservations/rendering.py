@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blocks of addresses, and addresses on devices, as the API shows them."""
+"""Renders blocks of addresses, and addresses on devices."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def render_assignment(view: Rendering, assignment: Assignment, include: Include)
 
 
 def render_reservation(view: Rendering, reservation: Reservation, include: Include) -> JSON:
-    """A ``vrf`` block has its VRF with it, by which SDKs tell the two models apart."""
+    """Render a reservation, a ``vrf`` block with its VRF, by which SDKs distinguish the two models."""
     block = reservation.network
     network = parsed(block) if block else None
     metro = catalogue().metros[reservation.metro] if reservation.metro else None
@@ -69,7 +69,7 @@ def render_reservation(view: Rendering, reservation: Reservation, include: Inclu
         "type": reservation.type,
         "state": reservation.state,
         "address_family": network.version if network else 4,
-        # No quantity: the Go SDK takes no field for public blocks that its text does not have.
+        # No quantity: the Go SDK accepts no unknown field in public blocks.
         "network": str(network.network_address) if network else None,
         "netmask": str(network.netmask) if network else None,
         "cidr": network.prefixlen if network else 32 - (reservation.quantity.bit_length() - 1),

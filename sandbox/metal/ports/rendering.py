@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ports and VLAN assignments as the API shows them."""
+"""Renders ports and VLAN assignments."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def render_vlan_assignment(view: Rendering, port: Port, vlan: VirtualNetwork, in
 
 
 def network_type(bond: Port, members: list[Port]) -> str:
-    """The composite type of a bond (vendor's OpenAPI text names them; which is which: clients' code)."""
+    """Return the composite type of a bond (names: vendor's OpenAPI text; conditions: clients' code)."""
     all_bonded = bond.bonded and all(each.bonded for each in members)
     if bond.layer == 3 and bond.bonded:
         if not all_bonded:
@@ -68,5 +68,5 @@ def network_type(bond: Port, members: list[Port]) -> str:
 
 
 def vlan_assignment_id(port: Port, vlan: VirtualNetwork) -> str:
-    """That a port is in a VLAN has no record of its own: its id is made of both."""
+    """Return the id of a VLAN assignment, computed from both ids: assignments have no records."""
     return str(uuid.uuid5(uuid.UUID(port.id), vlan.id))

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ports: VLANs, bonds and layers; what is legal is in rules.py."""
+"""Routes of ports: VLANs, bonds and layers. rules.py has the conditions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def show_vlan_assignment(call: Call) -> Reply:
 
 
 def _to_layer_2(call: Call, ports: Ports, port: Port) -> Port:
-    """With a VLAN in the body the port is put into it as well (vendor's OpenAPI text: the body is that of an assignment)."""
+    """Convert a port to layer 2, and assign the VLAN in the body, if any (vendor's OpenAPI text: the body is that of an assignment)."""
     vnid = call.field("vnid")
     vlan = ports.vlan(vnid) if vnid else None
     port = ports.to_layer_2(port)

@@ -57,11 +57,11 @@ class UnauthorizedClient:
         """
         kubeconfig = self.take_bootstrap_kubeconfig()
         server = kubeconfig["clusters"][0]["cluster"]
-        authority = base64.b64decode(server["certificate-authority-data"]).decode()
+        ca = base64.b64decode(server["certificate-authority-data"]).decode()
         token = kubeconfig["users"][0]["user"]["token"]
         url = urllib.parse.urlsplit(server["server"])
         host = url.hostname or f"api-int.{self.cluster}"
-        endpoint = Endpoint(host, self._names.addresses(host)[0], url.port or 6443, ssl.create_default_context(cadata=authority))
+        endpoint = Endpoint(host, self._names.addresses(host)[0], url.port or 6443, ssl.create_default_context(cadata=ca))
         body = {
             "apiVersion": "certificates.k8s.io/v1",
             "kind": "CertificateSigningRequest",

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``python -m sandbox``: a Metal API, its machines and what OpenShift needs around them, on this machine's loopback."""
+"""``python -m sandbox``: a Metal API, simulated machines and the services that OpenShift needs, on this computer's loopback."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 
 DESCRIPTION = """\
-A data centre to try, rehearse and test with: the Metal API, pretended machines that boot over the network, a mirror, DNS, and a real
-Kubernetes API for each cluster. Everything is on loopback; nothing is bought anywhere.
+A simulated data centre for tests and rehearsals: the Metal API, machines that boot from the network, a mirror, DNS, and a real Kubernetes
+API for each cluster. Everything is on loopback, and free.
 """
 SERVE = """\
-Start a sandbox and stay in the foreground. For the shell in another terminal it writes env.sh into its state folder, to be read with
-"source .sandbox/env.sh". For a program the first lines on standard output are the same exports, then "# ready"; logs go to standard
-error. Ctrl-C ends it, and so does kill: the same command with the same state goes on where it was.
+Start a sandbox in the foreground. It writes env.sh into its state folder, for a shell in another terminal ("source .sandbox/env.sh").
+If standard output is not a terminal, it prints the same exports first, then "# ready"; logs go to standard error. Ctrl-C or kill end it.
+The same command with the same state folder continues it.
 """
 
 
@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="the same number gives the same token, ids and durations (default: that of the last start, else a new one)",
     )
-    serve.add_argument("--until-eof", action="store_true", help="end when standard input does: with whoever started it, however that ends")
+    serve.add_argument("--until-eof", action="store_true", help="end at the end of standard input, so with the process that started it")
     build = commands.add_parser(
         "build",
         help="build etcd and Kubernetes for the sandbox, once",
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--kubelets",
             choices=("pretended", "real"),
-            help="pretended: cheap, hundreds of them; real: Kubernetes' own, without containers, some 90 MB each "
+            help="pretended: simulated, for hundreds of nodes; real: Kubernetes' own, without containers, some 90 MB each "
             "(default: those of the last start, else pretended)",
         )
     commands.add_parser("demo", help="watch a cluster's life: install, scale, destroy", add_help=False)

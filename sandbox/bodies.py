@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bodies of requests: taken in whole before anybody looks at them, up to a limit, so that nobody fills the memory or holds up a handler."""
+"""Bodies of requests: read completely before a handler runs, up to a limit, so that clients cannot fill the memory or delay a handler."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 LARGEST = 10 * 2**20
 """Bytes of a body (ours: no figure of the real service is known). Userdata of a thousand machines in one batch is less."""
 DRAINED_WITHIN = 5.0
-"""Real seconds in which the rest of a body that is too large is read and forgotten: a client that is cut off while it writes may never
-read why."""
+"""Real seconds in which the rest of a body that is too large is read and dropped: a client that is cut off while it writes may never read
+the answer."""
 
 
 class TooLargeError(Exception):
@@ -44,7 +44,7 @@ async def take(scope: Scope, receive: Receive) -> bytes:
 
 
 def given(body: bytes, receive: Receive) -> Receive:
-    """Return a ``receive`` that hands out ``body``, which was taken from it already."""
+    """Return a ``receive`` that returns ``body``, which was read from it already."""
     whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def hand_out() -> Message:
@@ -58,7 +58,7 @@ async def refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -
     answer.headers["connection"] = "close"
     await send({"type": "http.response.start", "status": answer.status_code, "headers": answer.raw_headers})
     await send({"type": "http.response.body", "body": bytes(answer.body), "more_body": True})
-    # Who asks whether to send it has not begun.
+    # A client with the header Expect has not begun to send the body.
     drained_within = 0 if any(name == b"expect" for name, _value in scope["headers"]) else DRAINED_WITHIN
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(drained_within):

@@ -1,4 +1,4 @@
-"""Simulated time: how long a pretended machine takes, divided by a speed that may change while it runs."""
+"""Simulated time: durations of simulated machines, divided by a speed that may change while they run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import time
 class Clock:
     """Sleeps in simulated seconds.
 
-    ``speed`` is simulated seconds per real second (60: an hour in a minute). Whoever is asleep when the speed
-    changes wakes at the time the new speed gives for what was left.
+    ``speed``: simulated seconds per real second (60: an hour in a minute). When it changes, the remaining time of current sleeps is
+    computed with the new speed.
     """
 
     def __init__(self, speed: float = 60.0) -> None:

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The control API under /_sandbox/: what tests and demos do to the sandbox itself. On loopback, without token, never in the journal.
+"""The control API under /_sandbox/, by which tests and demos control the sandbox. On loopback, without token, not in the journal.
 
-Each part of the sandbox describes its calls (:class:`Call`) and answers them; the check of bodies and queries, the index at ``/_sandbox/``
-and the tables in docs/sandbox.md are made of these descriptions.
+Each part of the sandbox describes its calls (:class:`Call`) and answers them. The validation of bodies and queries, the index at
+``/_sandbox/`` and the tables in docs/sandbox.md use these descriptions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from starlette.types import Receive, Scope, Send
 PATH = "/_sandbox"
 
 LARGEST = 1_000_000_000
-"""The most any number may be: what is done with them (time, counts, JSON) holds up to here."""
+"""The largest number in a request: up to here, times, counts and JSON work."""
 
 Kind = Literal["text", "pattern", "time", "number", "whole number", "flag", "texts", "object", "JSON value"]
 
@@ -73,8 +73,8 @@ class Field:
     choices: tuple[str, ...] = ()
 
     @property
-    def wanted(self) -> str:
-        """What the field takes, in words."""
+    def expected(self) -> str:
+        """A text for the values that the field takes."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         if self.kind in {"number", "whole number"}:
@@ -89,10 +89,10 @@ class Field:
 
 
 def problems(given: Mapping[str, Any], fields: Mapping[str, Field]) -> list[str]:
-    """Return what is wrong with the fields of a body, or of a query: unknown ones, and values that do not fit."""
+    """Return the problems of a body's or query's fields: unknown fields, and invalid values."""
     unknown = [f"{name} is not a field here ({', '.join(fields) or 'there are none'})" for name in given if name not in fields]
     return unknown + [
-        f"{name} must be {fields[name].wanted}, not {shown(value)}"
+        f"{name} must be {fields[name].expected}, not {shown(value)}"
         for name, value in given.items()
         if name in fields and value is not None and not fields[name].fits(value)
     ]
@@ -109,7 +109,7 @@ class ControlError(Exception):
 
 
 def checked(given: Mapping[str, Any], fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Return the fields that were given and are not null. Raises :class:`ControlError` with all that is wrong."""
+    """Return the fields that are not null. Raises :class:`ControlError` with all problems."""
     if wrong := problems(given, fields):
         raise ControlError(422, *wrong)
     return {name: value for name, value in given.items() if value is not None}
@@ -127,9 +127,9 @@ Endpoint = Callable[[Given, Mapping[str, str]], Awaitable[Response]]
 
 @dataclass(frozen=True)
 class Call:
-    """One call of the control API. ``body`` and ``query``: the fields that it takes; ``example``: a body that works.
+    """A call of the control API. ``body`` and ``query``: its fields; ``example``: a valid body.
 
-    ``checks_body``: what answers it checks the body, beside the rules between its fields, so that all that is wrong is told at once.
+    ``checks_body``: the handler validates the fields of the body together with its own rules, so that one answer has all problems.
     """
 
     method: str
@@ -145,7 +145,7 @@ class Call:
         shown: dict[str, Any] = {"method": self.method, "path": f"{PATH}{self.path}", "help": self.help}
         for name, fields in (("body", self.body), ("query", self.query)):
             if fields:
-                shown[name] = {key: f"{each.wanted}: {each.help}" for key, each in fields.items()}
+                shown[name] = {key: f"{each.expected}: {each.help}" for key, each in fields.items()}
         return {**shown, "example": self.command(root)}
 
     def command(self, root: str) -> str:
@@ -176,7 +176,7 @@ class ControlApp:
 
     async def _answer(self, method: str, request: Request) -> Response:
         path = request.scope["path"]
-        wanted = "GET" if method == "HEAD" else method
+        requested = "GET" if method == "HEAD" else method
         if path.rstrip("/") == PATH:
             root = f"{request.url.scheme}://{request.url.netloc}"
             fitting: list[tuple[Call, Endpoint, dict[str, str]]] = [(INDEX, self._index(root), {})]
@@ -185,7 +185,7 @@ class ControlApp:
         if not fitting:
             raise ControlError(404, f"There is no {shown(path)} in the control API: GET {PATH}/ lists its calls")
         for call, endpoint, params in fitting:
-            if call.method == wanted:
+            if call.method == requested:
                 query = checked(_numbered(request.query_params, call.query), call.query)
                 body = _body(await request.body())
                 return await endpoint({**query, **(body if call.checks_body else checked(body, call.body))}, params)
@@ -200,7 +200,7 @@ class ControlApp:
 
 
 def _numbered(query: Mapping[str, str], fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Return the query with numbers where numbers are wanted, and without what is empty."""
+    """Return the query with numbers for fields that are numbers, and without empty values."""
     found: dict[str, Any] = {}
     for name, text in query.items():
         kind = fields[name].kind if name in fields else "text"

@@ -1,8 +1,8 @@
-"""``python -m sandbox demo``: a cluster's life in a few minutes, explained on the way. The first time ever programs are built before it.
+"""``python -m sandbox demo``: a cluster from install to destroy in a few minutes, with explanations. The first run builds programs before.
 
 Starts a sandbox, copies the example inventory, and then does what a user does: ``ansible-playbook install.yml``, one line of
 the inventory edited, ``scale.yml``, another edit, ``scale.yml`` again, ``destroy.yml``. In between an unauthorized client asks to join.
-Ends with a summary of what happened, and with a proof that nothing is left. Everything lives in a temporary folder but the log.
+Ends with a summary, and with a check that nothing is left. All files but the log are in a temporary folder.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from sandbox.testing.observer import REQUESTS, Names, cluster_api
 from sandbox.testing.process import REPOSITORY, RunningSandbox, SandboxStartError, is_write
 
 CLUSTER = "demo.metal.test"
-STRANGER = "intruder"
+ROGUE_NODE = "intruder"
 PHASE = re.compile(r"^\[(?P<number>\d+)/(?P<count>\d+)\] (?P<title>.*?)(?: \(elapsed [^)]*\))?$")
 """A phase of a playbook, as it is announced."""
 HEADING = re.compile(r"^(?P<kind>PLAY|TASK|RUNNING HANDLER) \[(?:(?:equinix_metal\.openshift\.)?(?P<role>[a-z_]+) : )?(?P<name>.*)\] \**$")
 
 
 class DemoError(Exception):
-    """A step did not end as it should; the message says which and what to look at."""
+    """A step failed; the message says which one, and what to check."""
 
 
 @dataclass
@@ -153,28 +153,28 @@ class Demo:
             "ansible-playbook install.yml",
         )
         with self.timed(Step("install", "ansible-playbook install.yml")) as step:
-            self._play(step, "install.yml", after={"bootstrap_teardown": self._send_stranger})
-        if not any(STRANGER in line for line in self._output):
+            self._play(step, "install.yml", after={"bootstrap_teardown": self._file_rogue_request})
+        if not any(ROGUE_NODE in line for line in self._output):
             raise DemoError("the unauthorized client was not named in the output of the install")
 
-    def _send_stranger(self) -> None:
-        """With the bootstrap machine gone nobody but the playbook approves: now its judgement counts."""
+    def _file_rogue_request(self) -> None:
+        """File a CSR of an unauthorized client, when only the playbook approves CSRs: the bootstrap machine is deleted."""
         environment = self.sandbox.environment
         names = Names(environment["OPENSHIFT_DNS_SERVER"], int(environment["OPENSHIFT_DNS_PORT"]))
-        UnauthorizedClient(CLUSTER, self.cluster / "ignition" / "worker.ign", names).file(STRANGER, f"{STRANGER}.{CLUSTER}")
+        UnauthorizedClient(CLUSTER, self.cluster / "ignition" / "worker.ign", names).file(ROGUE_NODE, f"{ROGUE_NODE}.{CLUSTER}")
         self.console.print(
-            f"[yellow]![/] an unauthorized client fetched the bootstrap token and files a CSR for [bold]{STRANGER}.{CLUSTER}[/]; "
+            f"[yellow]![/] an unauthorized client fetched the bootstrap token and files a CSR for [bold]{ROGUE_NODE}.{CLUSTER}[/]; "
             "the cluster took the request",
             soft_wrap=True,
         )
 
     def _scale(self, pattern: str, what: str, workers: int) -> None:
-        wanted = self.inventory / "01-cluster.yml"
-        text = wanted.read_text(encoding="utf-8")
+        path = self.inventory / "01-cluster.yml"
+        text = path.read_text(encoding="utf-8")
         edited, found = re.subn(r"worker-\[0:\d+\]", f"worker-[{pattern}]", text)
         if not found:
-            raise DemoError(f"{wanted.name} has no host pattern worker-[0:N] to edit")
-        wanted.write_text(edited, encoding="utf-8")
+            raise DemoError(f"{path.name} has no host pattern worker-[0:N] to edit")
+        path.write_text(edited, encoding="utf-8")
         number = len(self.steps)
         self.explain(
             f"{number} · Scale to {workers} workers",
@@ -248,7 +248,7 @@ class Demo:
         code = self._child.wait()
         self._child = None
         if code != 0:
-            self._tell_failure(playbook)
+            self._print_failure(playbook)
             raise DemoError(f"{playbook} ended with {code}")
 
     def _lines(self) -> Iterator[str]:
@@ -268,10 +268,10 @@ class Demo:
             live.update("")
             live.console.print(step.phases[-1].closing())
 
-    def _tell_failure(self, playbook: str) -> None:
+    def _print_failure(self, playbook: str) -> None:
         self.console.print(Panel(Text("\n".join(self._output[-30:])), title=f"the end of {playbook}'s output", border_style="red"))
 
-    # --- looking -------------------------------------------------------------------------------------------------------------
+    # --- reading -------------------------------------------------------------------------------------------------------------
 
     def _api(self, path: str) -> Any:
         return cluster_api(self.cluster / "kubeconfig", path)
@@ -279,15 +279,15 @@ class Demo:
     def _count_certificates(self) -> None:
         for request in self._api(REQUESTS)["items"]:
             conditions = {condition["type"] for condition in request.get("status", {}).get("conditions", [])}
-            stranger = request["metadata"]["name"] == STRANGER
-            if stranger and conditions:
+            is_rogue = request["metadata"]["name"] == ROGUE_NODE
+            if is_rogue and conditions:
                 raise DemoError("the CSR of the unauthorized client was decided on: it should have stayed pending")
-            # A kubelet that waits long asks once more with another key, and its first request is nobody's any more.
-            left = "stranger" if stranger else "overtaken"
+            # A kubelet that waits for long files another CSR with a new key, and abandons the first one.
+            left = "rogue" if is_rogue else "overtaken"
             self._certificates["approved" if "Approved" in conditions else "denied" if "Denied" in conditions else left] += 1
 
     def _leftovers(self) -> list[str]:
-        """What still exists after destroy, by the sandbox's own books and by its DNS server."""
+        """Return what still exists after destroy, in the sandbox's inventory and its DNS server."""
         left = []
         for kind, found in self.sandbox.inventory().items():
             if found and isinstance(found, list | dict):
@@ -305,7 +305,7 @@ class Demo:
         return left
 
     def _processes(self) -> list[str]:
-        """Processes that name our temporary folder: the sandbox's, a publishing server's, whoever's they are."""
+        """Return the processes that name our temporary folder: the sandbox's, a publishing server's, and any others."""
         return [f"process {number}: {command[:80]}" for number, command in processes_of(self.folder)]
 
     # --- showing -------------------------------------------------------------------------------------------------------------
@@ -327,7 +327,7 @@ class Demo:
             self.console.print(f"  [bold]{step.title}: {duration(step.seconds)}[/], {step.machines} machines now\n")
 
     def _summary(self, left: list[str]) -> None:
-        table = Table(title="What happened", title_justify="left", width=min(self.console.width, 110))
+        table = Table(title="Summary", title_justify="left", width=min(self.console.width, 110))
         table.add_column("step")
         for name in ("took", "machines", "API reads", "writes"):
             table.add_column(name, justify="right")
@@ -341,7 +341,7 @@ class Demo:
         kept = self._certificates
         overtaken = f", {kept['overtaken']} left behind by machines that asked again" if kept["overtaken"] else ""
         self.console.print(
-            f"Certificates: {kept['approved']} approved for machines of the inventory, {kept['stranger']} of the unauthorized client "
+            f"Certificates: {kept['approved']} approved for machines of the inventory, {kept['rogue']} of the unauthorized client "
             f"refused and left pending{overtaken}, {kept['denied']} denied.",
             soft_wrap=True,
         )
@@ -397,7 +397,7 @@ def processes_of(folder: Path) -> list[tuple[int, str]]:
             command = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
             place = (path / "cwd").readlink()
         except OSError:
-            continue  # it ended while we looked, or is none of ours
+            continue  # it ended meanwhile, or belongs to another user
         if str(folder) in command or place.is_relative_to(folder):
             found.append((int(path.name), command))
     return found

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An authoritative DNS server for one zone, with dynamic updates (RFC 2136) guarded by TSIG (RFC 8945).
 
-It answers as BIND does where clients can tell: REFUSED for names outside the zone, NOTAUTH for updates that carry a key it
-does not know or a bad signature, REFUSED for updates without a key, NXDOMAIN and NODATA with the zone's SOA. The zone is
-written to a file before an update is answered, so nothing that was acknowledged is lost when the process is killed.
+Clients get the answers of BIND: REFUSED for names outside the zone, NOTAUTH for updates with an unknown key or a bad signature, REFUSED for
+updates without a key, NXDOMAIN and NODATA with the zone's SOA. The zone is written to a file before an update is answered, so no
+acknowledged update is lost when the process is killed.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ Rdatas = list[dns.rdata.Rdata]
 
 
 class DynamicZone:
-    """The records of one zone and what may be done to them; knows nothing of sockets.
+    """The records of a zone, with queries, transfers and updates as messages.
 
-    ``path`` is the master file it is kept in. ``keyring`` holds the TSIG keys that may update and transfer.
+    ``path``: its master file. ``keyring``: the TSIG keys that may update and transfer.
     """
 
     def __init__(self, origin: str, path: Path, keyring: dict[dns.name.Name, dns.tsig.Key]) -> None:
@@ -67,10 +67,10 @@ class DynamicZone:
             self._write()
 
     def name_server_at(self, address: str) -> None:
-        """Let the zone's name server be at ``address``: another start may have had another one."""
-        name, wanted = dns.name.from_text("ns", self.origin), dns.rdataset.from_text("IN", "A", 60, address)
-        if self._rdataset(name, dns.rdatatype.A) != wanted:
-            self._zone.replace_rdataset(name, wanted)
+        """Set the address of the zone's name server, which may differ from the last start."""
+        name, desired = dns.name.from_text("ns", self.origin), dns.rdataset.from_text("IN", "A", 60, address)
+        if self._rdataset(name, dns.rdatatype.A) != desired:
+            self._zone.replace_rdataset(name, desired)
             self._next_serial()
             self._write()
 
@@ -79,7 +79,7 @@ class DynamicZone:
         return int(self._soa()[0].serial)
 
     def records(self) -> list[str]:
-        """All records but SOA and NS of the apex, as master file lines; for looking at."""
+        """Return all records except SOA and NS of the apex, as lines of a master file."""
         lines = []
         for name, ttl, rdata in self._zone.iterate_rdatas():
             if name == self.origin and rdata.rdtype in (dns.rdatatype.SOA, dns.rdatatype.NS):
@@ -88,7 +88,7 @@ class DynamicZone:
         return sorted(lines)
 
     def answer(self, wire: bytes, *, tcp: bool) -> bytes | None:
-        """The reply to one message, or ``None`` for what is no DNS query and gets none."""
+        """Return the reply to a message, ``None`` for one that is no DNS query and gets no reply."""
         if len(wire) < HEADER_SIZE or wire[2] & RESPONSE:
             return None
         try:
@@ -200,8 +200,8 @@ class DynamicZone:
         response = dns.message.make_response(request)
         response.set_rcode(dns.rcode.NOTAUTH)
         if request.tsig is not None:
-            told = request.tsig[0].replace(mac=b"", error=error, other=b"")
-            response.tsig = dns.rrset.from_rdata(request.tsig.name, 0, told)
+            tsig = request.tsig[0].replace(mac=b"", error=error, other=b"")
+            response.tsig = dns.rrset.from_rdata(request.tsig.name, 0, tsig)
         return response.to_wire()
 
     def _malformed(self, wire: bytes) -> bytes:
@@ -218,7 +218,7 @@ class DynamicZone:
             return dns.rcode.NOTAUTH
         if not request.had_tsig:
             return dns.rcode.REFUSED
-        # As BIND since 9.18.11: what is to be updated is judged before the prerequisites are, though RFC 2136 has it the other way round.
+        # As BIND since 9.18.11: the update section is checked before the prerequisites, though RFC 2136 has the reverse order.
         if any(not rrset.name.is_subdomain(self.origin) for rrset in request.update):
             return dns.rcode.NOTZONE
         if not all(_well_formed(rrset, (dns.rdataclass.ANY,)) for rrset in request.update):
@@ -244,8 +244,8 @@ class DynamicZone:
         return dns.rcode.NOERROR
 
     def _prerequisites(self, request: dns.update.UpdateMessage) -> dns.rcode.Rcode:  # noqa: PLR0911 - one return for each refusal the RFC lists
-        """RFC 2136 section 3.2."""
-        wanted: dict[tuple[dns.name.Name, dns.rdatatype.RdataType], set[dns.rdata.Rdata]] = {}
+        """Check the prerequisites (RFC 2136 section 3.2)."""
+        required: dict[tuple[dns.name.Name, dns.rdatatype.RdataType], set[dns.rdata.Rdata]] = {}
         for rrset in request.prerequisite:
             if not rrset.name.is_subdomain(self.origin):
                 return dns.rcode.NOTZONE
@@ -263,8 +263,8 @@ class DynamicZone:
                 if rrset.rdtype != dns.rdatatype.ANY and has:
                     return dns.rcode.YXRRSET
             else:
-                wanted.setdefault((rrset.name, rrset.rdtype), set()).update(rrset)
-        for (name, rdtype), rdatas in wanted.items():
+                required.setdefault((rrset.name, rrset.rdtype), set()).update(rrset)
+        for (name, rdtype), rdatas in required.items():
             rdataset = self._rdataset(name, rdtype)
             if rdataset is None or set(rdataset) != rdatas:
                 return dns.rcode.NXRRSET
@@ -425,7 +425,7 @@ def keyring(name: str, secret: str) -> dict[dns.name.Name, dns.tsig.Key]:
 
 
 def _new_zone(origin: dns.name.Name) -> str:
-    # Negative answers are kept 5 s only: in a rehearsal a name is often asked for just before it is made.
+    # Negative answers are cached for 5 s only: a name is often queried just before it is created.
     return (
         f"{origin} 60 IN SOA ns.{origin} hostmaster.{origin} {int(time.time())} 60 30 604800 5\n"
         f"{origin} 60 IN NS ns.{origin}\n"

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which loopback network the machines of each sandbox have.
+"""Allocates a loopback network for the machines of each sandbox.
 
-Two sandboxes on one computer must not give one address to two machines that both want port 6443, and a sandbox that is started again needs
-the addresses its machines had. So a network belongs to a state folder, whether its sandbox runs or not:
+Two sandboxes on one computer must not use the same address for two machines that listen on port 6443, and after a restart the machines need
+their addresses again. So a network belongs to a state folder, whether its sandbox runs or not:
 
 - reserved, by an entry in a file of the user's cache folder, for as long as the state folder exists;
 - held while the sandbox runs, by a name in the kernel's abstract namespace, which other users' sandboxes see too and which goes with its
@@ -32,7 +32,7 @@ IDENTITY = "sandbox.json"
 
 
 class NetworkError(Exception):
-    """No network can be had; the message is one sentence for the user."""
+    """No network is available; the message is one sentence for the user."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Networks:
         self._networks = [str(each) for each in networks]
 
     def take(self, state: Path, kept: str | None) -> Held:
-        """Hold the network of ``state``: ``kept``, or for a new state folder one that nobody has. Raises :class:`NetworkError`."""
+        """Hold the network of ``state``: ``kept``, or for a new state folder a free one. Raises :class:`NetworkError`."""
         state = state.resolve()
         with self._entries() as entries:
             own = kept or _network_of(entries, state)
@@ -130,7 +130,7 @@ def _hold(network: str) -> Held | None:
 
 
 def _owns(state: Path, network: str) -> bool:
-    """Return whether the sandbox of ``state`` may come back and want ``network``. A folder that cannot be read may."""
+    """Return whether the sandbox of ``state`` may be started again with ``network``, as for a folder that cannot be read."""
     try:
         kept = json.loads((state / IDENTITY).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):

@@ -1,11 +1,11 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``python -m sandbox serve``: the one process that is the whole sandbox.
+"""``python -m sandbox serve``: runs the sandbox as one process.
 
-Wires the rooms together: name server, Metal API with metadata and boot service, mirror, clusters, machines. What has to be the same after a
-restart (addresses, keys) is in ``sandbox.json`` of the state folder; a lock there keeps a second sandbox out. Which state folder has which
-of the machines' networks is the subject of ``sandbox.networks``.
+Starts and connects all services: name server, Metal API with metadata and boot service, mirror, clusters, machines. Values that must not
+change at a restart (addresses, keys) are in ``sandbox.json`` of the state folder, whose lock allows one sandbox at a time.
+``sandbox.networks`` allocates the machines' network.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server, keyring
 from sandbox.machines.simulated import SimulatedMachines
 from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
-from sandbox.metal.tls import Authority
+from sandbox.metal.tls import CertificateAuthority
 from sandbox.metal.world import MetalWorld
 from sandbox.networks import IDENTITY, NetworkError, Networks
 from sandbox.openshift import (
@@ -72,8 +72,8 @@ MACHINE_NETWORKS = tuple(MACHINES.subnets(new_prefix=16))[:-1]
 MIRROR_PATH = "/pub/"
 KEY_NAME = "sandbox"
 LISTENING = range(10_000, 20_000)
-"""Where a port is looked for when none is wished for: below those that the system lends to outgoing connections, which could take it
-between the look and the start, and those that boot files are published at."""
+"""The range for ports that are not specified: below the ephemeral ports, which an outgoing connection could take between check and start,
+and below those of published boot files."""
 SECOND_LISTENERS = ("boot", "metadata", "dns", "tls")
 
 
@@ -86,7 +86,7 @@ class StartError(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    """What is ``None`` was not given: then it is as at the last start, else the default. Port 0 is any free one, ``seed`` any number.
+    """The command line's options. ``None``: the value of the last start, else the default. Port 0: any free port.
 
     ``until_eof``: end when standard input ends, which it does with the process that holds its other end.
     """
@@ -110,7 +110,7 @@ def parse_listen(text: str) -> tuple[str, int]:
     except ValueError:
         raise StartError(f"--listen {text}: {host!r} is not an IP address") from None
     if address.version != 4 or not address.is_loopback:
-        raise StartError(f"--listen {text}: the sandbox serves 127.0.0.0/8 only, since everybody who reaches it may command it")
+        raise StartError(f"--listen {text}: the sandbox serves 127.0.0.0/8 only, since its control API has no authentication")
     if address in MACHINES:
         raise StartError(f"--listen {text}: {MACHINES} belongs to the sandbox's machines; take 127.0.0.1")
     return str(address), int(number)
@@ -119,7 +119,7 @@ def parse_listen(text: str) -> tuple[str, int]:
 def serve(options: Options) -> int:
     """Run a sandbox until SIGINT, SIGTERM or, by choice, the end of standard input. Raises :class:`StartError` when it cannot start."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    # One line a request of a machine would drown everything else; the journal has those that matter.
+    # A line for each request of a machine would hide everything else; the journal has the important ones.
     for chatty in ("httpx", "httpcore", "uvicorn"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     _allow_many_sockets()
@@ -149,7 +149,7 @@ class Identity:
             raise StartError(
                 f"--kubelets {options.kubelets}: the machines in {state} have {self.kubelets} ones; begin anew with another --state"
             )
-        # Tokens are made of it: as hard to guess as they are, unless somebody wants the same ones each time.
+        # Tokens are computed from it, so it is random, unless the user sets it to get the same tokens each time.
         self.seed: int = next(each for each in (options.seed, kept.get("seed"), secrets.randbits(128)) if each is not None)
         self._networks = Networks(cache_root() / "machine-networks.json", MACHINE_NETWORKS)
         try:
@@ -158,11 +158,11 @@ class Identity:
             raise StartError(str(error)) from None
         self.dns_secret: str = kept.get("dns_secret") or base64.b64encode(secrets.token_bytes(32)).decode("ascii")
         ports: dict[str, int] = kept.get("ports") or {}
-        wanted = ports.get("main", DEFAULT_PORT) if options.port is None else options.port
-        self.ports = {"main": self._main_port(wanted)}
+        requested = ports.get("main", DEFAULT_PORT) if options.port is None else options.port
+        self.ports = {"main": self._main_port(requested)}
         for number, name in enumerate(SECOND_LISTENERS, 1):
             # The next ones after the main port, so that a user sees what belongs together; any free ones when those are taken.
-            first = ports.get(name) or (self.ports["main"] + number if wanted else 0)
+            first = ports.get(name) or (self.ports["main"] + number if requested else 0)
             self.ports[name] = _free_port(self.address, first, set(self.ports.values()))
             if ports.get(name) not in (None, self.ports[name]):
                 LOG.warning("port %d of the last start (%s) is taken, now it is %d", ports[name], name, self.ports[name])
@@ -174,16 +174,16 @@ class Identity:
     def url(self, name: str) -> str:
         return f"http://{self.address}:{self.ports[name]}"
 
-    def _main_port(self, wanted: int) -> int:
+    def _main_port(self, requested: int) -> int:
         try:
-            return _probe(self.address, wanted)
+            return _probe(self.address, requested)
         except PermissionError:
             raise StartError(
-                f"cannot listen on {self.address}:{wanted}: ports below 1024 need root; choose another with --listen"
+                f"cannot listen on {self.address}:{requested}: ports below 1024 need root; choose another with --listen"
             ) from None
         except OSError as error:
             raise StartError(
-                f"cannot listen on {self.address}:{wanted} ({os.strerror(error.errno or 0)}): "
+                f"cannot listen on {self.address}:{requested} ({os.strerror(error.errno or 0)}): "
                 "is another sandbox running? --listen 127.0.0.1:0 takes a free port"
             ) from None
 
@@ -205,14 +205,14 @@ class Identity:
 
 @dataclass(frozen=True)
 class Programs:
-    """The real programs that clusters run. ``kubelet`` None: kubelets are pretended."""
+    """The real programs that clusters run. ``kubelet`` None: kubelets are simulated."""
 
     control_plane: Binaries
     kubelet: Path | None = None
 
 
 class Sandbox:
-    """All rooms, started in the order they need each other and ended in the opposite one."""
+    """All services, started in the order of their dependencies and stopped in reverse order."""
 
     def __init__(self, options: Options, identity: Identity, programs: Programs) -> None:
         self._options = options
@@ -257,11 +257,11 @@ class Sandbox:
         await self._listen("metadata", create_metadata_app(world))
         metal = create_metal_app(world, {MIRROR_PATH: mirror}, passing_time.calls(clusters, state / "machines"))
         await self._listen("main", metal)
-        # The same again for clients that know no other scheme.
-        authority = await asyncio.to_thread(Authority, state / "tls")
-        self._ca_file = authority.certificate_file.resolve()
-        await self._listen("tls", metal, authority.server_context(identity.address))
-        # Last: machines that were on begin to ask at once.
+        # The same API for clients that support only https.
+        ca = await asyncio.to_thread(CertificateAuthority, state / "tls")
+        self._ca_file = ca.certificate_file.resolve()
+        await self._listen("tls", metal, ca.server_context(identity.address))
+        # Last, since machines that were on send requests at once.
         await world.start()
 
     async def stop(self) -> None:
@@ -274,7 +274,7 @@ class Sandbox:
                 LOG.exception("%s did not end well", name)
 
     def exports(self) -> dict[str, str]:
-        """What a shell needs to work with this sandbox."""
+        """Return the environment variables for a user's shell."""
         if self.world is None:
             raise RuntimeError("the sandbox has not been started")
         identity, root = self._identity, self._identity.url("main")
@@ -362,10 +362,10 @@ def _read_to_the_end(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> N
 
 
 def _announce(exports: dict[str, str], environment: Path) -> None:
-    # For a program that reads them. A person has the file, and need not have the token on the screen.
+    # Exports for a program. A user at a terminal has the file, so that the token is not on the screen.
     lines = [] if sys.stdout.isatty() else [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
     lines.append(f"# In another terminal: source {shlex.quote(str(environment))}")
-    # Whoever only wanted the first lines (head, a script) may close the pipe: the sandbox goes on.
+    # A reader of the first lines (head, a script) may close the pipe: the sandbox continues.
     with contextlib.suppress(BrokenPipeError):
         print("\n".join([*lines, "# ready"]), flush=True)
     LOG.info("ready at %s; Ctrl-C ends it, the same command goes on from its state", exports["SANDBOX_URL"])
@@ -373,7 +373,7 @@ def _announce(exports: dict[str, str], environment: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(state: Path) -> Iterator[None]:
-    """Hold the state folder. Raises :class:`StartError` when another sandbox does, or when it cannot be had."""
+    """Lock the state folder. Raises :class:`StartError` if another sandbox has locked it, or if it cannot be created."""
     try:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = (state / "lock").open("a+", encoding="ascii")

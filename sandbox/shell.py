@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``env.sh`` in the state folder: what a second terminal reads to work with a sandbox that runs in the first.
+"""``env.sh`` in the state folder: the environment of a running sandbox for other terminals.
 
     source .sandbox/env.sh
 

@@ -1,11 +1,11 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a device is made of: the seam between the Metal API and whatever plays its machines.
+"""The interface between the Metal API and the simulated machines of its devices.
 
-The Metal API calls :class:`Machines` and knows nothing of what is behind it; a machine knows the Metal API only as
-real hardware does, through the boot service and the metadata service, from its own source address. What runs on an
-installed machine is a :class:`System`, made by a :data:`SystemFactory` from the final Ignition config.
+The Metal API calls :class:`Machines` and does not depend on its implementation. A machine uses only the services that real hardware has,
+the boot service and the metadata service, from its own source address. An installed machine runs a :class:`System`, which a
+:data:`SystemFactory` creates from the final Ignition config.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DriveKind = Literal["SSD", "NVMe", "HDD"]
 
 @dataclass(frozen=True)
 class Drive:
-    """One disk of a machine. ``name`` is its device node (``/dev/sda``), ``size_gb`` decimal gigabytes."""
+    """A disk of a machine. ``name``: its device node (``/dev/sda``), ``size_gb``: decimal gigabytes."""
 
     name: str
     size_gb: int
@@ -33,10 +33,10 @@ class Drive:
 
 @dataclass(frozen=True)
 class Hardware:
-    """One machine as the data centre knows it.
+    """The hardware of a machine.
 
-    ``address`` is the public IPv4 of the device (127.64.x.y in the sandbox), ``architecture`` is ``x86_64`` or
-    ``aarch64``, ``operating_system`` a slug: ``custom_ipxe`` walks the PXE path.
+    ``address``: the device's public IPv4 (127.64.x.y in the sandbox); ``architecture``: ``x86_64`` or ``aarch64``; ``operating_system``: a
+    slug, of which ``custom_ipxe`` boots from the network.
     """
 
     device_id: str
@@ -50,38 +50,38 @@ class Hardware:
 
 
 class Machines(Protocol):
-    """Power and disks of all machines. Every call returns at once; the work goes on in a task of the machine."""
+    """Power and disks of all machines. Every call returns at once; a background task of the machine does the work."""
 
     async def install(self, hw: Hardware) -> None:
-        """First power on after create, with network boot allowed."""
+        """Power on a new machine, with network boot."""
 
     async def power_off(self, device_id: str) -> None:
-        """Cut the power. A machine that is not known or is off already stays so."""
+        """Power off. Does nothing for unknown machines and those that are off."""
 
     async def power_on(self, device_id: str, *, hw: Hardware) -> None:
-        """Start an existing machine from what its disks hold (firmware still asks the boot service first)."""
+        """Boot an existing machine from its disks (its firmware still asks the boot service first)."""
 
     async def reboot(self, device_id: str) -> None:
         """Power cycle."""
 
     async def reinstall(self, hw: Hardware, *, keep_disks: bool) -> None:
-        """Start over as after create; ``keep_disks`` leaves all but the installed system's disk as it is."""
+        """Install the machine again; ``keep_disks`` keeps all disks except the installed system's."""
 
     async def rescue(self, hw: Hardware) -> None:
-        """Boot the rescue system over the network; disks stay as they are."""
+        """Boot the rescue system from the network; disks do not change."""
 
     async def remove(self, device_id: str) -> None:
-        """Deprovision: everything stops, disks are wiped, the machine's directory goes away."""
+        """Deprovision: stop everything, wipe the disks, delete the machine's directory."""
 
     async def restore(self, hw: Hardware) -> None:
-        """The sandbox started again and the machine was on before: go on from where its directory says it was."""
+        """Continue a machine that was on when the sandbox ended, at the stage recorded in its directory."""
 
     async def close(self) -> None:
-        """End all tasks and processes; directories stay for :meth:`restore`."""
+        """End all tasks and processes; keep directories for :meth:`restore`."""
 
 
 class MachineHTTP(Protocol):
-    """HTTP as one machine does it: from its own source address, names resolved only by the sandbox's DNS server."""
+    """A machine's HTTP client: with its own source address, and the sandbox's DNS server as the only resolver."""
 
     async def request(  # noqa: PLR0913 - the parts of an HTTP request, all but two by keyword
         self,
@@ -103,7 +103,7 @@ class MachineHTTP(Protocol):
 
 
 class Machine(Protocol):
-    """What a system sees of the machine it runs on."""
+    """A system's interface to the machine it runs on."""
 
     @property
     def hardware(self) -> Hardware: ...
@@ -136,13 +136,13 @@ class Machine(Protocol):
 
 
 class System(Protocol):
-    """An installed operating system at work."""
+    """A running installed operating system."""
 
     async def run(self) -> None:
         """Run until cancelled (power off, reboot, removal)."""
 
 
 SystemFactory = Callable[[Machine, dict[str, Any]], System]
-"""Makes the system from the machine and the final merged Ignition config."""
+"""Creates the system of a machine from its merged Ignition config."""
 
 __all__ = ["Drive", "DriveKind", "Hardware", "Machine", "MachineHTTP", "Machines", "System", "SystemFactory"]

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The other operating systems: installed by the service itself, configured by cloud-init from the device's userdata.
+"""The other operating systems: installed by the service, configured by cloud-init from the device's userdata.
 
-Of a cloud-config, ``write_files`` and ``packages`` are done, below the machine's own directory. The one package with work to do is
-haproxy: the host's real one is run with the machine's configuration and the machine's address.
+Of a cloud-config, ``write_files`` and ``packages`` are applied, below the machine's directory. The only package with an effect is haproxy:
+the host's real haproxy runs with the machine's configuration and address.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class CloudSystem:
         self._content = content
 
     async def run(self) -> None:
-        """First boot where it is due, then what the cloud-config asked for, until cancelled."""
+        """Run the first boot, if it is pending, then the services of the cloud-config until cancelled."""
         host = self._host
         host.console(f"Linux version ({self._content['system']}), root on {self._drive}")
         if self._content.get("first_boot"):
@@ -143,7 +143,7 @@ class CloudSystem:
     async def _run_haproxy(self, program: str, config: Path, *, announce: bool) -> str:
         """Run it until it ends by itself; the last of what it said."""
         host = self._host
-        # This computer's every address is that of all machines: a machine has its own. Any other value is the user's mistake or wish.
+        # 0.0.0.0 would include the addresses of all other machines on this computer. Other values are used unchanged.
         own = host.hardware.address
         defaults = {name: own if value == "0.0.0.0" else value for name, value in self._defaults().items()}  # noqa: S104 - compared
         environment = {"PATH": SYSTEM_PATH, "LB_ADDRESS": own, **defaults}
@@ -161,10 +161,10 @@ class CloudSystem:
             start_new_session=True,
         )
         lines: list[str] = []
-        told = None
+        report = None
         try:
             if announce:
-                told = asyncio.create_task(host.report("running", f"[haproxy] started on {host.hardware.address}"))
+                report = asyncio.create_task(host.report("running", f"[haproxy] started on {host.hardware.address}"))
             assert process.stdout is not None  # noqa: S101 - a pipe was asked for
             async for line in process.stdout:
                 text = line.decode("utf-8", "replace").rstrip()
@@ -179,8 +179,8 @@ class CloudSystem:
                     await asyncio.wait_for(process.wait(), 3)
                 except TimeoutError:
                     process.kill()
-            if told is not None and not told.done():
-                told.cancel()
+            if report is not None and not report.done():
+                report.cancel()
         alerts = [line for line in lines if "[ALERT]" in line] or lines[-1:]
         return f"exit status {process.returncode}: {' / '.join(alerts)}"
 

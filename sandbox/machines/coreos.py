@@ -4,7 +4,7 @@
 """RHCOS: the live system that network boot starts, coreos-installer in it, and the installed system's first boot.
 
 Follows coreos-installer's kernel arguments and installer configuration, the live system's dracut modules and Ignition's packet provider.
-Arguments that do nothing in reality do nothing here, and the machine's screen log says so.
+Arguments without effect in reality have none here, and the machine's screen log has a remark.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ KNOWN_INSTALL_ARGUMENTS = frozenset(
 GENTLE_DELAY = 0.2
 EMERGENCY_SECONDS = 300
 ROOTFS_LIMIT = 64 * 1024 * 1024
-"""The mirror's are small; whoever names a real one shall not fill the sandbox's memory."""
+"""The mirror's images are small; a real image shall not fill the sandbox's memory."""
 
 
 @dataclass(frozen=True)
 class Artefact:
-    """What the first line of a kernel, initramfs or rootfs of the sandbox's mirror says of it."""
+    """The first line of a kernel, initramfs or rootfs of the sandbox's mirror."""
 
     kind: str
     build: str
@@ -101,7 +101,7 @@ class Arguments:
         return [value for found, value in self._pairs if found == key and value]
 
     def remarks(self) -> list[str]:
-        """What stands there and does nothing."""
+        """Return remarks about arguments without effect."""
         said = []
         for key, _unused in self._pairs:
             if key in NO_EFFECT:
@@ -125,7 +125,7 @@ class InstallError(Exception):
 
 @dataclass
 class Plan:
-    """What coreos-installer was told, from files and kernel arguments."""
+    """The settings of coreos-installer, from files and kernel arguments."""
 
     device: str = ""
     platform: str = "metal"
@@ -172,11 +172,11 @@ def plan_of(arguments: Arguments, files: dict[str, bytes]) -> Plan | None:
 
 
 class NoDisk(Hung):
-    """No disk is what the live config asks for. ``told``: whether its script tells so as an event."""
+    """No disk fits the live config. ``reports_event``: whether its script reports this as an event."""
 
-    def __init__(self, why: str, *, told: bool) -> None:
+    def __init__(self, why: str, *, reports_event: bool) -> None:
         super().__init__(why)
-        self.told = told
+        self.reports_event = reports_event
 
 
 @dataclass
@@ -227,7 +227,7 @@ def preparation_of(config: Config, files: dict[str, bytes], host: Host) -> Prepa
             try:
                 found.chosen = disks.choose(host, _rule(text, files))
             except disks.NoDiskError as error:
-                raise NoDisk(str(error), told="phone_home_url" in text) from None
+                raise NoDisk(str(error), reports_event="phone_home_url" in text) from None
             found.remarks.append(f"unit {unit.get('name')} read as: installs to {found.chosen}")
     return found
 
@@ -287,7 +287,7 @@ class LiveSystem:
         except NoDisk as error:
             host.console(f"choose-disk: {error}")
             host.console("coreos-installer.service: Dependency failed. You are in emergency mode.")
-            if error.told:
+            if error.reports_event:
                 await host.report("failed", f"[choose-disk] {error}")
             raise
         except (InstallError, IgnitionError) as error:
@@ -324,7 +324,7 @@ class LiveSystem:
         if initramfs.architecture != kernel.architecture:
             raise self._panic(f"Kernel panic - not syncing: No working init found (the {initramfs})")
         await host.take(20, 40)
-        self._rootfs_hash = wanted[1] if (wanted := re.search(r"^rootfs-sha256 ([0-9a-f]{64})$", image["header"], re.MULTILINE)) else ""
+        self._rootfs_hash = digest[1] if (digest := re.search(r"^rootfs-sha256 ([0-9a-f]{64})$", image["header"], re.MULTILINE)) else ""
         if initramfs.build != kernel.build:
             host.console("dracut-initqueue: no modules for this kernel, network never came up")
             raise Hung(f"kernel and initramfs are not of one build ({kernel.build}, {initramfs.build}): no drivers, no network")
@@ -359,8 +359,8 @@ class LiveSystem:
             raise Hung(f"the rootfs ({rootfs or 'damaged, or no rootfs at all'}) does not match the initramfs of build {build}")
 
     async def _fetch_root(self, url: str) -> bytes:
-        """HEAD until it works, then GET; every 5 s without end. The server's certificate is not looked at."""
-        host, told = self._host, ""
+        """HEAD until it succeeds, then GET; every 5 s without end. The server's certificate is not verified."""
+        host, reported = self._host, ""
         while True:
             reason = ""
             for method in ("HEAD", "GET"):
@@ -377,8 +377,8 @@ class LiveSystem:
             else:
                 return response.content
             host.console(f"coreos-livepxe-rootfs: {url}: {reason}; retrying in 5s...")
-            if reason != told:
-                told = reason
+            if reason != reported:
+                reported = reason
                 await host.report("running", f"[live] rootfs not there yet, tried again for ever: {url}: {reason}")
             await asyncio.sleep(max(5 / host.clock.speed, GENTLE_DELAY))
 
@@ -447,9 +447,9 @@ class LiveSystem:
         host.console("coreos-installer: Install complete.")
 
     def _serial_after(self, plan: Plan) -> bool:
-        """Whether the installed system talks on the serial console: by its platform's table, or because it was told to."""
-        told = plan.consoles + [karg.removeprefix("console=") for karg in plan.kargs if karg.startswith("console=")]
-        return plan.platform in ("packet", "equinixmetal") or any(console.split(",")[0] == self._host.serial_console for console in told)
+        """Return whether the installed system uses the serial console: by its platform, or by its kernel arguments."""
+        consoles = plan.consoles + [karg.removeprefix("console=") for karg in plan.kargs if karg.startswith("console=")]
+        return plan.platform in ("packet", "equinixmetal") or any(each.split(",")[0] == self._host.serial_console for each in consoles)
 
     async def _embedded(self, plan: Plan) -> bytes | None:
         """The config to put on the disk, if one was named."""
@@ -462,8 +462,8 @@ class LiveSystem:
         else:
             return None
         if plan.ignition_hash:
-            function, _unused, wanted = plan.ignition_hash.partition("-")
-            if function not in {"sha512", "sha256"} or hashlib.new(function, text).hexdigest() != wanted.lower():
+            function, _unused, expected = plan.ignition_hash.partition("-")
+            if function not in {"sha512", "sha256"} or hashlib.new(function, text).hexdigest() != expected.lower():
                 raise InstallError("digest mismatch of the Ignition config")
         try:
             json.loads(text)
@@ -473,7 +473,7 @@ class LiveSystem:
 
     async def _persistent_get(self, url: str) -> bytes:
         """GET as with ``--fetch-retries infinite``: a wrong URL hangs, it does not fail."""
-        host, told, delay = self._host, "", 1.0
+        host, reported, delay = self._host, "", 1.0
         while True:
             try:
                 response = await host.http.request("GET", url)
@@ -485,20 +485,20 @@ class LiveSystem:
             except httpx.TransportError as error:
                 reason = str(error) or type(error).__name__
             host.console(f"coreos-installer: Error fetching '{url}': {reason}; sleeping {delay:.0f}s and retrying...")
-            if reason != told:
-                told = reason
+            if reason != reported:
+                reported = reason
                 await host.report("running", f"[coreos-installer] fetch fails and is tried again for ever: {url}: {reason}")
             await asyncio.sleep(max(delay / host.clock.speed, GENTLE_DELAY))
             delay = min(delay * 2, 10.0)
 
 
 class Provider:
-    """Ignition's platform: where the config comes from and who hears how it goes."""
+    """Ignition's platform: the source of the config, and the receiver of status reports."""
 
     def __init__(self, host: Host, platform: str) -> None:
         self._host = host
         self._platform = platform
-        self.engine = Engine(host.http, host.clock, host.console, self._trouble)
+        self.engine = Engine(host.http, host.clock, host.console, self._on_retry)
 
     async def platform_config(self) -> bytes | None:
         """The platform's config, ``None`` when it has none. Raises :class:`IgnitionError`."""
@@ -509,7 +509,7 @@ class Provider:
         raise Hung(f"Ignition's platform {self._platform!r} asks a metadata service that does not exist here, for ever")
 
     async def status(self, stage: str, error: IgnitionError | None) -> None:
-        """Tell the events address of the metadata how a stage went; only the packet platform does."""
+        """Report the result of a stage to the events address of the metadata, as only the packet platform does."""
         if self._platform != "packet":
             return
         body = (
@@ -537,7 +537,7 @@ class Provider:
             return None
         return str(url) if url else None
 
-    async def _trouble(self, url: str, reason: str) -> None:
+    async def _on_retry(self, url: str, reason: str) -> None:
         await self._host.report("running", f"[ignition] fetch fails and is tried again for ever: {url}: {reason}")
 
 
@@ -604,7 +604,7 @@ class InstalledSystem:
         return await provider.platform_config()
 
     async def _emergency(self, line: str, error: IgnitionError | None) -> NoReturn:
-        """Emergency shell, five minutes, reboot, the same again: what a bad pointer looks like from outside."""
+        """Wait five minutes in the emergency shell, then reboot, again and again: the effect of a wrong pointer."""
         host = self._host
         host.console(line)
         host.console("Press Enter for emergency shell or wait 5 minutes for reboot.")

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A machine's disks as its kernel shows them, and which of them a rule of a live config means."""
+"""A machine's disks with the attributes of its kernel, and the choice of a disk by the rule of a live config."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sandbox.machines.host import Host
 
 
 class NoDiskError(Exception):
-    """No disk of the machine is what a rule asks for; the message says what there is."""
+    """No disk of the machine fits a rule; the message lists the disks."""
 
 
 @dataclass(frozen=True)
 class Disk:
-    """What lsblk and udev tell of a drive."""
+    """A drive's attributes as lsblk and udev report them."""
 
     drive: Drive
     kind: str
@@ -36,18 +36,18 @@ class Disk:
         return f"{self.drive.name} ({self.drive.size_gb} GB {self.kind}, model {self.model}, serial {self.serial})"
 
     def fits(self, hints: Mapping[str, Any]) -> bool:
-        """Whether it is all that ``rootDeviceHints`` of OpenShift say: model and vendor by a part, a least size, the rest exactly."""
-        wanted = {name: value for name, value in hints.items() if value is not None}
+        """Return whether the disk fits OpenShift's ``rootDeviceHints``: a part of model and vendor, a minimum size, the rest exactly."""
+        requested = {name: value for name, value in hints.items() if value is not None}
         return all(
             (
-                wanted.get("deviceName", self.drive.name) in self.links,
-                wanted.get("hctl", self.hctl) == self.hctl,
-                wanted.get("model", "") in self.model,
-                wanted.get("vendor", "") in self.vendor,
-                wanted.get("serialNumber", self.serial) == self.serial,
-                wanted.get("minSizeGigabytes", 0) <= self.drive.size_gb,
-                wanted.get("wwn", self.wwn) == self.wwn,
-                wanted.get("rotational", self.kind == "hdd") == (self.kind == "hdd"),
+                requested.get("deviceName", self.drive.name) in self.links,
+                requested.get("hctl", self.hctl) == self.hctl,
+                requested.get("model", "") in self.model,
+                requested.get("vendor", "") in self.vendor,
+                requested.get("serialNumber", self.serial) == self.serial,
+                requested.get("minSizeGigabytes", 0) <= self.drive.size_gb,
+                requested.get("wwn", self.wwn) == self.wwn,
+                requested.get("rotational", self.kind == "hdd") == (self.kind == "hdd"),
             )
         )
 

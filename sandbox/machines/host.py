@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One pretended machine: its folder, disks, console, network card; what every system that runs on it stands on.
+"""A simulated machine: its folder, disks, console and network card.
 
 Folder of a machine (all of it survives ``kill -9``; writes replace whole files):
 
@@ -35,8 +35,8 @@ LOG_LIMIT = 1024 * 1024
 """A machine that loops for days must not fill the disk: a full log starts again."""
 
 
-class Hung(Exception):  # noqa: N818 - a state of the machine, told by the exception's way out
-    """The machine waits for ever; the message says for what."""
+class Hung(Exception):  # noqa: N818 - a state of the machine, not an error
+    """The machine waits forever; the message has the reason."""
 
 
 class Rebooting(Exception):  # noqa: N818 - as above

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ignition as an installed machine runs it: follow pointers, check, merge.
+"""Ignition of an installed machine: follows pointers, validates, merges.
 
 Follows Ignition's own rules (`internal/exec/engine.go`, `internal/resource/url.go`, spec 3.0 to 3.5): connection errors,
 certificate errors and 5xx are tried again for ever, from 200 ms growing to 5 s; any other status but 200 ends the boot. Hashes are
@@ -37,7 +37,7 @@ GENTLE_DELAY = 0.5
 """Real seconds no retry goes below, however fast the clock: hundreds of machines may wait for one server."""
 DEPTH = 10
 
-# How elements of a list are told apart when two configs are merged (spec 3.5, "keys" of each list).
+# The keys by which elements of a list are identified when two configs are merged (spec 3.5, "keys" of each list).
 LIST_KEYS = {
     "certificateAuthorities": "source",
     "httpHeaders": "name",
@@ -60,8 +60,8 @@ class IgnitionError(Exception):
     """The boot ends here; the message is what Ignition would say."""
 
 
-Trouble = Callable[[str, str], Awaitable[None]]
-"""Told of each new reason why a URL is tried again: the URL and the reason."""
+OnRetry = Callable[[str, str], Awaitable[None]]
+"""Called with the URL and the reason when a URL is tried again for a new reason."""
 
 
 def parse(text: bytes) -> Config:
@@ -114,13 +114,13 @@ def file_contents(config: Config) -> dict[str, bytes]:
 
 
 class Engine:
-    """The stages that need the network. ``trouble`` hears of retries; ``say`` gets each console line."""
+    """The stages that use the network. ``on_retry`` is called for retries, ``say`` for each console line."""
 
-    def __init__(self, http: BoundHTTP, clock: Clock, say: Callable[[str], None], trouble: Trouble) -> None:
+    def __init__(self, http: BoundHTTP, clock: Clock, say: Callable[[str], None], on_retry: OnRetry) -> None:
         self._http = http
         self._clock = clock
         self._say = say
-        self._trouble = trouble
+        self._on_retry = on_retry
         self._ca_pem: bytes | None = None
 
     async def fetch(self, config: Config) -> Config:
@@ -145,7 +145,7 @@ class Engine:
 
     async def get(self, url: str, headers: dict[str, str] | None = None) -> bytes:
         """GET with Ignition's retries. Raises :class:`IgnitionError` for a final answer that is not 200."""
-        delay, attempt, told = FIRST_DELAY, 0, ""
+        delay, attempt, reported = FIRST_DELAY, 0, ""
         sent = {"user-agent": USER_AGENT, "accept": ACCEPT, "accept-encoding": "identity", **(headers or {})}
         target = url
         for _unused in range(DEPTH):
@@ -163,10 +163,10 @@ class Engine:
                     if response.status_code < 500:
                         break
                     reason = f"HTTP {response.status_code}"
-                if reason != told:
-                    told = reason
+                if reason != reported:
+                    reported = reason
                     self._say(f"ignition: GET error: {reason}")
-                    await self._trouble(target, reason)
+                    await self._on_retry(target, reason)
                 await asyncio.sleep(max(delay / self._clock.speed, min(delay, GENTLE_DELAY)))
                 delay = min(delay * 2, LONGEST_DELAY)
             if response.is_redirect:
@@ -202,9 +202,9 @@ class Engine:
                 raise IgnitionError(f"invalid gzip from {_shown(url)}: {error}") from None
         elif resource.get("compression"):
             raise IgnitionError(f"invalid compression method {resource['compression']!r}")
-        wanted = _at(resource, "verification", "hash")
-        if wanted:
-            _verify(content, str(wanted), _shown(url))
+        expected = _at(resource, "verification", "hash")
+        if expected:
+            _verify(content, str(expected), _shown(url))
         return content
 
     async def _render(self, config: Config, depth: int) -> Config:
@@ -226,8 +226,8 @@ class Engine:
 
     async def _trust(self, config: Config) -> None:
         bundle = b""
-        for authority in _at(config, "ignition", "security", "tls", "certificateAuthorities") or []:
-            pem = await self.resource(authority)
+        for ca in _at(config, "ignition", "security", "tls", "certificateAuthorities") or []:
+            pem = await self.resource(ca)
             if b"-----BEGIN CERTIFICATE-----" not in pem:
                 raise IgnitionError("unable to parse certificate authority: no PEM block found")
             bundle += pem.rstrip() + b"\n"
@@ -235,8 +235,8 @@ class Engine:
         self._ca_pem = bundle or None
 
 
-def _verify(content: bytes, wanted: str, url: str) -> None:
-    function, _unused, expected = wanted.partition("-")
+def _verify(content: bytes, verification: str, url: str) -> None:
+    function, _unused, expected = verification.partition("-")
     if function not in {"sha512", "sha256"}:
         raise IgnitionError(f"unsupported hash function {function!r}")
     found = hashlib.new(function, content).hexdigest()

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""iPXE as far as boot scripts go: strict about what the real one is strict about, and honest about what is not played.
+"""iPXE's boot scripts: with the strictness of the real interpreter, and errors for commands that are not simulated.
 
 Follows iPXE's own source: `src/image/script.c` (first line, labels, continuation lines, what ends a script),
 `src/core/exec.c` (tokens are split before settings are expanded, so a value never becomes two arguments; ``||``, ``&&``, ``;``
@@ -25,7 +25,7 @@ from sandbox.clock import Clock
 CHAIN_DEPTH = 16
 REDIRECTS = 10
 USER_AGENT = "iPXE/1.0.255"
-"""Patch version 255 is how Boots told its own build from others."""
+"""Boots identified its own build by patch version 255."""
 
 
 class Fetch(Protocol):
@@ -65,7 +65,7 @@ class Returned:
 
 @dataclass(frozen=True)
 class Waiting:
-    """A shell or a prompt: waits for somebody at the console, for ever."""
+    """A shell or a prompt: waits forever for a user at the console."""
 
     reason: str
 
@@ -112,7 +112,7 @@ class Interpreter:
     """Runs boot scripts for one machine.
 
     ``settings`` are the variables a script can read (``net0/mac``, ``hostname``, ``buildarch`` ...); ``interfaces`` the names that exist,
-    the first has a cable with DHCP. ``is_kernel`` tells what the firmware can start. ``say`` gets each console line.
+    the first has a cable with DHCP. ``is_kernel``: whether the firmware can start a file. ``say`` gets each console line.
     """
 
     settings: dict[str, str]
@@ -219,8 +219,8 @@ class Interpreter:
             raise CommandError("Operation not supported")
         content, headers = None, {"user-agent": USER_AGENT}
         if fragment.startswith("#params"):
-            wanted = fragment.removeprefix("#params").removeprefix("=")
-            content = urllib.parse.urlencode(self._parameters.pop(wanted, [])).encode()
+            parameters = fragment.removeprefix("#params").removeprefix("=")
+            content = urllib.parse.urlencode(self._parameters.pop(parameters, [])).encode()
             headers["content-type"] = "application/x-www-form-urlencoded"
         self.say(f"{full}...")
         for _unused in range(REDIRECTS):
@@ -325,7 +325,7 @@ class Interpreter:
     async def do_shell(self, argv: list[str]) -> None:
         _options(argv, most=0)
         self.say("iPXE>")
-        raise _Left(Waiting("the boot script dropped to the iPXE shell, which waits for somebody at the console"))
+        raise _Left(Waiting("the boot script dropped to the iPXE shell, which waits for a user at the console"))
 
     async def do_prompt(self, argv: list[str]) -> None:
         options, text = _options(argv, values=("--key", "-k", "--timeout", "-t", "--set", "-s"))
@@ -376,10 +376,10 @@ class Interpreter:
 
     async def do_param(self, argv: list[str]) -> None:
         options, (key, *value) = _options(argv, values=("--params", "-p"), flags=("--header", "-H"), least=1)
-        wanted = options.get("--params") or options.get("-p") or ""
-        if wanted not in self._parameters:
-            self._refuse(f'No such parameter list "{wanted}"', "No such file or directory")
-        self._parameters[wanted].append((key, " ".join(value)))
+        name = options.get("--params") or options.get("-p") or ""
+        if name not in self._parameters:
+            self._refuse(f'No such parameter list "{name}"', "No such file or directory")
+        self._parameters[name].append((key, " ".join(value)))
 
     async def do_imgfetch(self, argv: list[str]) -> None:
         """Also ``initrd`` and ``module``."""
@@ -439,12 +439,12 @@ class Interpreter:
         self._refuse(f"{argv[0]}: iPXE has this command, the sandbox does not play it", "Operation not supported")
 
     async def _acquire(self, argv: list[str]) -> Image:
-        options, (wanted, *arguments) = _options(
+        options, (target, *arguments) = _options(
             argv, values=("--name", "-n", "--timeout", "-t"), flags=("--autofree", "-a", "--replace", "-r"), least=1
         )
-        image = self._image(wanted)
+        image = self._image(target)
         if image is None:
-            image = self._register(await self._download(wanted, name=options.get("--name") or options.get("-n") or ""))
+            image = self._register(await self._download(target, name=options.get("--name") or options.get("-n") or ""))
         if arguments:
             image.arguments = " ".join(arguments)
         return image

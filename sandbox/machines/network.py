@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The network card of one pretended machine: HTTP from its own source address, names only from the sandbox's DNS.
+"""The network card of a simulated machine: HTTP from its own source address, names only from the sandbox's DNS.
 
-All of 127.0.0.0/8 answers on Linux, so binding the client socket to the device's address is all it takes for the
-metadata service, a firewall rule or an access log to see the right machine.
+All of 127.0.0.0/8 is local on Linux, so the client socket can be bound to the device's address, and the metadata service, firewall rules
+and access logs see the right machine.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ class BoundHTTP:
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=4, keepalive_expiry=KEPT_SECONDS),
             )
         self._transports[key] = transport
-        # The oldest is only forgotten: somebody may still be reading from it, and its sockets close with it.
+        # The oldest is not closed, only forgotten: a request may still read from it, and its sockets close with it.
         while len(self._transports) > KEPT_TRANSPORTS:
             self._transports.popitem(last=False)
         return transport

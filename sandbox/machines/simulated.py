@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Machines that are only pretended: each is a task that walks the way of a real one, in simulated time, over real HTTP.
+"""Simulated machines: each is a task that goes through the stages of a real one, in simulated time, over real HTTP.
 
-Power on, self-test, DHCP and boot service, iPXE script, live system, install, reboot, first boot, system. Where a machine is on
-that way is written down at each step, so that :meth:`SimulatedMachines.restore` goes on from there.
+Power on, self-test, DHCP and boot service, iPXE script, live system, install, reboot, first boot, system. Each stage is recorded in the
+machine's folder, so that :meth:`SimulatedMachines.restore` continues there.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SimulatedMachines:
     metadata.packet.net; ``dns_server`` is what DHCP hands out. ``seed`` makes durations repeatable.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what a data centre has to be told once
+    def __init__(  # noqa: PLR0913, PLR0917 - the settings of a data centre
         self,
         state_dir: Path,
         clock: Clock,
@@ -166,7 +166,7 @@ class Life:
             await host.report("failed", f"[sandbox] the machine hangs: {reason}")
             await asyncio.Event().wait()
         except Exception as error:
-            # Whatever a system of another room raises, only its own machine stops, and says so.
+            # Any exception of a system stops only its own machine, and is logged.
             LOG.exception("%s: the system crashed", host.hardware.hostname)
             host.console(f"Kernel panic - not syncing: {error!r}")
             await host.report("failed", f"[sandbox] the system crashed: {error!r}")
@@ -175,7 +175,7 @@ class Life:
             await host.http.close()
 
     async def _boot(self) -> None:
-        """One boot, from wherever the machine was when it was last seen."""
+        """Run one boot, from the recorded stage of the machine."""
         host = self._host
         host.serial = True
         stage = host.state.get("stage", "firmware")
@@ -266,7 +266,7 @@ class Life:
         return Interpreter(settings, interfaces, fetch, host.clock, host.console, is_kernel)
 
     async def _disk(self, network: str) -> None:
-        """Boot from the first drive with a boot loader. ``network`` says why network boot came to nothing."""
+        """Boot from the first drive with a boot loader. ``network``: why network boot was not possible."""
         host = self._host
         found = host.bootable()
         if found is None:
@@ -281,7 +281,7 @@ class Life:
             await CloudSystem(host, drive, content).run()
 
     async def _image_install(self) -> None:
-        """The service's own installer: partitions, packages, network, cloud-init, as its provisioning events tell."""
+        """Run the service's installer: partitions, packages, network, cloud-init, as in its provisioning events."""
         host = self._host
         if not host.hardware.drives:
             raise Hung("the machine has no drive to install to")

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The three HTTP faces: the Metal API with its control API, the boot service and the metadata service."""
+"""The three HTTP applications: the Metal API with its control API, the boot service and the metadata service."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ ROUTES = [route for each in RESOURCES for route in each.routes]
 def create_metal_app(
     world: MetalWorld, mounts: Mapping[str, ASGIApp] | None = None, calls: Sequence[tuple[Call, Endpoint]] = ()
 ) -> ASGIApp:
-    """The Metal API and the control API.
+    """Return the Metal API and the control API as one application.
 
-    ``mounts``: further applications on the same listener, by the prefix of their paths. ``calls``: of other parts, for the control API.
+    ``mounts``: further applications on the same listener, by the prefix of their paths. ``calls``: further calls of the control API.
     """
     return MetalApp(world, ROUTES, world.service(Authentication), [*control.calls(world), *calls], mounts)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""BGP: one configuration for a project, sessions of devices, and what a machine has to know of its neighbours."""
+"""BGP: the configuration of a project, sessions of devices, and a device's neighbours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sandbox.metal.accounts.members import project_of
 from sandbox.metal.accounts.record import Project
 from sandbox.metal.core.call import Call, Reply, Route, paths, updates
 from sandbox.metal.core.errors import is_blank, not_valid, unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, drop_with, resume_each
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -26,7 +26,7 @@ FAMILIES = {"ipv4": 4, "ipv6": 6}
 LARGEST_ASN = 4294967295
 _MD5 = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[a-zA-Z\d]{10,20}")
 
-# Of IBX sites (recorded answers, vendor's docs).
+# Values of IBX sites (recorded answers, vendor's docs).
 PEER_ASN = 65530
 PEERS = {
     4: ("169.254.255.1", "169.254.255.2"),
@@ -36,7 +36,7 @@ PEERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BgpConfig(Record):
-    """One for a project, its id is the project's own. ``status``: requested, enabled, disabled."""
+    """A project's BGP configuration. ``status``: requested, enabled, disabled."""
 
     project_id: str
     deployment_type: str
@@ -61,7 +61,7 @@ class BgpSession(Record):
     default_route: bool = False
 
 
-def render_bgp_config(view: Rendering, config: BgpConfig, wanted: Wanted) -> JSON:
+def render_bgp_config(view: Rendering, config: BgpConfig, include: Include) -> JSON:
     project = view.store[Project][config.project_id]
     return {
         "id": config.id,
@@ -73,14 +73,14 @@ def render_bgp_config(view: Rendering, config: BgpConfig, wanted: Wanted) -> JSO
         "max_prefix": 10,
         "ranges": [],
         "sessions": [view(each) for each in view.store[BgpSession].by("project", config.project_id)],
-        "project": view.part(wanted, "project", project),
+        "project": view.part(include, "project", project),
         "requested_at": config.requested_at,
         "created_at": config.created_at,
         "href": view.path("bgp-configs", config.id),
     }
 
 
-def render_bgp_session(view: Rendering, session: BgpSession, wanted: Wanted) -> JSON:
+def render_bgp_session(view: Rendering, session: BgpSession, include: Include) -> JSON:
     device = view.store[Device][session.device_id]
     return {
         "id": session.id,
@@ -89,7 +89,7 @@ def render_bgp_session(view: Rendering, session: BgpSession, wanted: Wanted) -> 
         "default_route": session.default_route,
         "learned_routes": [],
         "switch_name": f"sw-{device.switch_uuid}",
-        "device": view.part(wanted, "device", device),
+        "device": view.part(include, "device", device),
         "created_at": session.created_at,
         "updated_at": session.updated_at,
         "href": view.path("bgp/sessions", session.id),
@@ -97,14 +97,14 @@ def render_bgp_session(view: Rendering, session: BgpSession, wanted: Wanted) -> 
 
 
 def request_config(call: Call) -> Reply:
-    """Local ones are enabled at once, global ones wait for a person (vendor's OpenAPI text): here for the control path.
+    """Create or replace (clients' code) a project's configuration, which cannot be deleted.
 
-    Asked for again, the new one takes the place of the old (clients' code); it can never be removed.
+    Local ones are enabled at once, global ones need an approval (vendor's OpenAPI text), here by the control API.
     """
     project, world = project_of(call), call.world
     problems = []
     kind, asn = call.field("deployment_type"), call.field("asn")
-    # metal-cli and cloud-provider-equinix-metal send an empty one for none.
+    # metal-cli and cloud-provider-equinix-metal send an empty text for none.
     md5 = None if is_blank(call.field("md5")) else call.field("md5")
     if kind not in ("local", "global"):
         problems.append(not_valid(kind, "deployment type"))
@@ -135,13 +135,13 @@ def request_config(call: Call) -> Reply:
 
 
 def show_config(call: Call) -> Reply:
-    """An empty object if it was never asked for (vendor's OpenAPI text)."""
+    """Return the configuration, an empty object if there is none (vendor's OpenAPI text)."""
     config = call.world.store[BgpConfig].first("project", project_of(call).id)
     return Reply(call.shown(config) if config is not None else {})
 
 
 def list_global_ranges(call: Call) -> Reply:
-    """No project has address space of its own here."""
+    """Return an empty list: in the sandbox no project has its own address space."""
     project_of(call)
     return Reply({"global_bgp_ranges": []})
 
@@ -174,7 +174,7 @@ def create_session(call: Call) -> Reply:
 
 
 async def run(world: World, id_: str) -> None:
-    """The first status is unknown, later up or down (vendor's OpenAPI text). No pretended machine speaks BGP: the setting decides."""
+    """Set the status of a new session, first unknown, to up or down (vendor's OpenAPI text): by setting."""
     await world.sleep("bgp_session")
     session = world.store[BgpSession].get(id_)
     if session is not None:
@@ -187,10 +187,10 @@ def show_session(call: Call) -> Reply:
 
 
 def update_session(call: Call) -> Reply:
-    """The default route: a bare boolean (vendor's OpenAPI text) or ``{"default_route": bool}``."""
+    """Set the default route: a bare boolean (vendor's OpenAPI text) or ``{"default_route": bool}``."""
     session = call.find(BgpSession)
-    wanted = call.flag("default_route") if call.bare is None else call.bare
-    session = call.world.store.put(replace(session, default_route=wanted, updated_at=call.world.now()))
+    default_route = call.flag("default_route") if call.bare is None else call.bare
+    session = call.world.store.put(replace(session, default_route=default_route, updated_at=call.world.now()))
     return Reply(call.shown(session))
 
 
@@ -216,7 +216,7 @@ def list_neighbors(call: Call) -> Reply:
 
 
 def neighbors(world: World, device: Device) -> list[dict[str, Any]]:
-    """Also in the metadata of a device with sessions. The machine's side is its private IPv4, or its IPv6 (recorded answers)."""
+    """Return a device's neighbours, also part of its metadata. ``customer_ip``: its private IPv4, or its IPv6 (recorded answers)."""
     config = world.store[BgpConfig].first("project", device.project_id)
     blocks = [each.network for each in world.store[Reservation].by("project", device.project_id) if each.network]
     found = []

@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The boot service, as Boots (tinkerbell/boots, 2020 to 2022) answered: the iPXE script, phone-home and user events of machines.
+"""The boot service, with the answers of Boots (tinkerbell/boots, 2020 to 2022): the iPXE script, phone-home and user events of devices.
 
-Callers are known by their source address, as with the metadata service.
+Callers are identified by source address, as in the metadata service.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sandbox.metal.events import record_event
 
 
 def script(world: World, device: Device) -> str | None:
-    """``/auto.ipxe`` for a custom_ipxe device; None when it may not boot from the network (any more)."""
+    """Return ``/auto.ipxe`` for a custom_ipxe device, None if it may not boot from the network (any more)."""
     if device.operating_system != "custom_ipxe" or not (device.allow_pxe or device.always_pxe):
         return None
     metro = catalogue().metros[device.metro]
@@ -49,7 +49,7 @@ def script(world: World, device: Device) -> str | None:
         f"set packet_facility {metro.facility}",
         f"set packet_plan {device.plan}",
     ]
-    # A script in the userdata goes before the URL (Boots source).
+    # A script in the userdata overrides the URL (Boots source).
     first, _unused, rest = device.userdata.partition("\n")
     if first.strip() == "#!ipxe":
         lines += ["", rest]
@@ -61,11 +61,11 @@ def script(world: World, device: Device) -> str | None:
 
 
 class BadEventError(Exception):
-    """Answered with 400."""
+    """An invalid event, answered with 400."""
 
 
 def phone_home(world: World, device: Device, content_type: str, body: bytes) -> None:
-    """An empty body says the device is ready; else ``type`` names the event. Raises :class:`BadEventError`."""
+    """Record a phone-home. An empty body reports that the device is ready; else ``type`` names the event. Raises :class:`BadEventError`."""
     if not body:
         world.service(Lifecycle).phoned_home(device)
         return
@@ -75,7 +75,7 @@ def phone_home(world: World, device: Device, content_type: str, body: bytes) -> 
     elif kind == "provisioning.110":
         world.service(Lifecycle).phoned_home(device)
     else:
-        world.service(Lifecycle).happened(device, kind, text or None)
+        world.service(Lifecycle).record_progress(device, kind, text or None)
 
 
 def _event(content_type: str, body: bytes) -> tuple[str, str]:
@@ -93,7 +93,7 @@ def _event(content_type: str, body: bytes) -> tuple[str, str]:
 
 
 def user_event(world: World, device: Device, body: bytes) -> None:
-    """``{"state", "code", "message"}`` becomes the device event ``user.<code>``, code 0 if there is none. Raises :class:`BadEventError`."""
+    """Record ``{"state", "code", "message"}`` as event ``user.<code>``, by default with code 0. Raises :class:`BadEventError`."""
     found = _json(body)
     code = found.get("code") or 0
     if not isinstance(code, int):
@@ -112,7 +112,7 @@ def _json(body: bytes) -> dict[str, Any]:
 
 
 def create_boot_app(world: World) -> ASGIApp:
-    """``GET /auto.ipxe``, ``POST /phone-home``, ``POST /events``."""
+    """Return the application: ``GET /auto.ipxe``, ``POST /phone-home``, ``POST /events``."""
 
     def auto_ipxe(device: Device | None, request: Request, body: bytes) -> Response:
         text = script(world, device) if device is not None else None

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How many servers of each plan there are in each metro, and whether an order for some would be met."""
+"""The capacity: number of available servers by plan and metro, and the check whether an order has enough of them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sandbox.metal.core.world import World
 
 
 class Capacity:
-    """Servers that can still be ordered."""
+    """Counts the servers that can still be ordered."""
 
     def __init__(self, world: World) -> None:
         self._world = world
-        # (metro, plan) -> servers that others took right after they were asked for; forgotten at a restart.
+        # (metro, plan) -> servers that other customers took right after a check; a restart resets it.
         self._taken: Counter[tuple[str, str]] = Counter()
 
     def forget(self) -> None:
@@ -33,12 +33,12 @@ class Capacity:
         return max(0, int(total) - self._world.store["devices"].count("stock", (metro, plan)) - self._taken[metro, plan])
 
     def asked_for(self, metro: str, plan: str) -> None:
-        """Somebody has found enough servers in a check: by choice others are faster with their order."""
+        """Let other customers take servers after a successful check, as many as the setting ``taken_after_check``."""
         self._taken[metro, plan] += int(self._world.settings["capacity"]["taken_after_check"])
 
 
 def level(available: int) -> str:
-    """Words of the vendor's OpenAPI text; where one ends and the next begins is ours."""
+    """Return the level (vendor's OpenAPI text) for a number of servers (the limits are ours)."""
     return "unavailable" if available == 0 else "critical" if available < 3 else "limited" if available < 10 else "normal"
 
 
@@ -48,7 +48,7 @@ def by_metro(call: Call) -> Reply:
 
 
 def by_organization(call: Call) -> Reply:
-    """The same for all: nobody has servers set aside."""
+    """Return the same capacity for all organizations."""
     organization_of(call)
     return by_metro(call)
 
@@ -58,17 +58,17 @@ def by_facility(call: Call) -> Reply:
 
 
 def by_facility_of_organization(call: Call) -> Reply:
-    """Gone from the vendor's text like all of the facilities."""
+    """Return the same for facilities, which are no longer in the vendor's OpenAPI text."""
     organization_of(call)
     return by_facility(call)
 
 
 def _plans(call: Call, metro: str) -> dict[str, Any]:
-    wanted = call.values("plan")
+    requested = call.values("plan")
     return {
         slug: {"level": level(available := call.world.service(Capacity).available_servers(metro, slug)), "available_servers": available}
         for slug in catalogue().plans
-        if not wanted or slug in wanted
+        if not requested or slug in requested
     }
 
 
@@ -81,7 +81,7 @@ def check_facilities(call: Call) -> Reply:
 
 
 def _check(call: Call, place: str) -> Reply:
-    """The list as sent, each entry with ``available``. Quantities come back as they came: a number or its text."""
+    """Return the list as sent, each entry with ``available``, quantities with their type: a number or its text."""
     known = catalogue()
     find = known.metro if place == "metro" else known.metro_of_facility
     servers = call.body.get("servers")

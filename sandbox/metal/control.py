@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the control API does to the Metal API: its journal, settings, faults, and what no call of the real API can make."""
+"""The control API's calls for the Metal API: journal, settings, faults, and objects that the real API cannot create."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from sandbox.metal.virtual_networks import VirtualNetwork
 from sandbox.metal.vrfs import Vrf
 from sandbox.metal.world import MetalWorld
 
-# Devices made in one transaction: others get a turn in between.
+# Devices created in one transaction: other requests run between two transactions.
 _AT_ONCE = 200
-# As many as there are addresses for.
+# The number of addresses.
 _MOST_DEVICES = 16_384
-# A simulated second in eleven days: slower is no use.
+# A simulated second in eleven days.
 _SLOWEST = 1e-6
 
 _COUNT = Field("how many", "whole number", most=_MOST_DEVICES)
@@ -141,7 +141,7 @@ CALLS = (
 
 
 def calls(world: MetalWorld) -> list[tuple[Call, Endpoint]]:
-    """Return the calls, each with what answers it."""
+    """Return the calls with their handlers."""
     control = Control(world)
     handlers: dict[tuple[str, str], Endpoint] = {
         ("GET", "/journal"): control.read_journal,
@@ -175,7 +175,7 @@ def _answering(endpoint: Endpoint) -> Endpoint:
 
 
 class Control:
-    """What the calls do. Each handler gets the fields of the query and the body, checked, and the parts of the path."""
+    """The handlers of the calls. Arguments: the checked fields of query and body, and the parameters of the path."""
 
     def __init__(self, world: MetalWorld) -> None:
         self._world = world
@@ -211,7 +211,7 @@ class Control:
         return await self.read_settings(given, params)
 
     async def seed_devices(self, given: Given, _params: Mapping[str, str]) -> Response:
-        """Answers ``{"count", "ids"}``."""
+        """Create active devices. Returns ``{"count", "ids"}``."""
         world = self._world
         plan, metro = self._plan(given), self._metro(given)
         name = given.get("operating_system", "ubuntu_24_04")
@@ -258,7 +258,7 @@ class Control:
         return JSONResponse({"count": len(ids), "ids": ids}, 201)
 
     async def add_hardware_reservations(self, given: Given, _params: Mapping[str, str]) -> Response:
-        """Answers ``{"count", "ids"}``."""
+        """Create hardware reservations. Returns ``{"count", "ids"}``."""
         world, count = self._world, given.get("count", 1)
         plan, metro, project = self._plan(given), self._metro(given), self._project(given)
         ids = []
@@ -300,7 +300,7 @@ class Control:
         return project
 
     async def add_user(self, given: Given, _params: Mapping[str, str]) -> Response:
-        """Answers ids and a token."""
+        """Create a user. Returns ids and a token."""
         world = self._world
         name = given.get("name", "Other")
         ids = (str(uuid.uuid4()), str(uuid.uuid4()), str(uuid.uuid4()))
@@ -335,7 +335,7 @@ class Control:
         return JSONResponse({"approvals": waiting})
 
     async def decide(self, given: Given, params: Mapping[str, str]) -> Response:
-        """Answers ``{"id", "state"}``."""
+        """Approve or deny a request. Returns ``{"id", "state"}``."""
         world, id_, approved = self._world, params["id"], given.get("approved", True)
         with world.store.transaction():
             reservation, config = world.store[Reservation].get(id_), world.store[BgpConfig].get(id_)
@@ -358,7 +358,7 @@ class Control:
         return Response(status_code=204)
 
     async def inventory(self, _given: Given, _params: Mapping[str, str]) -> Response:
-        """Blocks that came by themselves cost nothing, and are not in it."""
+        """Return all billed objects. Blocks that the service created itself are free, and not included."""
         store = self._world.store
         return JSONResponse(
             {

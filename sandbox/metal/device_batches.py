@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Orders for several devices in one request, worked off afterwards.
+"""Batches: orders for several devices in one request, processed in the background.
 
-States: queued, in_progress, completed, failed (vendor's OpenAPI text); the first answer is queued and names no devices (vendor's docs).
+States: queued, in_progress, completed, failed (vendor's OpenAPI text); the first answer is queued, without devices (vendor's docs).
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from sandbox.metal.accounts.members import project_of
 from sandbox.metal.accounts.record import Project
 from sandbox.metal.core.call import Call, Reply, Route, paths, whole_number
 from sandbox.metal.core.errors import ApiError, unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, drop_with, resume_each
 from sandbox.metal.core.store import JSON, Kind, Record
 from sandbox.metal.core.world import World
 from sandbox.metal.devices.body import DeviceBody
 from sandbox.metal.devices.hostnames import hostnames
-from sandbox.metal.devices.ordering import give_up, order
+from sandbox.metal.devices.ordering import deprovision, order
 from sandbox.metal.devices.record import Device
 
 UNDER_WAY = frozenset({"queued", "in_progress"})
-# Ours: no figure is known. A batch is one transaction until it is answered.
+# Ours: no limit is known. The request for a batch is one transaction.
 LARGEST = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceBatch(Record):
-    """An order for several devices, worked off afterwards. ``orders``: bodies of creates that are still to be done."""
+    """An order for several devices. ``orders``: bodies of the pending creates."""
 
     project_id: str
     state: str
@@ -47,15 +47,15 @@ class DeviceBatch(Record):
     error_messages: tuple[str, ...] = ()
 
 
-def render_device_batch(view: Rendering, batch: DeviceBatch, wanted: Wanted) -> JSON:
+def render_device_batch(view: Rendering, batch: DeviceBatch, include: Include) -> JSON:
     devices = [device for device in map(view.store[Device].get, batch.device_ids) if device is not None]
     return {
         "id": batch.id,
         "state": batch.state,
         "quantity": batch.quantity,
         "error_messages": list(batch.error_messages),
-        "devices": view.parts(wanted, "devices", devices),
-        "project": view.part(wanted, "project", view.store[Project][batch.project_id]),
+        "devices": view.parts(include, "devices", devices),
+        "project": view.part(include, "project", view.store[Project][batch.project_id]),
         "created_at": batch.created_at,
         "updated_at": batch.updated_at,
         "href": view.path("batches", batch.id),
@@ -63,7 +63,7 @@ def render_device_batch(view: Rendering, batch: DeviceBatch, wanted: Wanted) -> 
 
 
 def create_batches(call: Call) -> Reply:
-    """What no device of a batch could be made of is refused at once; stock and quota are looked at when the devices are ordered (ours)."""
+    """Create batches. Invalid bodies are refused at once; stock and quota are checked when the devices are ordered (ours)."""
     project, world, now = project_of(call), call.world, call.world.now()
     asked = call.body.get("batches")
     if not isinstance(asked, list) or not asked or not all(isinstance(each, dict) for each in asked):
@@ -106,7 +106,7 @@ def _orders(world: World, body: dict[str, Any]) -> tuple[dict[str, Any], ...]:
 
 
 async def run(world: World, id_: str) -> None:
-    """Work a batch off, a device a step, so that other requests come between. Killed, it goes on with the next device."""
+    """Order the devices of a batch one by one, so that other requests run in between. After a restart it continues with the next device."""
     await world.sleep("device_batch")
     while (batch := world.store[DeviceBatch].get(id_)) is not None and batch.state in UNDER_WAY:
         with world.store.transaction():
@@ -122,7 +122,7 @@ def _step(world: World, batch: DeviceBatch) -> DeviceBatch:
     try:
         device = order(world, batch.orders[0], project, user_id=batch.created_by)
     except ApiError as problem:
-        # The others of the batch are still tried (ours); one text is told once.
+        # The other orders of the batch are still tried (ours); equal messages are listed once.
         texts = tuple(dict.fromkeys((*batch.error_messages, *problem.texts)))
         return replace(batch, state="in_progress", orders=batch.orders[1:], error_messages=texts)
     return replace(batch, state="in_progress", orders=batch.orders[1:], device_ids=(*batch.device_ids, device.id))
@@ -138,11 +138,11 @@ def show_batch(call: Call) -> Reply:
 
 
 def delete_batch(call: Call) -> Reply:
-    """What is not ordered yet is not ordered any more. Its devices stay, unless ``remove_associated_instances`` is said."""
+    """Delete a batch and its pending orders. Its devices stay, unless ``remove_associated_instances`` is set."""
     batch = call.find(DeviceBatch)
     if call.flag("remove_associated_instances"):
         for device in filter(None, map(call.world.store[Device].get, batch.device_ids)):
-            give_up(call.world, device)
+            deprovision(call.world, device)
     call.world.store.drop(batch)
     return Reply(status=204)
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Events of devices and projects, newest first (ours: no document says in which order)."""
+"""Events of devices and projects, newest first (ours: the order is not documented)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sandbox.metal.accounts.members import organization_of, project_of
 from sandbox.metal.accounts.record import Project
 from sandbox.metal.accounts.rendering import author
 from sandbox.metal.core.call import Call, Reply, Route, paths
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, drop_with
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -22,7 +22,7 @@ from sandbox.metal.core.world import World
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event(Record):
-    """Something that happened to a device or a project. ``user_id`` is who caused it, None for the service itself or the machine."""
+    """An event of a device or a project. ``user_id``: the user who caused it, None for the service or the device."""
 
     type: str
     body: str
@@ -34,7 +34,7 @@ class Event(Record):
     ip: str | None = None
 
 
-def render_event(view: Rendering, event: Event, _wanted: Wanted) -> JSON:
+def render_event(view: Rendering, event: Event, _include: Include) -> JSON:
     related = view.path("devices", event.device_id) if event.device_id else view.path("projects", event.project_id)
     return {
         "id": event.id,
@@ -74,7 +74,7 @@ def list_events(call: Call) -> Reply:
 
 
 def _page(call: Call, events: list[Event]) -> Reply:
-    # Those of one second stay in the order they happened in, turned round.
+    # Also events of the same second are listed newest first.
     newest = sorted(events, key=lambda each: each.created_at)[::-1]
     return call.page("events", newest, call.rendering)
 
@@ -84,7 +84,7 @@ def show_event(call: Call) -> Reply:
 
 
 class Subject(Protocol):
-    """What an event is about: a device."""
+    """The subject of an event: a device."""
 
     @property
     def id(self) -> str: ...
@@ -110,7 +110,7 @@ def record_event(  # noqa: PLR0913 - the fields of an event
 
 
 def record_project_event(world: World, project_id: str, type_: str, body: str) -> Event:
-    """Of a project itself."""
+    """Record an event of a project."""
     return world.store.put(Event(id=str(uuid.uuid4()), type=type_, body=body, created_at=world.now(), project_id=project_id))
 
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a new sandbox has: a user with an organization, a project, a token and an SSH key, the same for the same seed."""
+"""The objects of a new sandbox: a user with an organization, a project, a token and an SSH key, the same for the same seed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sandbox.metal.ssh_keys import SshKey, fingerprint
 def first_start(world: World, seed: int) -> None:
     if len(world.store[User]):
         return
-    chance = random.Random(f"equinix_metal.openshift sandbox {seed}")  # noqa: S311 - the same each time is what is wanted here
+    chance = random.Random(f"equinix_metal.openshift sandbox {seed}")  # noqa: S311 - the values have to be reproducible
 
     def new_id() -> str:
         return str(uuid.UUID(int=chance.getrandbits(128), version=4))
@@ -43,7 +43,7 @@ def first_start(world: World, seed: int) -> None:
                 updated_at=now,
             )
         )
-        # Like nearly every account: with no key at all a device cannot be ordered without saying no_ssh_keys.
+        # Like nearly every account: without a key, each order of a device would need no_ssh_keys.
         world.store.put(
             SshKey(
                 id=new_id(),

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Machines that are a project's own: found, moved between projects, and chosen for a device.
+"""Hardware reservations: servers reserved for a project, which can be moved between projects and chosen for a device.
 
-None can be ordered by the API (the vendor sold them): the control path makes them. Two texts of refusals are known in their middle only
-(clients' code looks for these words); what stands around them is ours, as is every other text here.
+The API cannot order them (the vendor sold them): the control API creates them. Of two error texts only the middle is known (clients search
+for these words); the rest of them is ours, as is every other text here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sandbox.metal.catalogue.data import catalogue
 from sandbox.metal.catalogue.rendering import facility_part, plan_part
 from sandbox.metal.core.call import Call, Reply, Route, paths
 from sandbox.metal.core.errors import is_blank, not_found, not_valid, unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, blocked_by, resume_each
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -32,9 +32,9 @@ _NOT_READY = "Server is not provisionable"  # known: these words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HardwareReservation(Record):
-    """A machine that is the project's own. ``provisionable`` is False while it is in use and until it is wiped after that.
+    """A server reserved for a project. ``provisionable`` is False while it is in use, and until it is wiped after that.
 
-    ``freeing``: given back by a device and being wiped; taken up again when the sandbox starts.
+    ``freeing``: its device is deleted and it is being wiped, which continues after a restart of the sandbox.
     """
 
     project_id: str
@@ -52,7 +52,7 @@ class HardwareReservation(Record):
     termination_time: str | None = None
 
 
-def render_hardware_reservation(view: Rendering, reservation: HardwareReservation, wanted: Wanted) -> JSON:
+def render_hardware_reservation(view: Rendering, reservation: HardwareReservation, include: Include) -> JSON:
     plan, metro = catalogue().plans[reservation.plan], catalogue().metros[reservation.metro]
     device = view.store["devices"].get(reservation.device_id)
     project = view.store[Project][reservation.project_id]
@@ -65,17 +65,17 @@ def render_hardware_reservation(view: Rendering, reservation: HardwareReservatio
         "need_of_service": reservation.need_of_service,
         "switch_uuid": reservation.switch_uuid,
         "termination_time": reservation.termination_time,
-        "plan": plan_part(view, wanted, plan, whole=True),
-        "facility": facility_part(view, wanted, metro),
-        "project": view.part(wanted, "project", project),
-        "device": view.part(wanted, "device", device) if device is not None else None,
+        "plan": plan_part(view, include, plan, by_default=True),
+        "facility": facility_part(view, include, metro),
+        "project": view.part(include, "project", project),
+        "device": view.part(include, "device", device) if device is not None else None,
         "created_at": reservation.created_at,
         "href": view.path("hardware-reservations", reservation.id),
     }
 
 
 def choose(world: World, project: Project, body: dict[str, Any]) -> HardwareReservation | None:
-    """The reservation that the body of a create asks for, by id or ``next-available``; None if it asks for none. Raises 422."""
+    """Return the reservation that the body of a create requests, by id or ``next-available``, None for none. Raises 422."""
     name = body.get("hardware_reservation_id")
     if not name:
         return None
@@ -94,7 +94,7 @@ def choose(world: World, project: Project, body: dict[str, Any]) -> HardwareRese
         raise unprocessable(not_valid(name, "hardware reservation"))
     if not usable(found):
         raise unprocessable(_NOT_READY)
-    # Plan and place may be left out (vendor's docs); given, they have to be the reservation's.
+    # Plan and location may be omitted (vendor's docs), else they have to be those of the reservation.
     if plan is not None and plan.slug != found.plan:
         raise unprocessable(f"Hardware reservation is for plan {found.plan}")
     if metros is not None and found.metro not in metros:
@@ -103,7 +103,7 @@ def choose(world: World, project: Project, body: dict[str, Any]) -> HardwareRese
 
 
 def _metros(world: World, body: dict[str, Any]) -> set[str] | None:
-    """Codes of the metros asked for, None for any. Names that are not valid are told when the place is read."""
+    """Return the codes of the requested metros, None for any. Invalid names are reported when the location is read."""
     places = body.get("metro") or body.get("facility")
     names = places if isinstance(places, list) else [places] if places else []
     if not names or any(str(each).lower() == "any" for each in names):
@@ -120,8 +120,11 @@ def take(world: World, reservation: HardwareReservation, device_id: str) -> None
     world.store.put(replace(reservation, device_id=device_id, provisionable=False))
 
 
-def give_back(world: World, reservation: HardwareReservation) -> None:
-    """Its device is gone. It can be used again only when it has been wiped (public issue threads); in a transaction."""
+def release(world: World, reservation: HardwareReservation) -> None:
+    """Release the reservation of a deleted device and start to wipe it, before which it cannot be used (public issue threads).
+
+    To be called in a transaction.
+    """
     world.store.put(replace(reservation, device_id=None, provisionable=False, freeing=True))
     world.tasks.spawn(reservation.id, wipe(world, reservation.id))
 
@@ -132,7 +135,10 @@ async def wipe(world: World, id_: str) -> None:
 
 
 def list_reservations(call: Call) -> Reply:
-    """``query`` looks at ids, plan and place (ours in detail); ``state``: active, spare, need_of_service; ``provisionable=only``."""
+    """List reservations. ``query`` searches ids, plan and location (ours in detail); ``state``: active, spare, need_of_service.
+
+    ``provisionable=only``: without those that cannot be used.
+    """
     world = call.world
     found: list[HardwareReservation] = world.store[HardwareReservation].by("project", project_of(call).id)
     if text := call.query.get("query", "").lower():
@@ -157,7 +163,7 @@ def show_reservation(call: Call) -> Reply:
 
 
 def move(call: Call) -> Reply:
-    """To another project of the caller's."""
+    """Move a reservation to another project of the caller."""
     reservation = call.find(HardwareReservation)
     if not call.field("project_id"):
         raise unprocessable("Project can't be blank")
@@ -171,7 +177,7 @@ def move(call: Call) -> Reply:
 
 
 def activate(call: Call) -> Reply:
-    """A spare one becomes like the others."""
+    """Turn a spare into an ordinary reservation."""
     reservation = call.find(HardwareReservation)
     if not reservation.spare:
         raise unprocessable("Hardware reservation is not a spare")

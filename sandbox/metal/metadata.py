@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The metadata service: a machine asks about itself and is known by its source address (source of the vendor's own service)."""
+"""The metadata service, which identifies a device by its source address (source of the vendor's service)."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from sandbox.metal.virtual_networks import VirtualNetwork
 
 
 def reachable(world: World, device: Device) -> bool:
-    """In layer 3 and hybrid modes, not in pure layer 2 (vendor's docs)."""
+    """Return whether the device has access to the service: in layer 3 and hybrid modes, not in layer 2 (vendor's docs)."""
     return any(port.layer == 3 for port in world.store[Port].by("device", device.id) if port.is_bond)
 
 
 def document(world: World, device: Device) -> dict[str, Any]:
-    """``GET /metadata``; also the main API's ``/devices/{id}/metadata``. Keys: recorded answers and the service's source."""
+    """Return ``GET /metadata``, also the API's ``/devices/{id}/metadata``. Keys: recorded answers and the service's source."""
     known, store = catalogue(), world.store
     plan, metro = known.plans[device.plan], known.metros[device.metro]
     ports = store[Port].by("device", device.id)
@@ -115,7 +115,7 @@ def _address(world: World, assignment: Assignment) -> dict[str, Any]:
 
 
 def _gateway(world: World, gateway: MetalGateway) -> dict[str, Any]:
-    """That there is a list of them is known, what its entries have is ours: the block, and the gateway's own address in it."""
+    """Return an entry of the list of gateways. The list is known, its entries are ours: the block, and the gateway's address in it."""
     block = parsed(str(world.store[Reservation][gateway.reservation_id].network))
     return {
         "id": gateway.id,
@@ -128,7 +128,7 @@ def _gateway(world: World, gateway: MetalGateway) -> dict[str, Any]:
 
 
 def ec2_items(world: World, device: Device) -> dict[str, str | dict[str, Any]]:
-    """The EC2-like tree: item -> text, or the items below it."""
+    """Return the EC2-like tree: item -> text, or the items below it."""
     shown = document(world, device)
     system = shown["operating_system"]
     items: dict[str, str | dict[str, Any]] = {
@@ -161,7 +161,7 @@ def ec2_items(world: World, device: Device) -> dict[str, str | dict[str, Any]]:
 
 
 def create_metadata_app(world: World) -> ASGIApp:
-    """``/metadata`` and ``/userdata`` (also under ``/api/v1``) and the EC2-like tree under ``/2009-04-04``."""
+    """Return the application: ``/metadata`` and ``/userdata`` (also under ``/api/v1``), and the EC2-like tree under ``/2009-04-04``."""
     missing = {"message": "resource not found"}
 
     def visible(device: Device | None) -> Device | None:

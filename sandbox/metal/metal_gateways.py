@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Metal gateways: the way out of a VLAN, with a block of addresses. Made at once, on the network a little later, deleted with a 202.
+"""Metal gateways: routers of VLANs, with a block of addresses. They become active in the background; a deletion answers 202.
 
-Texts of refusals are ours: none is in a public copy.
+Error texts are ours: none is published.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sandbox.metal.core.addressing import ExhaustedError
 from sandbox.metal.core.addressing import network as parsed
 from sandbox.metal.core.call import Call, Reply, Route, paths, whole_number
 from sandbox.metal.core.errors import unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, resume_each
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -60,7 +60,7 @@ def brief(view: Rendering, gateway: MetalGateway) -> JSON:
     }
 
 
-def render_metal_gateway(view: Rendering, gateway: MetalGateway, wanted: Wanted) -> JSON:
+def render_metal_gateway(view: Rendering, gateway: MetalGateway, include: Include) -> JSON:
     store = view.store
     block = store[Reservation][gateway.reservation_id]
     vlan, vrf = store[VirtualNetwork][gateway.vlan_id], store[Vrf].get(gateway.vrf_id)
@@ -69,14 +69,14 @@ def render_metal_gateway(view: Rendering, gateway: MetalGateway, wanted: Wanted)
     shown = {
         **lite,
         "created_by": {"href": f"{view.base}/users/{gateway.created_by}"},
-        "project": view.part(wanted, "project", store[Project][gateway.project_id]),
-        "virtual_network": view.part(wanted, "virtual_network", vlan),
-        "ip_reservation": view.part(wanted, "ip_reservation", block),
+        "project": view.part(include, "project", store[Project][gateway.project_id]),
+        "virtual_network": view.part(include, "virtual_network", vlan),
+        "ip_reservation": view.part(include, "ip_reservation", block),
     }
     if vrf is not None:
-        shown["vrf"] = view.part(wanted, "vrf", vrf)
+        shown["vrf"] = view.part(include, "vrf", vrf)
     if set(shown["ip_reservation"]) == {"href"}:
-        # A bare stub is of neither model of the SDKs: the type, and the stub of the VRF, are what they tell them apart by (ours).
+        # SDKs distinguish their two models by the type and the stub of the VRF, so a stub with only an href fits neither (ours).
         shown["ip_reservation"] |= {"type": block.type, **({"vrf": {"href": shown["vrf"]["href"]}} if vrf is not None else {})}
     return shown
 
@@ -95,7 +95,7 @@ def create_gateway(call: Call) -> Reply:
         raise unprocessable("Exactly one of ip_reservation_id and private_ipv4_subnet_size must be given")
     given = None if size else _reservation(call, vlan, str(reservation_id))
     _refuse_beside_others(call, vlan, given)
-    # Last of what can be refused: a block that is taken stays taken.
+    # The last check: an allocated block stays allocated.
     reservation = _private_block(call, vlan, size) if given is None else given
     now = world.now()
     gateway = world.store.put(
@@ -116,10 +116,10 @@ def create_gateway(call: Call) -> Reply:
 
 
 def _refuse_beside_others(call: Call, vlan: VirtualNetwork, block: Reservation | None) -> None:
-    """Raise 422 for a gateway that cannot be in a VLAN with those that are there. ``block`` None: a private one is to be made.
+    """Raise 422 for a gateway that cannot share its VLAN with the existing ones. ``block`` None: a private one will be created.
 
-    Several private gateways may share a VLAN (equinix.cloud's test against the real service makes two), and those of one VRF, each with
-    its own block. Of public ones there is one, alone (ours: no public copy shows more).
+    Several private gateways may share a VLAN (equinix.cloud's test against the real service creates two), and those of one VRF, each with
+    its own block. A public gateway is the only one (ours: no published example has more).
     """
     store = call.world.store
     present = [each for each in store[MetalGateway].by("vlan", vlan.id) if each.state != "deleting"]
@@ -182,7 +182,7 @@ def _reservation(call: Call, vlan: VirtualNetwork, id_: str) -> Reservation:
 
 
 async def run(world: World, id_: str) -> None:
-    """What is under way for a gateway: onto the network, or away from it."""
+    """Finish the creation or deletion of a gateway."""
     gateway = world.store[MetalGateway][id_]
     if gateway.state == "ready":
         await world.sleep("gateway")
@@ -194,7 +194,7 @@ async def run(world: World, id_: str) -> None:
 
 
 def erase(world: World, gateway: MetalGateway) -> None:
-    """A private block it made for itself goes with it; in a transaction."""
+    """Erase a gateway and the private block that it created; in a transaction."""
     world.erase(gateway)
     block = world.store[Reservation].get(gateway.reservation_id)
     if block is not None and block.for_gateway:

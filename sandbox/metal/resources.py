@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """All resources of the Metal API, each in a file or package of its name.
 
-A resource imports ``core`` and those named before it. Where it reads records of one named after it, it names their table
-(``store["devices"]``), and ``Rendering`` shows them.
+A resource imports ``core`` and the resources above it. It reads records of those below it by the name of their table
+(``store["devices"]``), and ``Rendering`` renders them.
 """
 
 from __future__ import annotations

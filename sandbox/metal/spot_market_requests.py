@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Standing orders for spot devices: met as soon as price and stock allow for the smallest number asked for."""
+"""Spot market requests: fulfilled as soon as price and stock allow for the minimum number of devices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sandbox.metal.catalogue.rendering import metro_part, plan_part
 from sandbox.metal.core.body import amount
 from sandbox.metal.core.call import Call, Reply, Route, paths
 from sandbox.metal.core.errors import ApiError, is_blank, unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, drop_with
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -35,7 +35,7 @@ from sandbox.metal.events import record_event, record_project_event
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpotMarketRequest(Record):
-    """A standing order for spot devices. ``instance_parameters``: body of a create without its place."""
+    """A request for spot devices. ``instance_parameters``: body of a create, without its location."""
 
     project_id: str
     devices_min: int
@@ -50,7 +50,7 @@ class SpotMarketRequest(Record):
     instance_parameters: dict[str, Any] = field(default_factory=dict)
 
 
-def render_spot_market_request(view: Rendering, request: SpotMarketRequest, wanted: Wanted) -> JSON:
+def render_spot_market_request(view: Rendering, request: SpotMarketRequest, include: Include) -> JSON:
     known, store = catalogue(), view.store
     plan, metros = known.plans[request.plan], [known.metros[each] for each in request.metros]
     devices = store[Device].by("spot_market_request", request.id)
@@ -60,11 +60,11 @@ def render_spot_market_request(view: Rendering, request: SpotMarketRequest, want
         "devices_max": request.devices_max,
         "max_bid_price": request.max_bid_price,
         "end_at": request.end_at,
-        "metro": None if request.by_facility else metro_part(view, wanted, metros[0], whole=True),
+        "metro": None if request.by_facility else metro_part(view, include, metros[0], by_default=True),
         "facilities": [{"href": f"{view.base}/facilities/{each.facility_id}"} for each in metros] if request.by_facility else None,
-        "devices": view.parts(wanted, "devices", devices),
-        "plan": plan_part(view, wanted, plan),
-        "project": view.part(wanted, "project", store[Project][request.project_id]),
+        "devices": view.parts(include, "devices", devices),
+        "plan": plan_part(view, include, plan),
+        "project": view.part(include, "project", store[Project][request.project_id]),
         "created_at": request.created_at,
         "href": view.path("spot-market-requests", request.id),
     }
@@ -79,7 +79,7 @@ def create_request(call: Call) -> Reply:
     plan = read.plan()
     read.operating_system(plan)
     read.ssh_keys(project)
-    # Only to hear what is wrong with them now: they are read again when devices are ordered.
+    # Only to report their problems now: they are read again when devices are ordered.
     read.attributes("tags", "customdata", "userdata", "billing_cycle", "description", "always_pxe", "locked", "ipxe_script_url")
     smallest, largest = _number(call, "devices_min"), _number(call, "devices_max")
     if smallest is None or smallest < 1:
@@ -127,7 +127,7 @@ def _metros(call: Call, read: DeviceBody) -> list[Metro]:
 
 
 def meet(world: World, request: SpotMarketRequest) -> None:
-    """Order what is missing of the most, if at least the least can be had; in a transaction."""
+    """Order devices up to the maximum number, if at least the minimum is available; in a transaction."""
     now = datetime.now(UTC)
     if request.end_at is not None and datetime.fromisoformat(request.end_at) <= now:
         return
@@ -150,7 +150,7 @@ def meet(world: World, request: SpotMarketRequest) -> None:
             try:
                 order(world, one, world.store[Project][request.project_id], user_id=request.created_by, spot_market_request_id=request.id)
             except ApiError as problem:
-                # What was good when it was asked for is not any more (a key is gone, a quota reached): told as an event of the project.
+                # A valid request became invalid (a deleted key, a reached quota): an event of the project has the reason.
                 record_project_event(world, request.project_id, "spot_market_request.failed", ", ".join(problem.texts))
                 return
         return
@@ -166,7 +166,7 @@ def show_request(call: Call) -> Reply:
 
 
 def delete_request(call: Call) -> Reply:
-    """Its devices stay, unless ``force_termination`` is said."""
+    """Delete a request. Its devices stay, unless ``force_termination`` is set."""
     request = call.find(SpotMarketRequest)
     if call.flag("force_termination"):
         for device in call.world.store[Device].by("spot_market_request", request.id):
@@ -184,22 +184,22 @@ ROUTES: list[Route] = [
 
 
 def market_changed(world: World) -> None:
-    """Prices or stock have changed: who bids less is given notice, and standing orders are looked at again.
+    """Evict devices with a bid below the new price, and fulfil requests that the new stock allows.
 
-    The notice is the device's termination time (vendor's docs). A price that falls again does not take it back (ours).
+    An eviction sets the device's termination time (vendor's docs), which stays if the price falls again (ours).
     """
     with world.store.transaction():
         for device in world.store[Device].by("spot", True):
             price = spot_prices.price(world, device.metro, device.plan)
             if device.termination_time or device.spot_price_max is None or device.spot_price_max >= price:
                 continue
-            # Termination times are of the real clock and whole seconds: the next one after the notice.
+            # Termination times have whole seconds of the real clock: the first one after the notice.
             moment = datetime.now(UTC) + timedelta(seconds=1 + world.duration("spot_notice") / world.clock.speed)
             record_event(world, device, "instance.spot_eviction", f"The market price is {price:g} now: the instance will be terminated")
             world.store.put(replace(device, termination_time=moment.strftime("%Y-%m-%dT%H:%M:%SZ"), updated_at=world.now()))
         for request in list(world.store[SpotMarketRequest]):
             meet(world, request)
-    world.service(Lifecycle).look_at_endings()
+    world.service(Lifecycle).check_termination_times()
 
 
 def _settings_changed(world: World, groups: set[str]) -> None:
@@ -208,7 +208,7 @@ def _settings_changed(world: World, groups: set[str]) -> None:
 
 
 def _device_erased(world: World, device: Device) -> None:
-    """One more is in stock: a standing order may request it."""
+    """Fulfil requests with the server that a deleted device returned to the stock."""
     if not device.hardware_reservation_id:
         for request in list(world.store[SpotMarketRequest]):
             if request.plan == device.plan and device.metro in request.metros:

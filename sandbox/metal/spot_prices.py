@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a spot instance costs now. Prices are a setting: by default a share of the price per hour (ours, no rule was ever public)."""
+"""The prices of spot instances. They are a setting, by default a share of the price per hour (ours: no rule is published)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from sandbox.metal.core.world import World
 
 
 def price(world: World, metro: str, plan: str) -> float:
-    """USD per hour."""
+    """Return the price in USD per hour."""
     setting = world.settings["spot"]
     fixed = setting["metros"].get(metro, {}).get(plan)
     return float(fixed) if fixed is not None else round(catalogue().plans[plan].price_hour * setting["share_of_price"], 4)
 
 
 def by_metro(call: Call) -> Reply:
-    wanted = call.values("metro")
-    return _prices(call, {each.code: each.code for each in catalogue().metros.values() if not wanted or each.code in wanted})
+    requested = call.values("metro")
+    return _prices(call, {each.code: each.code for each in catalogue().metros.values() if not requested or each.code in requested})
 
 
 def by_facility(call: Call) -> Reply:
-    wanted = call.values("facility")
-    return _prices(call, {each.facility: each.code for each in catalogue().metros.values() if not wanted or each.facility in wanted})
+    requested = call.values("facility")
+    return _prices(call, {each.facility: each.code for each in catalogue().metros.values() if not requested or each.facility in requested})
 
 
 def _prices(call: Call, places: dict[str, str]) -> Reply:

@@ -15,7 +15,7 @@ from sandbox.metal.accounts.record import Project
 from sandbox.metal.core.body import Body
 from sandbox.metal.core.call import Call, Reply, Route, paths, updates
 from sandbox.metal.core.errors import forbidden, not_found, unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, drop_with
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -36,7 +36,7 @@ class SshKey(Record):
     project_id: str | None = None
 
 
-def render_ssh_key(view: Rendering, key: SshKey, wanted: Wanted) -> JSON:
+def render_ssh_key(view: Rendering, key: SshKey, include: Include) -> JSON:
     owner = f"{view.base}/projects/{key.project_id}" if key.project_id else f"{view.base}/users/{key.user_id}"
     return {
         "id": key.id,
@@ -45,7 +45,7 @@ def render_ssh_key(view: Rendering, key: SshKey, wanted: Wanted) -> JSON:
         "fingerprint": key.fingerprint,
         "tags": list(key.tags),
         "entity": {"href": owner},
-        # An object: clients break on a bare path (clients' code).
+        # An object: clients fail for a path (clients' code).
         "owner": {"href": owner},
         "user": {"href": owner} if key.user_id else None,
         "created_at": key.created_at,
@@ -81,7 +81,7 @@ def create_project_key(call: Call) -> Reply:
 
 
 def _create(call: Call, present: list[SshKey], **owner: str) -> Reply:
-    """The key is kept as it was sent, with the newline at its end if it has one (clients' code)."""
+    """Store the key unchanged, with its newline at the end, if any (clients' code)."""
     read = Body(call.body)
     attributes, problems = read.attributes("tags"), read.problems
     label, key = str(call.field("label") or ""), str(call.field("key") or "")
@@ -136,7 +136,7 @@ def delete_key(call: Call) -> Reply:
 
 
 def project_key(world: World, project: Project, label: str, key: str) -> SshKey:
-    """The project's key with this text; made, if it has none yet. Raises ValueError for what is no key."""
+    """Return the project's key with this text; create it if there is none. Raises ValueError for an invalid key."""
     mark, now = fingerprint(key), world.now()
     found = [each for each in world.store[SshKey].by("project", project.id) if each.fingerprint == mark]
     if found:
@@ -146,7 +146,7 @@ def project_key(world: World, project: Project, label: str, key: str) -> SshKey:
 
 
 def fingerprint(key: str) -> str:
-    """MD5 of an OpenSSH public key, in colon form as the API shows it. Raises ValueError for what is no key."""
+    """Return the MD5 fingerprint of an OpenSSH public key, with colons. Raises ValueError for an invalid key."""
     parts = key.split()
     if len(parts) < 2 or not parts[0].startswith(("ssh-", "ecdsa-", "sk-")):
         raise ValueError("not an OpenSSH public key")

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A certificate authority of the sandbox's own, for clients that know no other scheme than https (packet-python is one)."""
+"""The sandbox's certificate authority, for clients that support no other scheme than https, such as packet-python."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 # The clocks of a container and its host may differ a little.
 _BACKDATED = timedelta(minutes=5)
-_AUTHORITY_LIFETIME = timedelta(days=3650)
+_CA_LIFETIME = timedelta(days=3650)
 _SERVER_LIFETIME = timedelta(days=365)
 
 _PEM = serialization.Encoding.PEM
 
 
-class Authority:
-    """Kept in ``folder`` over restarts: whoever trusts it once does so as long as the state folder lives."""
+class CertificateAuthority:
+    """A CA whose key is stored in ``folder``, so that its certificate stays valid over restarts."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -35,12 +35,12 @@ class Authority:
         if not self.certificate_file.exists():
             key = ec.generate_private_key(ec.SECP256R1())
             name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Sandbox Metal API")])
-            builder = _builder(name, name, key.public_key(), _AUTHORITY_LIFETIME)
+            builder = _builder(name, name, key.public_key(), _CA_LIFETIME)
             builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             builder = builder.add_extension(_usage(signs=True), critical=True)
             builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
             _write(key_file, _private(key))
-            # Last: only with it the authority is there.
+            # Written last: the CA exists if this file exists.
             _write(self.certificate_file, builder.sign(key, hashes.SHA256()).public_bytes(_PEM))
         self._certificate = x509.load_pem_x509_certificate(self.certificate_file.read_bytes())
         loaded = serialization.load_pem_private_key(key_file.read_bytes(), password=None)
@@ -49,7 +49,7 @@ class Authority:
         self._key = loaded
 
     def server_context(self, address: str) -> ssl.SSLContext:
-        """For a listener at ``address``, also to be called localhost. A fresh certificate: it is made at every start."""
+        """Return the context of a listener at ``address``, with a new certificate for it and for localhost."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, address)])
         names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address)), x509.DNSName("localhost")])
@@ -102,7 +102,7 @@ def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """In one step, for the owner only."""
+    """Write a file atomically, readable for its owner only."""
     fresh = path.with_name(path.name + ".new")
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(content)

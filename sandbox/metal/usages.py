@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a device or project has used, and what it sent: figures are made up of how long a device exists, shapes are recorded answers."""
+"""Usage and traffic of devices and projects: values are computed from the age of a device, shapes are recorded answers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sandbox.metal.core.errors import unprocessable
 from sandbox.metal.core.resource import Resource
 from sandbox.metal.devices.record import Device
 
-# One datapoint a minute (recorded answers); more than a day of them nobody reads here (ours).
+# One datapoint per minute (recorded answers), at most a day of them (ours).
 _STEP = 60
 _MOST = 1440
-# Of a moment, in seconds: Python refuses to read thousands of them.
+# Digits of a Unix time: Python refuses to parse thousands of them.
 _DIGITS = 12
 
 
@@ -50,7 +50,7 @@ def _seconds(device: Device) -> float:
 
 
 def _hours(device: Device) -> str:
-    """A begun hour counts. Of the real clock: what is billed does not run faster with the machines' time."""
+    """Return the started hours, of the real clock: billing does not depend on the simulated speed."""
     return str(int(_seconds(device) // 3600) + 1)
 
 
@@ -59,7 +59,7 @@ def _total(call: Call, device: Device) -> str:
 
 
 def bandwidth(call: Call) -> Reply:
-    """``from`` and ``until``, Unix seconds, are both required. Nothing is measured: every rate is null, as where there was no sample."""
+    """Return the traffic between ``from`` and ``until`` (Unix time, both required). Every rate is null, as for intervals without sample."""
     call.find(Device)
     start, end = _moment(call, "from"), _moment(call, "until")
     points = [[None, each] for each in range(start, end, _STEP)[:_MOST]]
@@ -75,7 +75,7 @@ def _moment(call: Call, name: str) -> int:
 
 
 def firmware_sets(call: Call) -> Reply:
-    """None, in the shape of their own that these lists have (vendor's OpenAPI text)."""
+    """Return an empty list, which has a shape of its own (vendor's OpenAPI text)."""
     if "/organizations/" in call.path:
         organization_of(call)
     else:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which userdata the API takes: the rules of its own validator (userdata-rb 1.0.4)."""
+"""Validation of userdata: the rules of the API's validator (userdata-rb 1.0.4)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNRECOGNIZED = "Userdata unrecognized userdata format"
 
 _MARKED = re.compile(r"#!.+|#ps1|#cloud-boothook|#include|#part-handler|#upstart-job|## template: jinja\n")
 
-# PyYAML lets through what the constructors of its types raise: for the date 2001-99-99, say, or for lists in lists in lists.
+# PyYAML does not catch errors of its constructors: of the date 2001-99-99, for example, or of deeply nested lists.
 _UNPARSED = (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 _PART_TYPES = frozenset(
@@ -42,7 +42,7 @@ _PART_TYPES = frozenset(
 
 
 def problem(text: str) -> str | None:
-    """What is wrong with ``text``, None for nothing. Formats are told by how it begins; YAML, JSON, gzip and MIME are looked into."""
+    """Return the problem of ``text``, None if it is valid. Its beginning determines the format; YAML, JSON, gzip and MIME are parsed."""
     if not text.strip() or _MARKED.match(text):
         return None
     if text.startswith("#cloud-config\n"):

@@ -17,12 +17,12 @@ from sandbox.metal.catalogue.rendering import facility_part, metro_part
 from sandbox.metal.core.body import Body
 from sandbox.metal.core.call import Call, Reply, Route, paths, updates, whole_number
 from sandbox.metal.core.errors import is_blank, unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, blocked_by
 from sandbox.metal.core.store import JSON, Kind, Record, Store
 
-# Numbers that may be asked for, and those handed out otherwise (vendor's OpenAPI text).
+# Numbers that may be requested, and those that the service chooses (vendor's OpenAPI text).
 CHOSEN = range(2, 4000)
 AUTOMATIC = range(1000, 2000)
 
@@ -33,25 +33,25 @@ class VirtualNetwork(Record):
     vxlan: int
     metro: str
     created_at: str
-    # Asked for by its building, as older clients do: shown with that and without a metro.
+    # Created with a facility, by an older client: rendered with the facility and without a metro.
     by_facility: bool = False
     description: str | None = None
     tags: tuple[str, ...] = ()
 
 
-def render_virtual_network(view: Rendering, vlan: VirtualNetwork, wanted: Wanted) -> JSON:
+def render_virtual_network(view: Rendering, vlan: VirtualNetwork, include: Include) -> JSON:
     metro = catalogue().metros[vlan.metro]
     return {
         "id": vlan.id,
         "description": vlan.description,
         "vxlan": vlan.vxlan,
         "metro_code": None if vlan.by_facility else vlan.metro,
-        "metro": None if vlan.by_facility else metro_part(view, wanted, metro),
-        "facility": facility_part(view, wanted, metro) if vlan.by_facility else None,
+        "metro": None if vlan.by_facility else metro_part(view, include, metro),
+        "facility": facility_part(view, include, metro) if vlan.by_facility else None,
         "facility_code": metro.facility if vlan.by_facility else None,
-        "assigned_to": view.part(wanted, "assigned_to", view.store[Project][vlan.project_id]),
+        "assigned_to": view.part(include, "assigned_to", view.store[Project][vlan.project_id]),
         "assigned_to_virtual_circuit": False,
-        "instances": view.parts(wanted, "instances", devices_in(view.store, vlan)),
+        "instances": view.parts(include, "instances", devices_in(view.store, vlan)),
         "metal_gateways": [view.brief(each) for each in view.store["metal_gateways"].by("vlan", vlan.id)],
         "tags": list(vlan.tags),
         "created_at": vlan.created_at,
@@ -60,7 +60,7 @@ def render_virtual_network(view: Rendering, vlan: VirtualNetwork, wanted: Wanted
 
 
 def devices_in(store: Store, vlan: VirtualNetwork) -> list[Any]:
-    """Devices with a port in ``vlan``."""
+    """Return the devices with a port in ``vlan``."""
     ids = dict.fromkeys(port.device_id for port in store["ports"].by("in_use", True) if vlan.id in port.vlan_ids)
     return [store["devices"][each] for each in ids]
 
@@ -84,7 +84,7 @@ def create_virtual_network(call: Call) -> Reply:
     attributes = read.attributes("tags", "description")
     metro = one_place(call, read)
     by_facility = is_blank(call.field("metro"))
-    # Those of a building could not choose their number, and 0 is what clients send that choose none (both: clients' code).
+    # With a facility the number cannot be chosen, and clients send 0 for no choice (both: clients' code).
     asked = call.field("vxlan")
     vxlan = None
     if not by_facility and not is_blank(asked) and str(asked) != "0":
@@ -122,7 +122,7 @@ def show_virtual_network(call: Call) -> Reply:
 
 
 def update_virtual_network(call: Call) -> Reply:
-    """Description and tags; number and metro stay."""
+    """Update description and tags; number and metro cannot change."""
     vlan = call.find(VirtualNetwork)
     read = Body(call.body)
     changes = read.attributes("tags", "description")
@@ -131,7 +131,7 @@ def update_virtual_network(call: Call) -> Reply:
 
 
 def delete_virtual_network(call: Call) -> Reply:
-    """Refused while a port or a gateway is in it; who that is, its ``instances`` and ``metal_gateways`` say."""
+    """Delete a VLAN without ports and gateways; its ``instances`` and ``metal_gateways`` list what blocks the deletion."""
     vlan = call.find(VirtualNetwork)
     if devices_in(call.world.store, vlan):
         raise unprocessable("Cannot delete Virtual Network when port is assigned")  # real

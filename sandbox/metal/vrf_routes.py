@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Routes of VRFs: only static default ones are taken (vendor's OpenAPI text). Texts of refusals are ours."""
+"""Routes of VRFs: only static default routes are accepted (vendor's OpenAPI text). Error texts are ours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sandbox.metal.core.addressing import contains
 from sandbox.metal.core.addressing import network as parsed
 from sandbox.metal.core.body import Body
 from sandbox.metal.core.call import Call, Reply, Route, paths, updates
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, drop_with, resume_each
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -41,7 +41,7 @@ class VrfRoute(Record):
     tags: tuple[str, ...] = ()
 
 
-def render_vrf_route(view: Rendering, route: VrfRoute, wanted: Wanted) -> JSON:
+def render_vrf_route(view: Rendering, route: VrfRoute, include: Include) -> JSON:
     store = view.store
     gateway = store[MetalGateway][route.gateway_id]
     vlan, vrf = store[VirtualNetwork][gateway.vlan_id], store[Vrf][route.vrf_id]
@@ -52,9 +52,9 @@ def render_vrf_route(view: Rendering, route: VrfRoute, wanted: Wanted) -> JSON:
         "prefix": route.prefix,
         "next_hop": route.next_hop,
         "tags": list(route.tags),
-        "vrf": view.part(wanted, "vrf", vrf),
-        "metal_gateway": view.part(wanted, "metal_gateway", gateway),
-        "virtual_network": view.part(wanted, "virtual_network", vlan),
+        "vrf": view.part(include, "vrf", vrf),
+        "metal_gateway": view.part(include, "metal_gateway", gateway),
+        "virtual_network": view.part(include, "virtual_network", vlan),
         "created_at": route.created_at,
         "updated_at": route.updated_at,
         "href": view.path("routes", route.id),
@@ -67,7 +67,7 @@ def list_routes(call: Call) -> Reply:
 
 
 def create_route(call: Call) -> Reply:
-    """Answered with 200 and pending, active a little later. The next hop lies in the block of one of the VRF's gateways."""
+    """Create a route: the answer is 200 and pending, later it is active. Its next hop is in the block of one of the VRF's gateways."""
     vrf, world = call.find(Vrf), call.world
     read = Body(call.body)
     attributes = read.attributes("tags")
@@ -129,7 +129,7 @@ def show_route(call: Call) -> Reply:
 
 
 def update_route(call: Call) -> Reply:
-    """Next hop and tags; answered with 202."""
+    """Update next hop and tags; the answer is 202."""
     route, world = call.find(VrfRoute), call.world
     read = Body(call.body)
     changes = read.attributes("tags")

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""VRFs: routing tables of the customer's own addresses. Texts of refusals are ours: none is in a public copy."""
+"""VRFs: routing tables of the customer's own addresses. Error texts are ours: none is published."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sandbox.metal.core.addressing import network as parsed
 from sandbox.metal.core.body import Body
 from sandbox.metal.core.call import Call, Reply, Route, paths, updates
 from sandbox.metal.core.errors import not_valid, unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.resource import Resource, blocked_by
 from sandbox.metal.core.store import JSON, Kind, Record
@@ -27,14 +27,14 @@ from sandbox.metal.core.store import JSON, Kind, Record
 # Prefix lengths of an IP range by family (clients' code; vendor's OpenAPI text).
 RANGES = {4: range(8, 30), 6: range(56, 65)}
 
-# The example of the vendor's OpenAPI text; which number comes by itself is not documented.
+# The example of the vendor's OpenAPI text; the default is not documented.
 DEFAULT_ASN = 65000
 LARGEST_ASN = 4294967295
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vrf(Record):
-    """A routing table of the customer's own in one metro; blocks of its ``ip_ranges`` are reserved like any other."""
+    """A customer's routing table in one metro; blocks of its ``ip_ranges`` are reserved like other blocks."""
 
     project_id: str
     name: str
@@ -48,7 +48,7 @@ class Vrf(Record):
     tags: tuple[str, ...] = ()
 
 
-def render_vrf(view: Rendering, vrf: Vrf, wanted: Wanted) -> JSON:
+def render_vrf(view: Rendering, vrf: Vrf, include: Include) -> JSON:
     metro, user = catalogue().metros[vrf.metro], view.store[User][vrf.created_by]
     return {
         "id": vrf.id,
@@ -62,9 +62,9 @@ def render_vrf(view: Rendering, vrf: Vrf, wanted: Wanted) -> JSON:
         "bgp_dynamic_neighbors_export_route_map": False,
         "bgp_dynamic_neighbors_bfd_enabled": False,
         "virtual_circuits": [],
-        "metro": metro_part(view, wanted, metro, whole=True),
-        "project": view.part(wanted, "project", view.store[Project][vrf.project_id]),
-        "created_by": view.part(wanted, "created_by", user),
+        "metro": metro_part(view, include, metro, by_default=True),
+        "project": view.part(include, "project", view.store[Project][vrf.project_id]),
+        "created_by": view.part(include, "created_by", user),
         "created_at": vrf.created_at,
         "updated_at": vrf.updated_at,
         "href": view.path("vrfs", vrf.id),
@@ -147,7 +147,7 @@ def show_vrf(call: Call) -> Reply:
 
 
 def update_vrf(call: Call) -> Reply:
-    """A range that has reservations cannot be taken out; the number cannot change while a gateway's VLAN is on a device."""
+    """Update a VRF. A range with reservations cannot be removed; the ASN cannot change while a gateway's VLAN is on a device."""
     vrf, store = call.find(Vrf), call.world.store
     read = Body(call.body)
     changes = _attributes(call, read)
@@ -177,7 +177,7 @@ def delete_vrf(call: Call) -> Reply:
 
 
 def list_learned_routes(call: Call) -> Reply:
-    """Nobody speaks BGP with a pretended router: none."""
+    """Return an empty list: simulated devices have no BGP."""
     call.find(Vrf)
     return Reply({"learned_routes": []})
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All of one Metal API: what resources share, with all resources."""
+"""The state of one Metal API with all its resources."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from sandbox.metal.resources import RESOURCES
 
 
 class MetalWorld(World):
-    """Everything behind the routes.
+    """The world with all resources.
 
-    ``state_dir``: folder for metal.sqlite. ``seed``: ids and token of the first user and project are made of it.
+    ``state_dir``: folder for metal.sqlite. ``seed``: ids and token of the first user and project are computed from it.
 
-    Call :meth:`start` on the running loop before the first request and :meth:`close` at the end; ``machines`` stay the caller's to close.
+    Call :meth:`start` on the running loop before the first request and :meth:`close` at the end; the caller closes ``machines``.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of the sandbox, all by name but the first three
@@ -55,7 +55,7 @@ class MetalWorld(World):
         return next(iter(self.store[User])).project_id
 
     async def start(self) -> None:
-        """Go on with everything that was under way, and switch on the machines that were on."""
+        """Continue all pending operations, and restore the simulated devices that were on."""
         for each in RESOURCES:
             if each.resume is not None:
                 await each.resume(self)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the sandbox's operators and approver need of the Kubernetes API, and no more. Objects are plain dicts."""
+"""A small client of the Kubernetes API, for the sandbox's operators and approver. Objects are dicts."""
 
 from __future__ import annotations
 

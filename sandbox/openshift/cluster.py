@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The clusters of a sandbox: made from a bootstrap config, kept while machines of theirs are on, found again after a crash.
+"""The clusters of a sandbox: created from a bootstrap config, running while one of their machines is on, restored after a crash.
 
-A cluster is its assets, its control plane (real processes) and the operators on it. Which machines are on decides whether
-the processes run: the data of a cluster is on its machines' disks, so a cluster whose machines are all gone goes too.
+A cluster has assets, a control plane (real processes) and operators. The processes run while a machine is on. The data of a cluster belongs
+to its machines' disks, so a cluster without machines is deleted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _logger = logging.getLogger(__name__)
 
 Role = Literal["bootstrap", "control-plane"]
 
-# What can go wrong with one call, and will be right again when the call is repeated later.
+# Errors of a call that may succeed when it is repeated.
 PASSING_FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
 
 MANIFESTS_APPLIED: Final = "manifests-applied"
@@ -130,7 +130,7 @@ class Cluster:
                 self.on_idle()
 
     async def close(self) -> None:
-        """End the processes, whoever is on."""
+        """Stop the processes, even if machines are on."""
         async with self._lock:
             self.on.clear()
             await self._stop()
@@ -254,11 +254,11 @@ class Cluster:
             yield resources.pool(name)
             yield resources.user_data_secret(name, self.assets.domain, root_ca)
         yield self._boot_images()
-        authorities = self.control_plane.node_certificate_authorities.decode()
-        yield resources.config_map("openshift-config-managed", "csr-controller-ca", {"ca-bundle.crt": authorities})
+        ca_bundle = self.control_plane.node_certificate_authorities.decode()
+        yield resources.config_map("openshift-config-managed", "csr-controller-ca", {"ca-bundle.crt": ca_bundle})
         ingress = pki.KeyPair.read(self.directory / "ingress-operator")
         if ingress is None:
-            ingress = pki.authority("ingress-operator@1", timedelta(days=730))
+            ingress = pki.self_signed_ca("ingress-operator@1", timedelta(days=730))
             ingress.write(self.directory / "ingress-operator")
         yield resources.config_map("openshift-config-managed", "default-ingress-cert", {"ca-bundle.crt": ingress.certificate.decode()})
         yield {
@@ -283,7 +283,7 @@ class Cluster:
     async def approve_pending(self) -> list[str]:
         """Approve every pending request, as the bootstrap machine's approve-csr.service does; return their names.
 
-        Like ``oc adm certificate approve`` it looks at nothing. One that cannot be approved does not stop the others.
+        Like ``oc adm certificate approve``, it checks nothing. A request that cannot be approved does not block the others.
         """
         approved = []
         for request in await self.api.items(CSRS):
@@ -333,8 +333,8 @@ class Cluster:
     async def cluster_config(self, pool: str) -> machine_config_server.Config:
         """Return what the cluster's own machine config servers serve for any existing pool."""
         rendered, config = await self.rendered(pool)
-        authorities = self.control_plane.node_certificate_authorities
-        return machine_config_server.with_appended(config, rendered=rendered, assets=self.assets, node_authorities=authorities)
+        ca_bundle = self.control_plane.node_certificate_authorities
+        return machine_config_server.with_appended(config, rendered=rendered, assets=self.assets, node_ca_bundle=ca_bundle)
 
 
 def masters_schedulable(scheduler: Object | None) -> bool:
@@ -371,10 +371,10 @@ class Clusters:
         pki.write_file(directory / "assets.json", assets.to_json().encode())
         return self._add(directory, assets, self._free_address())
 
-    def trusted_by(self, authorities: bytes) -> Cluster | None:
-        """Return the cluster whose API a PEM bundle trusts: what a machine has read over the network, and all it knows."""
+    def trusted_by(self, ca_bundle: bytes) -> Cluster | None:
+        """Return the cluster whose API a PEM bundle trusts. A machine has nothing else to identify its cluster."""
         for cluster in self._clusters.values():
-            if cluster.assets.certificate("kube-apiserver-lb-signer").strip() in authorities:
+            if cluster.assets.certificate("kube-apiserver-lb-signer").strip() in ca_bundle:
                 return cluster
         return None
 
@@ -398,7 +398,7 @@ class Clusters:
             self._sweeper = asyncio.create_task(self._sweep_for_a_while(), name="sweep clusters")
 
     async def _sweep_for_a_while(self) -> None:
-        """Look for machines that are going away now: their disks are wiped a moment after their power is cut."""
+        """Sweep several times, since the disks of removed machines are wiped shortly after their power is cut."""
         for _unused in range(_SWEEPS):
             await asyncio.sleep(1.0)
             try:

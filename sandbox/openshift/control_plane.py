@@ -3,9 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One cluster's real etcd, kube-apiserver and kube-controller-manager on an internal loopback address.
 
-Machines never learn that address: they reach the API through the TCP forwards of bootstrap and control plane machines,
-which is why losing those machines can be felt. etcd listens on unix sockets in the cluster's own folder (mode 0700) only,
-since it would serve any user of the computer otherwise.
+Machines reach the API only through the TCP forwards of bootstrap and control plane machines, so that the loss of these machines has an
+effect. etcd listens on unix sockets in the cluster's own folder (mode 0700) only, since it would serve any user of the computer otherwise.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ _CONTROLLERS: Final = (
 
 
 class ControlPlaneError(Exception):
-    """The control plane did not come up; the text has the last words of the process at fault."""
+    """The control plane did not start; the message has the last output of the failed process."""
 
 
 class ControlPlane:
@@ -173,7 +172,7 @@ class ControlPlane:
         """Write all keys and files that the processes read; return the administrator's certificate and key files."""
         own = pki.KeyPair.read(self._pki / "internal-signer")
         if own is None:
-            own = pki.authority("sandbox-internal-signer", _INTERNAL_LIFETIME)
+            own = pki.self_signed_ca("sandbox-internal-signer", _INTERNAL_LIFETIME)
             own.write(self._pki / "internal-signer")
         identities: dict[str, tuple[str, tuple[str, ...]]] = {
             "internal-admin": ("system:admin", ("system:masters",)),
@@ -184,7 +183,7 @@ class ControlPlane:
                 pki.client(own, user, organizations, _INTERNAL_LIFETIME).write(self._pki / name)
         pki.write_file(self._pki / "service-account.key", self._assets.files["tls/service-account.key"])
         # What pods are given to trust the API by.
-        pki.write_file(self._pki / "root-ca.crt", self._assets.kubelet_authorities)
+        pki.write_file(self._pki / "root-ca.crt", self._assets.kubelet_ca_bundle)
         groups = ",".join(BOOTSTRAPPER_GROUPS)
         line = f'{self._assets.token},{BOOTSTRAPPER},node-bootstrapper,"{groups}"\n'
         pki.write_file(self._pki / "tokens.csv", line.encode())
@@ -196,18 +195,19 @@ class ControlPlane:
 
         kube-apiserver and kube-controller-manager read these files again when they change.
         """
-        for name, authority in self._assets.servers.items():
+        for name, signer_name in self._assets.servers.items():
             serving = pki.KeyPair.read(self._pki / name) or self._pair(name)
             if serving.remaining < _ROTATE_BEFORE:
                 _logger.info("making a new %s for %s", name, self._assets.domain)
-                serving = pki.successor(self._pair(authority), serving.certificate, _ROTATED_LIFETIME)
+                serving = pki.successor(self._pair(signer_name), serving.certificate, _ROTATED_LIFETIME)
             serving.write(self._pki / name)
         signer = self.node_certificate_signer
         signers = self._pki / "csr-signers.crt"
         trusted = signers.read_bytes() if signers.exists() else signer.certificate
         if signer.remaining < _ROTATE_BEFORE:
             _logger.info("making a new signer of node certificates for %s", self._assets.domain)
-            signer = pki.authority(f"openshift-kube-controller-manager-operator_csr-signer-signer@{int(time.time())}", _ROTATED_LIFETIME)
+            name = f"openshift-kube-controller-manager-operator_csr-signer-signer@{int(time.time())}"
+            signer = pki.self_signed_ca(name, _ROTATED_LIFETIME)
             trusted += signer.certificate
         signer.write(self._pki / "csr-signer")
         pki.write_file(signers, trusted)

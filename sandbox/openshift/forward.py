@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A TCP forward from a machine's own port to wherever the real server is at that moment."""
+"""A TCP forward from a machine's port to the current address of the real server."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class _End(asyncio.Protocol):
 
 
 class _Near(_End):
-    """The end of whoever connected."""
+    """The client's end."""
 
     def __init__(self, forward: Forward) -> None:
         super().__init__(forward)
@@ -117,7 +117,7 @@ class _Near(_End):
 
     def data_received(self, data: bytes) -> None:
         if self.other is None:
-            # asyncio before Python 3.11.5 (Debian 12 has 3.11.2) begins to read after connection_made() although it was told to pause
+            # asyncio before Python 3.11.5 (Debian 12 has 3.11.2) begins to read after connection_made() although it was paused
             # there: without this the first bytes of a TLS handshake would be lost, now and then.
             self._early += data
             return

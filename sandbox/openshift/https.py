@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""HTTPS listeners of pretended machines, cheap enough for hundreds in one process.
+"""HTTPS listeners of simulated machines, cheap enough for hundreds in one process.
 
-A ``uvicorn.Server`` looks at its clock ten times a second and takes the process's signals; its protocol class alone, on a
-listener of the running loop, needs neither.
+A ``uvicorn.Server`` wakes up ten times a second and handles the process's signals; its protocol class on a listener of the running loop
+does neither.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Listener:
 
     def __init__(self, app: ASGIApp, received_within: float = RECEIVED_WITHIN) -> None:
         self._received_within = received_within
-        # Machines are known by their source address: a header that anybody can send must not change it (uvicorn would let loopback).
+        # Machines are identified by source address: a header must not change it (uvicorn trusts that of clients on loopback).
         self._config = Config(
             app, log_config=None, access_log=False, lifespan="off", ws="none", http="h11", interface="asgi3", proxy_headers=False
         )

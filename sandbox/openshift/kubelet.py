@@ -1,11 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A pretended kubelet: everything a real one says to the API server to become and stay a node, and nothing else.
+"""A simulated kubelet: all requests of a real one that are needed to become and stay a node, and no others.
 
-It knows what is on its machine's disk and speaks over its machine's network. Like the real one it holds a new key in memory
-until the certificate for it is there, asks anew with another key when nobody answers for 15 minutes, and goes on with
-its certificates after a restart.
+It reads its machine's disk and uses its machine's network. Like the real one, it keeps a new key in memory until its certificate is issued,
+files another request with a new key when the last one was not decided for 15 minutes, and uses its certificates again after a restart.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from sandbox.openshift import pki
 from sandbox.openshift.api import CSRS, NODES, APIError, Object
 from sandbox.openshift.assets import AssetError, files_of, units_of
 from sandbox.openshift.https import Listener, server_context
-from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_AUTHORITIES, KUBELET_CONFIGURATION, KUBELET_UNIT, NODE_ANNOTATIONS
+from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_CA_FILE, KUBELET_CONFIGURATION, KUBELET_UNIT, NODE_ANNOTATIONS
 from sandbox.openshift.pki import KeyPair
 from sandbox.openshift.resources import ROLE_LABEL, condition_of
 
@@ -48,7 +47,7 @@ SERVING_SIGNER: Final = "kubernetes.io/kubelet-serving"
 PORT: Final = 10250
 
 CONTAINER_RUNTIME: Final = "cri-o://1.33.9-2.rhaos4.20"
-"""What pretended kubelets say they have; their pods are played by the sandbox's workloads."""
+"""The capacity that simulated kubelets report; the sandbox's workloads simulate their pods."""
 
 SHORTEST_WAIT = 60.0
 """Real seconds a request waits at least, however fast the clock runs: filing, approving and signing hundreds takes real time, also on a
@@ -66,7 +65,7 @@ _LEASE_SECONDS: Final = 40
 _LEASE_INTERVAL: Final = 10.0
 _STATUS_INTERVAL: Final = 300.0
 _RETRY: Final = (0.5, 10.0)
-_LOOK: Final = (0.3, 3.0)
+_POLL: Final = (0.3, 3.0)
 
 _FAILURES: Final = (APIError, httpx.HTTPError, OSError)
 
@@ -89,10 +88,10 @@ class _UnansweredError(Exception):
 
 @dataclass(frozen=True)
 class KubeletConfig:
-    """What the machine's Ignition config says: where the API is, whom to trust, first credentials, labels."""
+    """The kubelet's part of the Ignition config: address of the API, CA bundle, bootstrap credentials, labels."""
 
     server: str
-    authorities: bytes
+    ca_bundle: bytes
     token: str
     labels: Mapping[str, str]
     taints: tuple[Mapping[str, str], ...]
@@ -110,12 +109,12 @@ class KubeletConfig:
             flags = units_of(config)[KUBELET_UNIT]
             return cls(
                 server=cluster["server"].rstrip("/"),
-                authorities=base64.b64decode(cluster["certificate-authority-data"]),
+                ca_bundle=base64.b64decode(cluster["certificate-authority-data"]),
                 token=kubeconfig["users"][0]["user"]["token"],
                 labels=_labels(_flag(flags, "node-labels")),
                 taints=tuple(_taint(text) for text in _flag(flags, "register-with-taints").split(",") if text),
                 annotations=json.loads(files.get(NODE_ANNOTATIONS, b"{}")),
-                files={path: files[path] for path in (KUBECONFIG, KUBELET_CONFIGURATION, KUBELET_AUTHORITIES)},
+                files={path: files[path] for path in (KUBECONFIG, KUBELET_CONFIGURATION, KUBELET_CA_FILE)},
             )
         except (KeyError, IndexError, TypeError, ValueError, yaml.YAMLError) as error:
             raise AssetError(f"the config has no usable kubelet in it: {error!r}") from error
@@ -271,8 +270,8 @@ class Kubelet:
         await asyncio.sleep(max(0.0, SHORTEST_WAIT - _UNANSWERED / self._machine.clock.speed))
 
     async def _answer(self, name: str, *, token: bool) -> bytes:
-        """Look at a request until there is a certificate. Raises :class:`_DeniedError`, :class:`_UnansweredError`."""
-        pause = _LOOK[0]
+        """Poll a request and return its certificate. Raises :class:`_DeniedError`, :class:`_UnansweredError`."""
+        pause = _POLL[0]
         while True:
             try:
                 found = await self._call("GET", f"{CSRS}/{name}", token=token)
@@ -289,7 +288,7 @@ class Kubelet:
                 if certificate and condition_of(found, "Approved"):
                     return base64.b64decode(certificate)
             await asyncio.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311 - spreads load, hides nothing
-            pause = min(pause * 1.3, _LOOK[1])
+            pause = min(pause * 1.3, _POLL[1])
 
     # --- the node ------------------------------------------------------------------------------------------------------
 
@@ -366,7 +365,7 @@ class Kubelet:
                 "Has your network provider started?"
             )
             conditions.append(_condition("Ready", self._started, "False", "KubeletNotReady", text))
-        # The catalogue of plans is the Metal API's; a kubelet would look at its hardware, of which only drives are known here.
+        # A real kubelet reads these values from its hardware, of which only the drives are known here: the catalogue is the Metal API's.
         disk = max((drive.size_gb for drive in hardware.drives), default=100)
         capacity = {"cpu": "8", "memory": "32561284Ki", "pods": "250", "ephemeral-storage": f"{disk}G"}
         return {
@@ -436,7 +435,7 @@ class Kubelet:
             f"{self._config.server}{path}",
             headers=headers,
             content=None if body is None else json.dumps(body).encode(),
-            ca_pem=self._config.authorities,
+            ca_pem=self._config.ca_bundle,
             cert=cert,
         )
         if answer.is_error:
@@ -449,15 +448,15 @@ class Kubelet:
 
     async def _persist(self, what: str, action: Callable[[], Awaitable[_T]]) -> _T:
         """Repeat an action, with growing pauses, until it succeeds; say so when it starts to fail."""
-        pause, failing_since, told = _RETRY[0], time.monotonic(), ""
+        pause, failing_since, reported = _RETRY[0], time.monotonic(), ""
         while True:
             try:
                 return await action()
             except _FAILURES as error:
                 text = f"{error}" or type(error).__name__
-                if text != told:
+                if text != reported:
                     self._say(f"kubelet: cannot {what}, trying again: {text}")
-                    told = text
+                    reported = text
                 _logger.debug("%s: cannot %s for %.0f s: %s", self.node, what, time.monotonic() - failing_since, text)
             await asyncio.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311 - spreads load, hides nothing
             pause = min(pause * 1.6, _RETRY[1])

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The machine config server: Ignition configs by pool, in the spec version the caller's Accept header names.
+"""The machine config server: Ignition configs by pool, in the spec version of the Accept header.
 
-Rules, statuses and the order of checks are those of machine-config-operator's ``pkg/server/api.go``. Like the real one it
-asks nobody who they are: what it serves (bootstrap token, pull secret) is there for whoever reaches the port.
+Rules, statuses and the order of checks are those of machine-config-operator's ``pkg/server/api.go``. Like the real one it has no
+authentication: every client that reaches the port gets the bootstrap token and the pull secret.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ KUBECONFIG: Final = "/etc/kubernetes/kubeconfig"
 NODE_ANNOTATIONS: Final = "/etc/machine-config-daemon/node-annotations.json"
 KUBELET_UNIT: Final = "kubelet.service"
 KUBELET_CONFIGURATION: Final = "/etc/kubernetes/kubelet.conf"
-KUBELET_AUTHORITIES: Final = "/etc/kubernetes/kubelet-ca.crt"
+KUBELET_CA_FILE: Final = "/etc/kubernetes/kubelet-ca.crt"
 
 _SPEC_2: Final[Version] = (2, 2, 0)
 _SPECS_3: Final[tuple[Version, ...]] = ((3, 5, 0), (3, 4, 0), (3, 3, 0), (3, 2, 0), (3, 1, 0))
@@ -49,7 +49,7 @@ class NotServedError(Exception):
 
 
 class UnusableVersionError(Exception):
-    """The caller wants an Ignition spec this server cannot make."""
+    """The client requests an Ignition spec that this server does not support."""
 
 
 def application(config_for: Callable[[str], Awaitable[Config]]) -> Starlette:
@@ -106,12 +106,12 @@ def accepted_version(accept: str) -> Version:
     """
     unusable = False
     for _unused, subtype, parameters in _media_ranges(accept):
-        wanted = _parsed(parameters.get("version", ""))
-        if subtype != _SUBTYPE or wanted is None:
+        requested = _parsed(parameters.get("version", ""))
+        if subtype != _SUBTYPE or requested is None:
             continue
-        if (3, 1, 0) <= wanted < (4, 0, 0):
-            return next(spec for spec in _SPECS_3 if wanted >= spec)
-        if _SPEC_2 <= wanted < (3, 0, 0):
+        if (3, 1, 0) <= requested < (4, 0, 0):
+            return next(spec for spec in _SPECS_3 if requested >= spec)
+        if _SPEC_2 <= requested < (3, 0, 0):
             return _SPEC_2
         unusable = True
     if unusable:
@@ -222,7 +222,7 @@ def template(pool: str, *, schedulable: bool) -> Config:
     kubelet = {
         "kind": "KubeletConfiguration",
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
-        "authentication": {"x509": {"clientCAFile": KUBELET_AUTHORITIES}, "anonymous": {"enabled": False}},
+        "authentication": {"x509": {"clientCAFile": KUBELET_CA_FILE}, "anonymous": {"enabled": False}},
         "cgroupDriver": "systemd",
         "clusterDNS": ["172.30.0.10"],
         "clusterDomain": "cluster.local",
@@ -247,8 +247,8 @@ def template(pool: str, *, schedulable: bool) -> Config:
     }
 
 
-def with_appended(config: Config, *, rendered: str, assets: Assets, node_authorities: bytes) -> Config:
-    """Add what the server appends to a rendered config: credentials, authorities, first annotations."""
+def with_appended(config: Config, *, rendered: str, assets: Assets, node_ca_bundle: bytes) -> Config:
+    """Add what the server appends to a rendered config: credentials, CA bundle, first annotations."""
     annotations = {
         f"{MACHINE_CONFIG_ANNOTATION}currentConfig": rendered,
         f"{MACHINE_CONFIG_ANNOTATION}desiredConfig": rendered,
@@ -263,8 +263,8 @@ def with_appended(config: Config, *, rendered: str, assets: Assets, node_authori
     appended = [
         _file(KUBECONFIG, _bootstrap_kubeconfig(assets), mode=0o600),
         _file("/var/lib/kubelet/config.json", assets.pull_secret, mode=0o600),
-        _file("/etc/kubernetes/ca.crt", assets.kubelet_authorities.decode()),
-        _file(KUBELET_AUTHORITIES, node_authorities.decode()),
+        _file("/etc/kubernetes/ca.crt", assets.kubelet_ca_bundle.decode()),
+        _file(KUBELET_CA_FILE, node_ca_bundle.decode()),
         _file(NODE_ANNOTATIONS, json.dumps(annotations)),
         _file("/etc/ignition-machine-config-encapsulated.json", json.dumps(encapsulated), mode=0o600),
     ]
@@ -281,7 +281,7 @@ def _bootstrap_kubeconfig(assets: Assets) -> str:
                 "name": "local",
                 "cluster": {
                     "server": f"https://api-int.{assets.domain}:6443",
-                    "certificate-authority-data": base64.b64encode(assets.kubelet_authorities).decode(),
+                    "certificate-authority-data": base64.b64encode(assets.kubelet_ca_bundle).decode(),
                 },
             }
         ],

@@ -22,7 +22,7 @@ the signature is ``sha256sum.txt.asc``.
 file. There is no ``openshift-client`` archive: the sandbox has no ``oc``.
 
 The tree is made of real files below ``<state>/mirror`` at each start, with the same bytes whenever version, URL and Python
-are the same; whoever wants to see a damaged download changes a file there. ``sha256sum.txt.gpg`` is a detached OpenPGP
+are the same; to test a damaged download, change a file there. ``sha256sum.txt.gpg`` is a detached OpenPGP
 signature by a key of this sandbox; ``<state>/mirror-keyring.gpg`` is its public half, for ``gpgv --keyring``.
 """
 
@@ -55,7 +55,7 @@ KEYRING_FILE: Final = "mirror-keyring.gpg"
 _SECRET_KEY_FILE: Final = "mirror-signing-key.asc"  # noqa: S105 - a file name
 _PACKAGE: Final = Path(__file__).parent / "installer"
 _PACKAGE_NAME: Final = "openshift_install"
-_EPOCH: Final = 315532800  # 1980-01-01, the oldest time a zip file can tell
+_EPOCH: Final = 315532800  # 1980-01-01, the oldest time in a zip file
 _SHEBANG_LIMIT: Final = 127
 OKD_PATH: Final = "/pub/okd/releases/download"
 _SPELLINGS: Final[Mapping[str, str]] = {"amd64": "x86_64", "arm64": "aarch64"}

@@ -1,11 +1,11 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The operators of a cluster, as far as installers and administrators see them: statuses that follow from the nodes.
+"""The operators of a cluster: statuses that follow from the nodes.
 
-Each cluster operator waits for something (control plane, schedulable nodes), takes its time once it has that, and falls back when it
-loses it. ClusterVersion, machine config pools and the etcd operator's status follow. What was reached is read back
-from the API after a restart, so that a settled cluster stays settled.
+Each cluster operator waits for its requirement (control plane, schedulable nodes), becomes available some time after it is met, and
+degrades when it is lost. ClusterVersion, machine config pools and the etcd operator's status follow. After a restart the state is read from
+the API, so that a settled cluster stays settled.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ _AFTER_CHANGE: Final = 0.2
 
 @dataclass(frozen=True)
 class Facts:
-    """What the operators go by in one round."""
+    """The state of the cluster that the operators of one round use."""
 
     domain: str
     masters: int
     ready_masters: int
-    wanted_masters: int
+    desired_masters: int
     serving_masters: int
     schedulable: int
     nodes: int
@@ -82,9 +82,9 @@ class ClusterOperator:
 
 
 def _control_plane(facts: Facts) -> str:
-    if facts.serving_masters >= facts.wanted_masters and facts.ready_masters > 0:
+    if facts.serving_masters >= facts.desired_masters and facts.ready_masters > 0:
         return ""
-    return f"{facts.serving_masters} nodes are active; {facts.wanted_masters - facts.serving_masters} nodes are at revision 0"
+    return f"{facts.serving_masters} nodes are active; {facts.desired_masters - facts.serving_masters} nodes are at revision 0"
 
 
 def _any_master(facts: Facts) -> str:
@@ -92,8 +92,8 @@ def _any_master(facts: Facts) -> str:
 
 
 def _all_masters(facts: Facts) -> str:
-    missing = facts.wanted_masters - facts.ready_masters
-    return "" if missing <= 0 else f"{missing} of {facts.wanted_masters} control plane nodes are not ready"
+    missing = facts.desired_masters - facts.ready_masters
+    return "" if missing <= 0 else f"{missing} of {facts.desired_masters} control plane nodes are not ready"
 
 
 def _workers(facts: Facts) -> str:
@@ -296,7 +296,7 @@ class Operators:
             except _FAILURES as error:
                 _logger.warning("a round of the operators of %s failed: %r", self._cluster.assets.domain, error)
             except Exception:
-                # One odd object (a pool somebody wrote by hand) must not end the operators.
+                # One malformed object (such as a user's pool) must not end the operators.
                 _logger.exception("a round of the operators of %s failed", self._cluster.assets.domain)
             pause = min(max(_ROUND / self._clock.speed, _ROUND_LIMITS[0]), _ROUND_LIMITS[1])
             try:
@@ -312,7 +312,7 @@ class Operators:
         pools = await self._cluster.api.items(resources.POOLS)
         await self._set_roles(pools, schedulable=schedulable)
         await self._move_pools(pools, schedulable=schedulable)
-        await self._authorities()
+        await self._update_node_ca_bundle()
         facts = await self._facts()
         waiting = [name for name in [await self._operate(operator, facts) for operator in _CATALOGUE] if name]
         await self._etcd(facts)
@@ -326,7 +326,7 @@ class Operators:
             domain=self._cluster.assets.domain,
             masters=len(masters),
             ready_masters=sum(is_ready(node) for node in masters),
-            wanted_masters=self._cluster.assets.control_plane_replicas,
+            desired_masters=self._cluster.assets.control_plane_replicas,
             serving_masters=self._cluster.serving_control_planes,
             schedulable=sum(_takes_pods(node) for node in nodes),
             nodes=len(self._state.nodes),
@@ -337,27 +337,27 @@ class Operators:
     # --- nodes and pools -----------------------------------------------------------------------------------------------
 
     async def _set_roles(self, pools: list[Object], *, schedulable: bool) -> None:
-        """Give new nodes the role labels their kubelets asked for, and masters what the Scheduler object says."""
+        """Set the role labels of new nodes, and of masters the taint and labels that the Scheduler object implies."""
         custom = {pool["metadata"]["name"]: pool for pool in pools}
         for node in list(self._state.nodes.values()):
             labels = labels_of(node)
             pool = _pool_of_config(annotations_of(node).get(f"{MACHINE_CONFIG_ANNOTATION}currentConfig", ""))
-            wanted: dict[str, str | None] = {}
+            changes: dict[str, str | None] = {}
             spec: dict[str, Any] = {}
             if not any(label.startswith(ROLE_LABEL) for label in labels):
-                wanted |= _first_roles(pool, custom.get(pool))
+                changes |= _first_roles(pool, custom.get(pool))
             if pool == "master":
                 changed, spec = _master_scheduling(node, schedulable=schedulable)
-                wanted |= changed
-            if wanted or spec:
+                changes |= changed
+            if changes or spec:
                 name = node["metadata"]["name"]
-                body: Object = {"metadata": {"labels": wanted, "resourceVersion": node["metadata"]["resourceVersion"]}}
+                body: Object = {"metadata": {"labels": changes, "resourceVersion": node["metadata"]["resourceVersion"]}}
                 if spec:
                     body["spec"] = spec
                 try:
                     self._state.nodes[name] = await self._cluster.api.patch(f"{NODES}/{name}", body)
                 except APIError as error:
-                    # Somebody else was quicker, or the node is gone: the watch brings what is now.
+                    # A conflict with another client, or the node is deleted: the watch reports the current state.
                     if error.status not in {404, 409}:
                         raise
 
@@ -436,7 +436,7 @@ class Operators:
         else:
             progress.settled = self._after(key, operator.settles)
         version = self._cluster.assets.version
-        words = {"domain": facts.domain, "missing": missing or "starting", "masters": facts.wanted_masters, "version": version}
+        words = {"domain": facts.domain, "missing": missing or "starting", "masters": facts.desired_masters, "version": version}
         rolling = bool(operator.per_node and facts.not_ready)
         if progress.settled:
             available = ("True", "AsExpected", operator.done.format(**words))
@@ -473,9 +473,9 @@ class Operators:
         await self._write_status(path, base, status)
         return "" if progress.settled else operator.name
 
-    async def _authorities(self) -> None:
-        """Publish who signs node certificates; a new signer is added before the old one ends."""
-        path, bundle = resources.NODE_AUTHORITIES, self._cluster.control_plane.node_certificate_authorities.decode()
+    async def _update_node_ca_bundle(self) -> None:
+        """Publish the CA bundle of node certificates; a new signer is added before the old one expires."""
+        path, bundle = resources.NODE_CA_BUNDLE, self._cluster.control_plane.node_certificate_authorities.decode()
         if self._state.written.get(path) != bundle:
             await self._cluster.api.apply(
                 path, resources.config_map("openshift-config-managed", "csr-controller-ca", {"ca-bundle.crt": bundle})
@@ -597,10 +597,10 @@ class Operators:
         if timer is not None:
             timer.cancel()
 
-    def _conditions(self, owner: str, wanted: Mapping[str, tuple[str, str, str]]) -> list[dict[str, str]]:
+    def _conditions(self, owner: str, desired: Mapping[str, tuple[str, str, str]]) -> list[dict[str, str]]:
         """Return conditions whose transition time changes only with their status."""
         found = []
-        for kind, (status, reason, message) in wanted.items():
+        for kind, (status, reason, message) in desired.items():
             key = f"{owner}/{kind}/{status}"
             other = f"{owner}/{kind}/{'False' if status == 'True' else 'True'}"
             self._since.pop(other, None)

@@ -1,12 +1,11 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Days that pass while clusters are switched off: what nodes were given is older then, and may have ended.
+"""Simulates days during which clusters are switched off, so that certificates of nodes expire.
 
-Certificates are measured by the computer's clock, which nobody can move here. So the other side is moved: the certificates on the
-machines' disks are signed again with dates that many days earlier, and the certificate requests, all cleaned away by then, go at the
-next start. The control plane's own certificates stay: a real one looks after those by itself, kubelets' are what is left to people
-(OpenShift documentation, "Recovering from expired control plane certificates").
+The clock of the computer cannot be changed. Instead, the certificates on the machines' disks are signed again with dates that many days
+earlier, and the certificate requests are deleted at the next start. The control plane's own certificates stay: a real control plane renews
+them itself, while those of kubelets have to be approved (OpenShift documentation, "Recovering from expired control plane certificates").
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _CERTIFICATE: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTI
 
 
 class ClusterRunsError(Exception):
-    """Days pass at once for clusters that are off only."""
+    """Days cannot pass while a cluster is running."""
 
 
 def pass_days(clusters: Clusters, machines: Path, days: float) -> list[str]:
@@ -69,16 +68,16 @@ CALL: Final = Call(
 
 
 def calls(clusters: Clusters, machines: Path) -> list[tuple[Call, Endpoint]]:
-    """Return the call of the control API for it."""
+    """Return the call of the control API."""
 
-    async def days(given: Given, _params: Mapping[str, str]) -> Response:
-        wanted = given.get("days")
-        if not wanted:
+    async def pass_time(given: Given, _params: Mapping[str, str]) -> Response:
+        days = given.get("days")
+        if not days:
             raise ControlError(422, 'give a number of days: {"days": 31}')
         try:
-            aged = await asyncio.to_thread(pass_days, clusters, machines, wanted)
+            aged = await asyncio.to_thread(pass_days, clusters, machines, days)
         except ClusterRunsError as error:
             raise ControlError(409, str(error)) from error
-        return JSONResponse({"days": wanted, "certificates": aged})
+        return JSONResponse({"days": days, "certificates": aged})
 
-    return [(CALL, days)]
+    return [(CALL, pass_time)]

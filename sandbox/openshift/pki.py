@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Key pairs the running cluster makes by itself: those of its own components, and successors of signers about to end."""
+"""Key pairs that a running cluster creates: those of its components, and successors of signers that will expire."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ def remaining(certificate: bytes) -> timedelta:
     return x509.load_pem_x509_certificate(certificate).not_valid_after_utc - datetime.now(UTC)
 
 
-def authority(common_name: str, lifetime: timedelta) -> KeyPair:
-    """Make a self-signed authority (unit ``openshift``, as the installer's)."""
+def self_signed_ca(common_name: str, lifetime: timedelta) -> KeyPair:
+    """Create a self-signed CA (unit ``openshift``, as the installer's)."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name(
         [x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, "openshift"), x509.NameAttribute(NameOID.COMMON_NAME, common_name)]
     )
-    builder = _builder(subject, subject, key.public_key(), key.public_key(), lifetime, is_authority=True)
+    builder = _builder(subject, subject, key.public_key(), key.public_key(), lifetime, is_ca=True)
     return _pair(builder.sign(key, hashes.SHA256()), key)
 
 
@@ -91,7 +91,7 @@ def client(signer: KeyPair, common_name: str, organizations: Iterable[str], life
         ]
     )
     certificate, signer_key = _loaded(signer)
-    builder = _builder(subject, certificate.subject, key.public_key(), certificate.public_key(), lifetime, is_authority=False)
+    builder = _builder(subject, certificate.subject, key.public_key(), certificate.public_key(), lifetime, is_ca=False)
     builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
     return _pair(builder.sign(signer_key, hashes.SHA256()), key)
 
@@ -102,16 +102,16 @@ def successor(signer: KeyPair, old: bytes, lifetime: timedelta) -> KeyPair:
     names = before.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     key = ec.generate_private_key(ec.SECP256R1())
     certificate, signer_key = _loaded(signer)
-    builder = _builder(before.subject, certificate.subject, key.public_key(), certificate.public_key(), lifetime, is_authority=False)
+    builder = _builder(before.subject, certificate.subject, key.public_key(), certificate.public_key(), lifetime, is_ca=False)
     builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
     builder = builder.add_extension(names, critical=False)
     return _pair(builder.sign(signer_key, hashes.SHA256()), key)
 
 
-def is_signed_by(certificate: bytes, authorities: bytes) -> bool:
-    """Whether one of the PEM ``authorities`` has signed a PEM certificate."""
+def is_signed_by(certificate: bytes, ca_bundle: bytes) -> bool:
+    """Return whether a CA of the PEM bundle has signed a PEM certificate."""
     child = x509.load_pem_x509_certificate(certificate)
-    for parent in x509.load_pem_x509_certificates(authorities):
+    for parent in x509.load_pem_x509_certificates(ca_bundle):
         try:
             child.verify_directly_issued_by(parent)
         except (ValueError, TypeError, InvalidSignature):
@@ -123,11 +123,11 @@ def is_signed_by(certificate: bytes, authorities: bytes) -> bool:
 def aged(signer: KeyPair, certificate: bytes, time: timedelta) -> bytes:
     """Return a PEM certificate with everything it had, signed again with dates earlier by ``time``."""
     before = x509.load_pem_x509_certificate(certificate)
-    authority_certificate, signer_key = _loaded(signer)
+    ca_certificate, signer_key = _loaded(signer)
     builder = (
         x509.CertificateBuilder()
         .subject_name(before.subject)
-        .issuer_name(authority_certificate.subject)
+        .issuer_name(ca_certificate.subject)
         .public_key(before.public_key())
         .serial_number(before.serial_number)
         .not_valid_before(before.not_valid_before_utc - time)
@@ -169,7 +169,7 @@ def _builder(  # noqa: PLR0913 - the parts every certificate has
     issuer_key: object,
     lifetime: timedelta,
     *,
-    is_authority: bool,
+    is_ca: bool,
 ) -> x509.CertificateBuilder:
     now = datetime.now(UTC).replace(microsecond=0)
     return (
@@ -180,7 +180,7 @@ def _builder(  # noqa: PLR0913 - the parts every certificate has
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _BACKDATED)
         .not_valid_after(now + lifetime)
-        .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
+        .add_extension(x509.BasicConstraints(ca=is_ca, path_length=None), critical=True)
         .add_extension(
             x509.KeyUsage(
                 digital_signature=True,
@@ -188,8 +188,8 @@ def _builder(  # noqa: PLR0913 - the parts every certificate has
                 key_encipherment=False,
                 data_encipherment=False,
                 key_agreement=False,
-                key_cert_sign=is_authority,
-                crl_sign=is_authority,
+                key_cert_sign=is_ca,
+                crl_sign=is_ca,
                 encipher_only=False,
                 decipher_only=False,
             ),

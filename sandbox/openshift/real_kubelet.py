@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A real kubelet for a machine: Kubernetes' own program as a child process, with a container runtime in memory.
 
-It reads what the machine's Ignition config gave it (configuration, bootstrap kubeconfig, authorities) and has a folder of the machine's
+It reads what the machine's Ignition config gave it (configuration, bootstrap kubeconfig, CA bundle) and has a folder of the machine's
 disk as its ``/var``: so its keys and certificates, and its logs, live and die with that disk. It asks for its certificates, renews them,
 registers and renews its Node by itself. Two things of a node's life it leaves to others, and they are done here, through the
 cluster's API:
@@ -11,7 +11,7 @@ cluster's API:
 - It takes no loopback address for its own, but one that a cloud provider wrote into its Node: so there is a small cloud provider.
 - The machine config daemon, which annotates the Node with the machine's configuration, is a pod, and no pod runs here.
 
-The process has user and mount namespaces of its own, for root as for anybody else. Its mounts give it its own ``/var``, and keep it from
+The process has user and mount namespaces of its own, also for root. Its mounts give it its own ``/var``, and keep it from
 the computer's kernel settings and control groups, which a kubelet sets as it likes them: all below ``/proc`` and ``/sys`` is read-only.
 """
 
@@ -35,7 +35,7 @@ from sandbox.openshift.api import NODES, APIError, ClusterAPI, Object
 from sandbox.openshift.cluster import Clusters
 from sandbox.openshift.control_plane import ControlPlaneError
 from sandbox.openshift.kubelet import CONFIG_DAEMON, PORT, KubeletConfig, OnReady
-from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_AUTHORITIES, KUBELET_CONFIGURATION
+from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_CA_FILE, KUBELET_CONFIGURATION
 from sandbox.openshift.process import Child
 from sandbox.openshift.resources import ROLE_LABEL, annotations_of, is_ready
 
@@ -60,9 +60,9 @@ _NAMESPACES: Final = ("--user", "--map-root-user", "--mount")
 # The taint of a kubelet that waits for its cloud provider (k8s.io/cloud-provider/api).
 _UNINITIALIZED: Final = "node.cloudprovider.kubernetes.io/uninitialized"
 
-# Real seconds between looks at a Node that has all it needs, and at one that has not.
-_LOOK: Final = 5.0
-_LOOK_EARLY: Final = 0.5
+# Real seconds between polls of a complete Node, and of an incomplete one.
+_POLL: Final = 5.0
+_POLL_EARLY: Final = 0.5
 
 _FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
 
@@ -132,7 +132,7 @@ class RealKubelet:
         (settings / "manifests").mkdir(parents=True, exist_ok=True)
         # What the program is mounted on.
         (self._var / "kubelet").touch()
-        for name in (KUBECONFIG, KUBELET_CONFIGURATION, KUBELET_AUTHORITIES):
+        for name in (KUBECONFIG, KUBELET_CONFIGURATION, KUBELET_CA_FILE):
             pki.write_file(settings / Path(name).name, self._config.files[name])
         pki.write_file(settings / "kubelet.conf.d" / "90-sandbox.conf", yaml.safe_dump(self._differences()).encode())
 
@@ -148,7 +148,7 @@ class RealKubelet:
             "address": self._machine.hardware.address,
             "port": PORT,
             "healthzPort": 0,
-            "authentication": {"x509": {"clientCAFile": f"{_SETTINGS}/{Path(KUBELET_AUTHORITIES).name}"}},
+            "authentication": {"x509": {"clientCAFile": f"{_SETTINGS}/{Path(KUBELET_CA_FILE).name}"}},
             "containerRuntimeEndpoint": _RUNTIME,
             "staticPodPath": f"{_SETTINGS}/manifests",
             "volumePluginDir": "/var/lib/kubelet/volume-plugins",
@@ -192,7 +192,7 @@ class RealKubelet:
 
     async def _attend(self) -> None:
         """Give the Node what it does not get from the kubelet, whenever it lacks it: also when it was deleted and is back."""
-        told = ""
+        reported = ""
         ready = settled = False
         while True:
             try:
@@ -207,19 +207,19 @@ class RealKubelet:
                     await self._machine.clock.sleep(CONFIG_DAEMON)
                 if node is not None and ready:
                     settled = await self._annotate(node, done=True)
-                told = ""
+                reported = ""
             except _FAILURES as error:
                 text = str(error) or type(error).__name__
-                if text != told:
+                if text != reported:
                     _logger.info("%s: its node cannot be attended to, trying again: %s", self.node, text)
-                    told = text
-            await asyncio.sleep(_LOOK if settled else _LOOK_EARLY)
+                    reported = text
+            await asyncio.sleep(_POLL if settled else _POLL_EARLY)
 
     def _api(self) -> ClusterAPI:
         """The cluster's administrator. Raises :class:`ControlPlaneError` while there is no cluster, or none of its machines is on."""
-        cluster = self._clusters.trusted_by(self._config.authorities)
+        cluster = self._clusters.trusted_by(self._config.ca_bundle)
         if cluster is None:
-            raise ControlPlaneError("the cluster whose authority this machine trusts is not there")
+            raise ControlPlaneError("there is no cluster with the CA that this machine trusts")
         return cluster.api
 
     async def _initialize(self, node: Object) -> None:
@@ -234,15 +234,15 @@ class RealKubelet:
             self._machine.console("kubelet: node registered")
         taints = node["spec"].get("taints") or []
         if any(taint["key"] == _UNINITIALIZED for taint in taints):
-            # With the version: a taint that came meanwhile must not get lost, the next look tries again.
+            # With the version: a taint that was added meanwhile must not get lost, the next poll tries again.
             version = {"resourceVersion": node["metadata"]["resourceVersion"]}
             await api.patch(path, {"metadata": version, "spec": {"taints": [taint for taint in taints if taint["key"] != _UNINITIALIZED]}})
         await self._annotate(node, done=False)
 
     async def _annotate(self, node: Object, *, done: bool) -> bool:
         """Set the first annotations of the machine config daemon that are missing; ``done`` for the one it sets last. True if none is."""
-        wanted = {key: value for key, value in self._config.annotations.items() if done or not key.endswith("/state")}
-        missing = {key: value for key, value in wanted.items() if key not in annotations_of(node)}
+        desired = {key: value for key, value in self._config.annotations.items() if done or not key.endswith("/state")}
+        missing = {key: value for key, value in desired.items() if key not in annotations_of(node)}
         if missing:
             await self._api().patch(f"{NODES}/{self.node}", {"metadata": {"annotations": missing}})
         return done and not missing

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The objects a new cluster is given beside the installer's manifests: kinds, namespaces, rights, pools."""
+"""The objects of a new cluster besides the installer's manifests: kinds, namespaces, RBAC, pools."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ ETCD: Final = f"{OPERATOR}/etcds/cluster"
 SCHEDULER: Final = f"{CONFIG}/schedulers/cluster"
 BOOTSTRAP_STATUS: Final = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 BOOT_IMAGES: Final = "/api/v1/namespaces/openshift-machine-config-operator/configmaps/coreos-bootimages"
-INGRESS_AUTHORITY: Final = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
-NODE_AUTHORITIES: Final = "/api/v1/namespaces/openshift-config-managed/configmaps/csr-controller-ca"
+INGRESS_CA: Final = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
+NODE_CA_BUNDLE: Final = "/api/v1/namespaces/openshift-config-managed/configmaps/csr-controller-ca"
 CONSOLE_ROUTE: Final = "/apis/route.openshift.io/v1/namespaces/openshift-console/routes/console"
 
 ROLE_LABEL: Final = "node-role.kubernetes.io/"
@@ -203,10 +203,10 @@ def namespaces() -> list[Object]:
 
 
 def rights() -> list[Object]:
-    """Return who may do what, beside Kubernetes' own roles.
+    """Return the cluster roles and bindings besides Kubernetes' own.
 
-    First joins are not approved by anybody in the cluster (``nodeclient`` is bound to nobody), renewals are
-    (``selfnodeclient`` to all nodes): OpenShift's machine-config-operator and controller-manager manifests.
+    The cluster approves no first join (``nodeclient`` is not bound), only renewals (``selfnodeclient`` is bound to all nodes): OpenShift's
+    machine-config-operator and controller-manager manifests.
     """
     namespace, name = BOOTSTRAPPER.split(":")[2:]
 
@@ -332,14 +332,14 @@ def selects(selector: dict[str, Any] | None, labels: dict[str, str]) -> bool:
         return False
     if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
         return False
-    for wanted in selector.get("matchExpressions") or []:
-        value, values = labels.get(wanted["key"]), wanted.get("values") or []
+    for expression in selector.get("matchExpressions") or []:
+        value, values = labels.get(expression["key"]), expression.get("values") or []
         matches = {
             "In": value in values,
             "NotIn": value not in values,
             "Exists": value is not None,
             "DoesNotExist": value is None,
         }
-        if not matches.get(wanted["operator"], False):
+        if not matches.get(expression["operator"], False):
             return False
     return bool(selector.get("matchLabels") or selector.get("matchExpressions"))

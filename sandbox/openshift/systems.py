@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What runs on an installed machine: bootstrap, control plane node, worker, or nothing that is known here."""
+"""The systems of installed machines: bootstrap, control plane node, worker, or an idle system for unknown configs."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _RETRY: Final = 1.0
 
 
 def system_factory(clusters: Clusters, kubelet: MakeKubelet = Kubelet) -> SystemFactory:
-    """Return the maker of systems for the clusters' machines: decides by what the machine's config carries.
+    """Return the factory of systems for the clusters' machines, which decides by the machine's config.
 
-    ``kubelet`` makes the kubelets of nodes: pretended ones unless told otherwise.
+    ``kubelet``: factory of the nodes' kubelets, simulated ones by default.
     """
 
     def make(machine: Machine, config: dict[str, Any]) -> System:
@@ -61,7 +61,7 @@ def system_factory(clusters: Clusters, kubelet: MakeKubelet = Kubelet) -> System
 
 
 class IdleSystem:
-    """A machine that runs and does nothing anybody asked for: it says what it found."""
+    """A machine that only reports what its config contains."""
 
     def __init__(self, machine: Machine, found: str, *, failed: bool = False) -> None:
         self._machine = machine
@@ -75,7 +75,7 @@ class IdleSystem:
 
 
 class BootstrapSystem:
-    """The bootstrap machine: a temporary control plane, a machine config server for masters, an approver that looks at nothing."""
+    """The bootstrap machine: a temporary control plane, a machine config server for masters, an approver without checks."""
 
     def __init__(self, machine: Machine, clusters: Clusters, assets: Assets) -> None:
         self._machine = machine
@@ -104,7 +104,7 @@ class BootstrapSystem:
     async def _until_control_plane(self, cluster: Cluster) -> None:
         approver = asyncio.create_task(self._approve(cluster))
         try:
-            while not await _persist(self._machine, "look at nodes", lambda: _control_plane_is_up(cluster)):  # noqa: ASYNC110 - it is polled
+            while not await _persist(self._machine, "read nodes", lambda: _control_plane_is_up(cluster)):  # noqa: ASYNC110 - it is polled
                 await asyncio.sleep(_RETRY)
             self._machine.console("bootkube.sh: all control plane nodes are ready, waiting for their static pods to settle")
             await self._machine.clock.sleep(_CONTROL_PLANE_SETTLES)
@@ -165,9 +165,9 @@ class NodeSystem:
             await ready.wait()
             machine.console("static pods: installing etcd, kube-apiserver")
             await machine.clock.sleep(_STATIC_PODS)
-        cluster = self._clusters.trusted_by(self._config.authorities)
+        cluster = self._clusters.trusted_by(self._config.ca_bundle)
         if cluster is None:
-            machine.console("static pods: the cluster whose authority this machine trusts is not there any more")
+            machine.console("static pods: the cluster with the CA that this machine trusts does not exist any more")
             await machine.report("failed", "no etcd data of this cluster is left")
             return
         async with _membership(cluster, machine, "control-plane"), _serving(cluster, machine, cluster.cluster_config):
@@ -198,9 +198,9 @@ async def _membership(cluster: Cluster, machine: Machine, role: Any) -> AsyncIte
 
 async def _control_plane_is_up(cluster: Cluster) -> bool:
     """Whether as many control plane nodes as planned are Ready and have static pods."""
-    wanted = cluster.assets.control_plane_replicas
+    desired = cluster.assets.control_plane_replicas
     nodes = await cluster.api.items(NODES, labelSelector=f"{resources.ROLE_LABEL}master")
-    return sum(resources.is_ready(node) for node in nodes) >= wanted and cluster.serving_control_planes >= wanted
+    return sum(resources.is_ready(node) for node in nodes) >= desired and cluster.serving_control_planes >= desired
 
 
 async def _complete(cluster: Cluster) -> None:
@@ -210,16 +210,16 @@ async def _complete(cluster: Cluster) -> None:
 
 async def _persist(machine: Machine, what: str, action: Callable[[], Awaitable[Any]]) -> Any:
     """Repeat an action until it succeeds, saying what is wrong when that changes."""
-    told = ""
+    reported = ""
     while True:
         try:
             return await action()
         except PASSING_FAILURES as error:
             text = str(error) or type(error).__name__
-            if text != told:
+            if text != reported:
                 machine.console(f"cannot {what}, trying again: {text}")
                 _logger.warning("%s cannot %s, trying again: %s", machine.hardware.hostname, what, text)
-                told = text
+                reported = text
         await asyncio.sleep(_RETRY)
 
 
@@ -247,13 +247,13 @@ async def _serving(
 
 
 async def _until_open(machine: Machine, port: int, listen: Callable[[], Awaitable[None]]) -> None:
-    told = False
+    reported = False
     while True:
         try:
             await listen()
         except OSError as error:
-            if not told:
-                told = True
+            if not reported:
+                reported = True
                 machine.console(f"port {port} cannot be opened, trying again: {error}")
                 await machine.report(
                     "failed", f"port {port} cannot be opened ({error.strerror}): does another sandbox run on this computer?"

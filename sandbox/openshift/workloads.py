@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pods without containers: placed on nodes that take them, running at once, gone when their containers have stopped.
+"""Simulated pods without containers: scheduled on fitting nodes, running at once, deleted when their containers have stopped.
 
-Enough for the removal of a node: cordon, eviction, disruption budgets, daemon sets and stateful sets (the real controllers look
-after these) and pods that come up elsewhere. It stands for the scheduler and for the part of simulated kubelets that runs pods.
+Enough for the removal of a node: cordon, eviction, disruption budgets, daemon sets and stateful sets (by the real controllers) and pods
+that start on other nodes. It replaces the scheduler and the part of simulated kubelets that runs pods.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ STOPS_AFTER: Final = "sandbox/stops-after"
 ``never`` (they cannot be killed, as a process that waits for a dead disk). Without it they need the whole grace period."""
 
 _FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
-# Real seconds between looks at what could not be done when it came up.
-_LOOK_AGAIN: Final = 2.0
+# Real seconds until a failed step is tried again.
+_RETRY_PAUSE: Final = 2.0
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class Workloads:
                     if not (isinstance(error, APIError) and error.status in {404, 409}):
                         _logger.warning("pod %s of %s: %r", pod["metadata"]["name"], self._cluster.assets.domain, error)
             try:
-                # Without pods there is nothing to look at again.
-                await asyncio.wait_for(self._changed.wait(), _LOOK_AGAIN if self._pods else None)
+                # Without pods there is nothing to try again.
+                await asyncio.wait_for(self._changed.wait(), _RETRY_PAUSE if self._pods else None)
             except TimeoutError:
                 continue
 
@@ -118,7 +118,7 @@ class Workloads:
         if node is not None and not _is_played(node):
             return
         if pod["metadata"].get("deletionTimestamp"):
-            # A node that is not ready does not tell of the end of its pods: they stay, terminating.
+            # A node that is not ready does not report the end of its pods: they stay terminating.
             if node is not None and is_ready(node):
                 self._stop(uid, pod)
         elif not pod["spec"].get("nodeName"):
@@ -203,17 +203,17 @@ def _seconds_to_stop(pod: Object, grace: float) -> float | None:
     """Return the simulated seconds until the containers of a pod have stopped; None when they never do."""
     if (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}:
         return 0.0
-    wanted = annotations_of(pod).get(STOPS_AFTER, "")
-    if wanted == "never":
+    stops_after = annotations_of(pod).get(STOPS_AFTER, "")
+    if stops_after == "never":
         return None
     try:
-        return min(float(wanted), grace) if wanted else grace
+        return min(float(stops_after), grace) if stops_after else grace
     except ValueError:
         return grace
 
 
 def _is_played(node: Object) -> bool:
-    """Whether nobody else runs the node's pods: a real kubelet does it by itself."""
+    """Return whether the node's pods are simulated: a real kubelet runs its own."""
     return bool(node["status"]["nodeInfo"]["containerRuntimeVersion"] == CONTAINER_RUNTIME)
 
 

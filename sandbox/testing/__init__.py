@@ -1,1 +1,1 @@
-"""For the demo and the tests: the sandbox as a child process, and what observers and foreign clients of its clusters do."""
+"""Code for the demo and the tests: a sandbox as a child process, observers and unauthorized clients of its clusters."""

@@ -1,8 +1,8 @@
-"""A client that reached the network of a cluster's machines, and is none of them.
+"""An unauthorized client in the network of a cluster's machines.
 
-The machine config server hands the workers' Ignition to every client, and with it the bootstrap token: in a real cluster too only the
-network can keep that token (OpenShift blocks 22623 for pods). With that token a client may *file* certificate signing requests, under any
-node name. So an approval has to check each of them. The demo and the end-to-end tests file some, to prove that ours does.
+The machine config server returns the workers' Ignition config, and with it the bootstrap token, to every client. In a real cluster too,
+only the network protects that token (OpenShift blocks 22623 for pods). With it a client may *file* CSRs for any node name, so each CSR has
+to be checked before its approval. The demo and the end-to-end tests file some to test our checks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SERVING_SIGNER = "kubernetes.io/kubelet-serving"
 
 
 class UnauthorizedClient:
-    """Has the cluster's name and what any machine that boots as a worker has: the pointer in ``worker.ign``."""
+    """A client with the cluster's name and the pointer in ``worker.ign``, like any machine that boots as a worker."""
 
     def __init__(self, cluster: str, pointer: Path, names: Names) -> None:
         self.cluster = cluster
@@ -38,7 +38,7 @@ class UnauthorizedClient:
         self._pem = "\n".join(data_url(source["source"]).decode() for source in sources)
 
     def take_bootstrap_kubeconfig(self) -> dict[str, Any]:
-        """The kubeconfig in the workers' Ignition, as the machine config server serves it."""
+        """Return the kubeconfig in the workers' Ignition config of the machine config server."""
         host = f"api-int.{self.cluster}"
         trust = ssl.create_default_context(cadata=self._pem)
         answer = Endpoint(host, self._names.addresses(host)[0], 22623, trust).request("GET", "/config/worker")
@@ -57,11 +57,11 @@ class UnauthorizedClient:
         """
         kubeconfig = self.take_bootstrap_kubeconfig()
         server = kubeconfig["clusters"][0]["cluster"]
-        authority = base64.b64decode(server["certificate-authority-data"]).decode()
+        ca = base64.b64decode(server["certificate-authority-data"]).decode()
         token = kubeconfig["users"][0]["user"]["token"]
         url = urllib.parse.urlsplit(server["server"])
         host = url.hostname or f"api-int.{self.cluster}"
-        endpoint = Endpoint(host, self._names.addresses(host)[0], url.port or 6443, ssl.create_default_context(cadata=authority))
+        endpoint = Endpoint(host, self._names.addresses(host)[0], url.port or 6443, ssl.create_default_context(cadata=ca))
         body = {
             "apiVersion": "certificates.k8s.io/v1",
             "kind": "CertificateSigningRequest",
@@ -76,7 +76,7 @@ class UnauthorizedClient:
 
 
 def signing_request(node: str, dns_names: tuple[str, ...] = (), addresses: tuple[str, ...] = ()) -> bytes:
-    """A PEM request with a fresh key, of the form a kubelet sends for ``node``."""
+    """Return a PEM request with a new key, as a kubelet files it for ``node``."""
     subject = x509.Name(
         [x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:nodes"), x509.NameAttribute(NameOID.COMMON_NAME, f"system:node:{node}")]
     )
@@ -90,6 +90,6 @@ def signing_request(node: str, dns_names: tuple[str, ...] = (), addresses: tuple
 
 
 def data_url(source: str) -> bytes:
-    """The content of a ``data:`` URL (RFC 2397)."""
+    """Return the content of a ``data:`` URL (RFC 2397)."""
     header, content = source.removeprefix("data:").split(",", 1)
     return base64.b64decode(content) if header.endswith(";base64") else urllib.parse.unquote_to_bytes(content)

@@ -1,4 +1,4 @@
-"""What can be read of a cluster from outside: DNS records, and the API through a kubeconfig."""
+"""Reads a cluster from outside: DNS records, and the API with a kubeconfig."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
 @dataclass(frozen=True)
 class Names:
-    """The sandbox's DNS server, asked as a machine asks it."""
+    """A client of the sandbox's DNS server."""
 
     server: str
     port: int
 
     def addresses(self, name: str) -> list[str]:
-        """IPv4 addresses of ``name``; empty if it does not exist."""
+        """Return the IPv4 addresses of ``name``, none if it does not exist."""
         answer = dns.query.udp(dns.message.make_query(name, "A"), self.server, port=self.port, timeout=5)
         return [record.address for rrset in answer.answer if rrset.rdtype == dns.rdatatype.A for record in rrset]
 
@@ -53,7 +53,7 @@ class Endpoint:
                 raise type(error)(f"{method} {url} (as {self.host}): {error}") from error
 
     def lines(self, path: str) -> Iterator[str]:
-        """Each line of an answer as it comes."""
+        """Yield the lines of an answer as they arrive."""
         url, headers = f"https://{self.address}:{self.port}{path}", {"Host": f"{self.host}:{self.port}"}
         with (
             httpx.Client(verify=self.trust, timeout=httpx.Timeout(20, read=None), trust_env=False) as client,
@@ -64,14 +64,14 @@ class Endpoint:
 
 
 def cluster_api(kubeconfig: Path, path: str, method: str = "GET", body: Any = None) -> Any:
-    """One call of the cluster's API as the user of ``kubeconfig`` (client certificate); the decoded answer."""
+    """Call the cluster's API as the user of ``kubeconfig`` (client certificate) and return the decoded answer."""
     answer = _endpoint(kubeconfig).request(method, path, body=body)
     answer.raise_for_status()
     return answer.json()
 
 
 def cluster_watch(kubeconfig: Path, path: str) -> Iterator[dict[str, Any]]:
-    """The objects of a list, and then each again when it comes or changes, until the server ends the watch (after an hour at most)."""
+    """Yield the objects of a list, then each new and changed one, until the server ends the watch (after an hour at most)."""
     endpoint = _endpoint(kubeconfig)
     listed = endpoint.request("GET", path).raise_for_status().json()
     yield from listed["items"]

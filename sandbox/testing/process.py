@@ -1,7 +1,7 @@
 """A sandbox as a child process: for the demo, and for tests that need one they may stop, kill and start again.
 
-``RunningSandbox`` starts ``python -m sandbox serve``, reads the exports it prints, and reaches its control path
-(``/_sandbox/...``). It is the same sandbox that ``make sandbox`` starts: nothing here reaches into it.
+``RunningSandbox`` starts ``python -m sandbox serve``, reads the exports it prints, and calls its control API (``/_sandbox/...``). It is the
+same sandbox that ``make sandbox`` starts.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ import httpx
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-# Asked with POST by the vendor's API, and nothing changes: may this many servers be had, is this userdata well formed.
+# Calls of the vendor's API that are POST but change nothing: the check of capacity, and the validation of userdata.
 QUESTIONS = ("/capacity", "/capacity/metros", "/userdata/validate")
 
 
 def is_write(request: dict[str, Any]) -> bool:
-    """Whether an entry of the journal is a request that changes something, if it succeeds."""
+    """Return whether an entry of the journal is a request that changes something if it succeeds."""
     return request["method"] not in {"GET", "HEAD", "OPTIONS"} and not request["path"].split("?")[0].endswith(QUESTIONS)
 
 
 class SandboxStartError(Exception):
-    """The process ended before it said that it was ready; the message has what it said last."""
+    """The process ended before it was ready; the message has its last output."""
 
 
 class RunningSandbox:
@@ -83,7 +83,7 @@ class RunningSandbox:
         return self.environment["SANDBOX_URL"]
 
     def start(self) -> None:
-        """Start, or start again on the same address with the same state, and return when it is ready."""
+        """Start the sandbox, or start it again with the same address and state, and return when it is ready."""
         command = [sys.executable, "-m", "sandbox", "serve", "--state", str(self.directory), "--listen", self._address]
         command += ["--speed", f"{self._speed:g}", "--until-eof"]
         if self._seed is not None:
@@ -128,7 +128,7 @@ class RunningSandbox:
                     self._started(line.rstrip())
 
     def stop(self, patience: float = 30.0) -> None:
-        """Ask it to end, as Ctrl-C does, and wait; after ``patience`` seconds, kill it."""
+        """Stop the sandbox as Ctrl-C does, and wait; kill it after ``patience`` seconds."""
         process = self._process
         if process is None:
             return
@@ -142,22 +142,22 @@ class RunningSandbox:
         self._process = None
 
     def kill(self) -> None:
-        """``kill -9``: what a power cut leaves."""
+        """Kill the sandbox with ``kill -9``, as in a power failure."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
-    # --- the control path ----------------------------------------------------------------------------------------------------
+    # --- the control API -----------------------------------------------------------------------------------------------------
 
     def call(self, method: str, path: str, **arguments: Any) -> Any:
-        """One request to ``/_sandbox/<path>``; the decoded answer, None where it has no body."""
+        """Send a request to ``/_sandbox/<path>`` and return the decoded answer, None for an empty one."""
         answer = self._client.request(method, f"{self.url}/_sandbox/{path}", **arguments)
         answer.raise_for_status()
         return answer.json() if answer.content else None
 
     def journal(self, since: float = 0) -> list[dict[str, Any]]:
-        """Every request since the start, the last ``forget`` or that time: ``time``, ``method``, ``path``, ``status``, ``who``."""
+        """Return the requests since the start, the last ``forget`` or that time: ``time``, ``method``, ``path``, ``status``, ``who``."""
         answer = self.call("GET", "journal", params={"since": since})
         requests: list[dict[str, Any]] = answer["journal"]
         return requests
@@ -167,12 +167,12 @@ class RunningSandbox:
         self.call("DELETE", "journal")
 
     def inventory(self) -> dict[str, Any]:
-        """Everything that exists and would be billed."""
+        """Return all billed objects."""
         found: dict[str, Any] = self.call("GET", "inventory")
         return found
 
     def inventory_is_empty(self) -> bool:
-        """Whether nothing exists that would be billed."""
+        """Return whether there are no billed objects."""
         return not any(found for found in self.inventory().values() if isinstance(found, list | dict))
 
 

@@ -93,7 +93,7 @@ class Role:
         path = self.files / "bootstrap.ign"
         config = json.loads(path.read_bytes())
         domain = f"{NAME}.{DOMAIN}"
-        wanted = certificates.wanted_for_manifests(domain) | certificates.wanted_for_bootstrap(domain, "172.30.0.1")
+        wanted = certificates.specs_for_manifests(domain) | certificates.specs_for_bootstrap(domain, "172.30.0.1")
         pairs = certificates.generate(wanted, {}, now=born)
         # Bundles have nothing that the certificates beside them have not.
         config["storage"]["files"] = [entry for entry in config["storage"]["files"] if not entry["path"].endswith("-ca-bundle.crt")]

@@ -160,8 +160,8 @@ def metadata_tls(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
     """What the metadata service's name is shown with, and the authority to believe."""
     day = certificates.ONE_DAY
     wanted = {
-        "authority": certificates.Wanted("metadata authority", day),
-        "server": certificates.Wanted(METADATA, day, signer="authority", usage=certificates.SERVER, names=(METADATA,)),
+        "authority": certificates.CertificateSpec("metadata authority", day),
+        "server": certificates.CertificateSpec(METADATA, day, signer="authority", usage=certificates.SERVER, names=(METADATA,)),
     }
     pairs = certificates.generate(wanted, {})
     for name, pair in pairs.items():

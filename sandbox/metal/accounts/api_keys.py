@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tokens: a user's see all of the user's projects, a project's that one; read-only ones cannot write. There is no GET by id."""
+"""API keys: a user's key has access to all projects of the user, a project's key to that project. There is no GET by id."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def list_project_keys(call: Call) -> Reply:
 
 
 def _list(call: Call, keys: list[ApiKey]) -> Reply:
-    """Not paged (vendor's OpenAPI text). A read-only key is not shown the tokens of others, which may write (ours)."""
+    """Return the keys, without pages (vendor's OpenAPI text), and for a read-only key without the tokens of other keys (ours)."""
     search, own = call.query.get("search", "").lower(), call.caller.key
     shown = [
         render_api_key(call.rendering, each, with_token=not own.read_only or each.id == own.id)
@@ -65,7 +65,7 @@ def delete_key(call: Call) -> Reply:
 
 
 def _user_id(call: Call) -> str:
-    """A project's key is nobody's user."""
+    """Return the caller's user id. Raises 403 for a project's key, which belongs to no user."""
     if call.caller.key.project_id:
         raise forbidden()
     return call.caller.user_id

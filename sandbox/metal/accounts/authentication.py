@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who calls: a user's key sees all of the user's projects, a project's key that project."""
+"""Authentication: a user's key has access to all projects of the user, a project's key to that project."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sandbox.metal.core.world import World
 
 @dataclass(frozen=True)
 class Caller:
-    """``name`` is for the journal and holds no secret. ``user_id``: for a project's key, the user in whose name it acts."""
+    """The owner of a token. ``name``: for the journal, without secrets. ``user_id``: of a project's key, the user it acts for."""
 
     name: str
     key: ApiKey
@@ -25,7 +25,7 @@ class Caller:
     store: Store
 
     def sees(self, project_id: str) -> bool:
-        """A project's key sees that project; a user's those of the user's organizations, and those the user was let into."""
+        """Return whether the caller has access to a project: of a user's key, in its organizations or as a member of the project."""
         if self.key.project_id is not None:
             return self.key.project_id == project_id
         project = self.store[Project].get(project_id)
@@ -34,7 +34,7 @@ class Caller:
         return self.user_id in project.member_ids or self.is_member(self.store[Organization][project.organization_id])
 
     def owns(self, key: Any) -> bool:
-        """A key of a project that the caller sees, or of the user that the caller is (and not a project's key in that name)."""
+        """Return whether the caller may manage a key: of a project with access, or, for a user's key, of the same user."""
         if key.project_id is not None:
             return self.sees(key.project_id)
         return self.key.project_id is None and key.user_id == self.user_id
@@ -44,13 +44,13 @@ class Caller:
 
 
 class Authentication:
-    """Whose tokens there are."""
+    """Finds the caller of a token."""
 
     def __init__(self, world: World) -> None:
         self._store = world.store
 
     def authenticate(self, token: str, method: str) -> Caller:
-        """The owner of ``token``. 401 for an unknown one, 403 for a write with a read-only one."""
+        """Return the owner of ``token``. Raises 401 for an unknown token, 403 for a write with a read-only one."""
         caller = self.owner(token)
         if caller is None:
             raise unauthorized()
@@ -73,7 +73,7 @@ class Authentication:
         return Caller(f"project {key.project_id} key {key.id[:8]}", key, user_id, store)
 
     def who(self, token: str) -> str:
-        """The owner's name for the journal; for a token nobody has, a short fingerprint of it."""
+        """Return the owner's name for the journal, for an unknown token its short fingerprint."""
         caller = self.owner(token)
         if caller is not None:
             return caller.name

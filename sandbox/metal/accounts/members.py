@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who is a member of which project, and the project or organization of a call."""
+"""The members of projects, and the project or organization of a call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sandbox.metal.core.world import World
 
 
 def members(store: Store, project: Project) -> list[User]:
-    """Users who see ``project``, those of its organization first."""
+    """Return the users with access to ``project``, those of its organization first."""
     of_organization = store[Organization][project.organization_id].member_ids or [each.id for each in store[User]]
     ids = dict.fromkeys((*of_organization, *project.member_ids))
     return [user for user in map(store[User].get, ids) if user is not None]
@@ -24,7 +24,7 @@ def projects_of(store: Store, user_id: str) -> list[Project]:
 
 
 def project_of(call: Call, id_: str | None = None) -> Project:
-    """The project of the path (or ``id_``), 404 if the caller may not see it."""
+    """Return the project of the path (or ``id_``). Raises 404 without access."""
     project = call.world.store[Project].get(id_ or call.id)
     if project is None or not call.caller.sees(project.id):
         raise not_found()
@@ -32,7 +32,7 @@ def project_of(call: Call, id_: str | None = None) -> Project:
 
 
 def organization_of(call: Call) -> Organization:
-    """The organization of the path: 403 for a project's key, which has no business there; 404 if it is somebody else's."""
+    """Return the organization of the path. Raises 403 for a project's key, 404 for an organization of other users."""
     if call.caller.key.project_id:
         raise forbidden()
     organization = call.world.store[Organization].get(call.id)
@@ -44,7 +44,7 @@ def organization_of(call: Call) -> Organization:
 def add_user(  # noqa: PLR0913 - the fields of a user
     world: World, first_name: str, last_name: str, email: str, ids: tuple[str, str, str], *, project_name: str
 ) -> User:
-    """A user with an organization and a project, whose ``ids`` are given in this order; in a transaction."""
+    """Create a user with an organization and a project, with ``ids`` in this order; in a transaction."""
     now = world.now()
     user_id, organization_id, project_id = ids
     world.store.put(Organization(id=organization_id, name=first_name, member_ids=(user_id,), created_at=now, updated_at=now))

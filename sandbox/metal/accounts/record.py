@@ -34,7 +34,7 @@ class Organization(Record):
     description: str = ""
     website: str = ""
     twitter: str = ""
-    # Users who see all of its projects. Empty in state folders of before there could be a second user: then everybody is.
+    # Users with access to all of its projects. Empty in state folders from before there could be a second user: then all users have access.
     member_ids: tuple[str, ...] = ()
 
 
@@ -61,5 +61,5 @@ class Project(Record):
     tags: tuple[str, ...] = ()
     backend_transfer_enabled: bool = False
     payment_method_id: str | None = None
-    # Users who see it though they are not in its organization.
+    # Users with access who are not members of its organization.
     member_ids: tuple[str, ...] = ()

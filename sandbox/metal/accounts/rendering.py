@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Users, organizations, projects and API keys as the API shows them."""
+"""Renders users, organizations, projects and API keys."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 from sandbox.metal.accounts.members import members
 from sandbox.metal.accounts.record import ApiKey, Organization, Project, User
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.store import JSON
 
 
-def render_user(view: Rendering, user: User, wanted: Wanted) -> JSON:
+def render_user(view: Rendering, user: User, include: Include) -> JSON:
     email = {"id": str(uuid.uuid5(uuid.UUID(user.id), "email")), "address": user.email, "default": True, "verified": True}
     return {
         "id": user.id,
@@ -24,7 +24,7 @@ def render_user(view: Rendering, user: User, wanted: Wanted) -> JSON:
         "last_name": user.last_name,
         "full_name": f"{user.first_name} {user.last_name}",
         "email": user.email,
-        "emails": [wanted.part("emails", f"#{email['id']}", lambda _: {**email, "href": f"#{email['id']}"})],
+        "emails": [include.part("emails", f"#{email['id']}", lambda _: {**email, "href": f"#{email['id']}"})],
         "phone_number": user.phone_number,
         "timezone": user.timezone,
         "two_factor_auth": "",
@@ -44,7 +44,7 @@ def render_user(view: Rendering, user: User, wanted: Wanted) -> JSON:
 
 
 def author(view: Rendering, user_id: str) -> JSON:
-    """The few fields of a user that other objects show."""
+    """Return the fields of a user that other objects contain."""
     user = view.store[User].get(user_id) or next(iter(view.store[User]))
     return {
         "id": user.id,
@@ -60,7 +60,7 @@ def author(view: Rendering, user_id: str) -> JSON:
     }
 
 
-def render_organization(view: Rendering, organization: Organization, wanted: Wanted) -> JSON:
+def render_organization(view: Rendering, organization: Organization, include: Include) -> JSON:
     projects = view.store[Project].by("organization", organization.id)
     return {
         "id": organization.id,
@@ -71,7 +71,7 @@ def render_organization(view: Rendering, organization: Organization, wanted: Wan
         "address": {"address": "1 Loopback Way", "city": "Localhost", "country": "US", "zip_code": "12700"},
         "customdata": organization.customdata,
         "credit_amount": 0.0,
-        "projects": view.parts(wanted, "projects", projects),
+        "projects": view.parts(include, "projects", projects),
         "members": [{"href": f"{view.base}/users/{each}"} for each in organization.member_ids],
         "memberships": [],
         "created_at": organization.created_at,
@@ -80,7 +80,7 @@ def render_organization(view: Rendering, organization: Organization, wanted: Wan
     }
 
 
-def render_project(view: Rendering, project: Project, wanted: Wanted) -> JSON:
+def render_project(view: Rendering, project: Project, include: Include) -> JSON:
     organization = view.store[Organization][project.organization_id]
     devices = view.store["devices"].by("project", project.id)
     keys = view.store["ssh_keys"].by("project", project.id)
@@ -94,14 +94,14 @@ def render_project(view: Rendering, project: Project, wanted: Wanted) -> JSON:
         "bgp_config": {"href": f"{view.base}/projects/{project.id}/bgp-config"},
         "max_devices": view.world.settings["quotas"]["plans"] or {},
         "network_status": {},
-        "organization": view.part(wanted, "organization", organization),
+        "organization": view.part(include, "organization", organization),
         "payment_method": {"href": f"#{project.payment_method_id or organization.id}"},
         "invitations": [],
-        "members": view.parts(wanted, "members", members(view.store, project)),
-        "memberships": [_membership_part(view, wanted, project, each) for each in members(view.store, project)],
+        "members": view.parts(include, "members", members(view.store, project)),
+        "memberships": [_membership_part(view, include, project, each) for each in members(view.store, project)],
         "volumes": [],
-        "devices": view.parts(wanted, "devices", devices),
-        "ssh_keys": view.parts(wanted, "ssh_keys", keys),
+        "devices": view.parts(include, "devices", devices),
+        "ssh_keys": view.parts(include, "ssh_keys", keys),
         "created_at": project.created_at,
         "updated_at": project.updated_at,
         "href": view.path("projects", project.id),
@@ -123,7 +123,7 @@ def render_membership(view: Rendering, project: Project, user: User) -> JSON:
 
 
 def render_api_key(view: Rendering, key: ApiKey, *, with_token: bool = True) -> JSON:
-    """A project's key carries its project and no whole user, a user's key the other way round (SDKs tell them apart by it)."""
+    """Render a key: a project's key with its project, a user's key with its user (SDKs distinguish them by it)."""
     shown: JSON = {
         "id": key.id,
         "description": key.description,
@@ -140,10 +140,10 @@ def render_api_key(view: Rendering, key: ApiKey, *, with_token: bool = True) -> 
 
 
 def membership_id(project: Project, user: User) -> str:
-    """That a user sees a project has no record of its own: its id is made of both."""
+    """Return the id of a membership, computed from both ids: memberships have no records."""
     return str(uuid.uuid5(uuid.UUID(project.id), user.id))
 
 
-def _membership_part(view: Rendering, wanted: Wanted, project: Project, user: User) -> Any:
+def _membership_part(view: Rendering, include: Include, project: Project, user: User) -> Any:
     href = view.path("memberships", membership_id(project, user))
-    return wanted.part("memberships", href, lambda _: render_membership(view, project, user))
+    return include.part("memberships", href, lambda _: render_membership(view, project, user))

@@ -23,7 +23,7 @@ RESOURCE = Resource(
             ApiKey,
             "api_keys",
             "api-keys",
-            lambda view, key, _wanted: render_api_key(view, key),
+            lambda view, key, _include: render_api_key(view, key),
             keys={"token": lambda r: r.token, "user": lambda r: r.user_id, "project": lambda r: r.project_id},
         ),
         Kind(Project, "projects", "projects", render_project, keys={"organization": lambda r: r.organization_id}),

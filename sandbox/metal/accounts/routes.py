@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The user, organizations, projects and who is in them.
+"""Routes of users, organizations, projects and their members.
 
-A project's key sees its project only; organizations answer it with 403. Somebody else's are 404, as everything that is not one's own.
+A project's key has access to its project only; for organizations it gets 403. Objects of other users are 404.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def update_user(call: Call) -> Reply:
 
 
 def list_users(call: Call) -> Reply:
-    """Those one works with: members of projects that the caller sees."""
+    """Return the members of all projects the caller has access to."""
     store, seen = call.world.store, dict[str, User]()
     for project in store[Project]:
         if call.caller.sees(project.id):
@@ -53,7 +53,7 @@ def show_user_customdata(call: Call) -> Reply:
 
 
 def _user(call: Call) -> User:
-    """Oneself, or somebody in a project that the caller sees."""
+    """Return the caller's user, or a member of a project the caller has access to."""
     user = call.world.store[User].get(call.id)
     if user is None:
         raise not_found()
@@ -63,7 +63,7 @@ def _user(call: Call) -> User:
 
 
 def list_organizations(call: Call) -> Reply:
-    """``without_projects=true``: only those that have none (vendor's OpenAPI text); ``personal`` tells nothing apart here."""
+    """List organizations. ``without_projects=true``: those without projects (vendor's OpenAPI text); ``personal`` has no effect here."""
     if call.caller.key.project_id:
         raise forbidden()
     store = call.world.store
@@ -82,7 +82,7 @@ def show_organization_customdata(call: Call) -> Reply:
 
 
 def create_organization(call: Call) -> Reply:
-    """Left the vendor's text in 2026; older clients have it."""
+    """Create an organization. Removed from the vendor's OpenAPI text in 2026; older clients use it."""
     if call.caller.key.project_id:
         raise forbidden()
     changes = _organization_attributes(call)
@@ -116,7 +116,7 @@ def update_organization(call: Call) -> Reply:
 
 
 def delete_organization(call: Call) -> Reply:
-    """What blocks a delete is in no public copy: here its projects do (ours)."""
+    """Delete an organization without projects (ours: what blocks a deletion is not published)."""
     organization = organization_of(call)
     count = call.world.store[Project].count("organization", organization.id)
     if count:
@@ -134,14 +134,14 @@ def list_organization_projects(call: Call) -> Reply:
 
 
 def _page(call: Call, projects: list[Project]) -> Reply:
-    """``name`` matches a part of the name (clients' code)."""
+    """Return a page of projects. ``name`` matches a part of the name (clients' code)."""
     name = call.query.get("name", "").lower()
     seen = [each for each in projects if call.caller.sees(each.id) and name in each.name.lower()]
     return call.page("projects", seen, call.shown)
 
 
 def create_project(call: Call) -> Reply:
-    """Without an organization: the user's default one, or else a new one, "<Full Name> Projects" (vendor's OpenAPI text)."""
+    """Create a project, by default in the user's default organization or in a new one, "<Full Name> Projects" (vendor's OpenAPI text)."""
     if call.caller.key.project_id:
         raise forbidden()
     store = call.world.store
@@ -195,10 +195,9 @@ def update_project(call: Call) -> Reply:
 
 
 def delete_project(call: Call) -> Reply:
-    """What blocks a delete is in no public copy: here what resources name as their blockers does, such as devices (ours).
+    """Delete a project that no resource blocks, such as a device (ours: what blocks a deletion is not published).
 
-    Not devices that have been given back, though they take a while to go, and not addresses: clients delete a project right after its
-    last device, with blocks that they never released.
+    Deprovisioning devices and addresses do not block: clients delete a project right after its last device, and never release its blocks.
     """
     project, world = project_of(call), call.world
     if blockers := world.blockers(project):

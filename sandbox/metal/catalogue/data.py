@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be ordered: plans, metros (with their facility), operating systems. Data in catalogue.yml."""
+"""The catalogue: plans, metros (with their facility), operating systems. Data in catalogue.yml."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import yaml
 
 from sandbox.machines import Drive, DriveKind
 
-# The real ids of plans and operating systems are not known for all: these are made from the slug, the same in every sandbox.
+# Not all real ids of plans and operating systems are known: these are computed from the slug, the same in every sandbox.
 _NAMES = uuid.UUID("6a5d2b4e-3f0c-5d0e-9b57-0d5f3f0f2a11")
 
 
@@ -53,7 +53,7 @@ class Plan:
 
     @property
     def ending(self) -> str:
-        """``x86`` or ``arm64``: the API has no other word for the architecture."""
+        """``x86`` or ``arm64``: the API has no other field for the architecture."""
         return self.slug.rpartition(".")[2]
 
     @property
@@ -62,7 +62,7 @@ class Plan:
 
     @cached_property
     def machine_drives(self) -> tuple[Drive, ...]:
-        """The disks as the machine's kernel names them: sd* in catalogue order, NVMe apart."""
+        """The disks with the names of the device's kernel: sd* in catalogue order, NVMe separately."""
         kinds: dict[str, DriveKind] = {"SSD": "SSD", "HDD": "HDD", "NVME": "NVMe"}
         names = {"NVMe": (f"/dev/nvme{n}n1" for n in range(99)), "sd": (f"/dev/sd{chr(ord('a') + n)}" for n in range(26))}
         return tuple(
@@ -74,7 +74,7 @@ class Plan:
     @cached_property
     def specs(self) -> dict[str, Any]:
         return {
-            # One socket in all plans: the fact tables give cores per machine only.
+            # One socket in all plans: the vendor's tables have the cores per server only.
             "cpus": [{"count": 1, "type": f"{self.cpu} {self.cores}-Core Processor"}],
             "memory": {"total": f"{self.memory_gb}GB"},
             "drives": [
@@ -105,7 +105,7 @@ class OperatingSystem:
 
 
 class Catalogue:
-    """All that can be ordered, each found by its slug, code or id."""
+    """Plans, metros and operating systems by slug, code or id."""
 
     def __init__(self) -> None:
         data = yaml.safe_load(Path(__file__).with_name("catalogue.yml").read_text(encoding="utf-8"))
@@ -134,7 +134,7 @@ class Catalogue:
         }
 
     def metro(self, name: object) -> Metro | None:
-        """By code (upper case is taken too, as the docs show) or id."""
+        """Return a metro by code (also in upper case, as in the vendor's docs) or id."""
         text = str(name)
         found = self.metros.get(text.lower()) or self._by_id.get(text)
         return found if isinstance(found, Metro) else None
@@ -153,7 +153,7 @@ class Catalogue:
 
 @cache
 def catalogue() -> Catalogue:
-    """The catalogue, read once: it does not change."""
+    """Return the catalogue, which is read once."""
     return Catalogue()
 
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where something is to be: a metro, or for clients from before 2025 a facility."""
+"""Reads the location of an object: a metro, or a facility of clients from before 2025."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sandbox.metal.core.errors import is_blank, not_valid
 
 
 def place_kind(body: Mapping[str, Any]) -> str:
-    """Which of the two fields says where: ``metro``, or for clients from before 2025 ``facility``."""
+    """Return the field that has the location: ``metro``, or ``facility`` of clients from before 2025."""
     without_metro = is_blank(body.get("metro"))
     return "facility" if without_metro and (not is_blank(body.get("facility")) or ("facility" in body and "metro" not in body)) else "metro"
 
 
 def one_place(call: Call, read: Body) -> Metro | None:
-    """Where something is that is in one place only, as the body or the query says."""
+    """Return the metro of an object that has one location, from the body or the query."""
     fields = {name: call.field(name) for name in ("metro", "facility") if name in call.body or name in call.query}
     kind = place_kind(fields)
     metro = catalogue().metro_of_facility(fields.get(kind)) if kind == "facility" else catalogue().metro(fields.get(kind))
@@ -31,7 +31,7 @@ def one_place(call: Call, read: Body) -> Metro | None:
 
 
 def places(read: Body, kind: str, asked: Any) -> list[Metro]:
-    """The metros that a name, or a list of them in order of preference, stands for; empty when that was refused."""
+    """Return the metros for a name, or for a list of names in order of preference; empty if it is invalid."""
     find = catalogue().metro_of_facility if kind == "facility" else catalogue().metro
     names = [None] if is_blank(asked) else asked if isinstance(asked, list) else [asked]
     found = [list(catalogue().metros.values()) if isinstance(name, str) and name.lower() == "any" else [find(name)] for name in names]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plans, metros, facilities and operating systems as the API shows them."""
+"""Renders plans, metros, facilities and operating systems."""
 
 from __future__ import annotations
 
@@ -9,41 +9,43 @@ from functools import cache
 from typing import Any
 
 from sandbox.metal.catalogue.data import Metro, OperatingSystem, Plan, catalogue
-from sandbox.metal.core.include import PLAIN, Wanted
+from sandbox.metal.core.include import PLAIN, Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.store import JSON
 
 
-def metro_part(view: Rendering, wanted: Wanted, metro: Metro, *, whole: bool = False) -> Any:
-    return wanted.part("metro", view.path("metros", metro.id), lambda _: show_metro(view.base, metro), whole=whole)
+def metro_part(view: Rendering, include: Include, metro: Metro, *, by_default: bool = False) -> Any:
+    return include.part("metro", view.path("metros", metro.id), lambda _: show_metro(view.base, metro), by_default=by_default)
 
 
-def facility_part(view: Rendering, wanted: Wanted, metro: Metro, *, whole: bool = False) -> Any:
-    return wanted.part("facility", view.path("facilities", metro.facility_id), lambda _: show_facility(view.base, metro), whole=whole)
+def facility_part(view: Rendering, include: Include, metro: Metro, *, by_default: bool = False) -> Any:
+    return include.part(
+        "facility", view.path("facilities", metro.facility_id), lambda _: show_facility(view.base, metro), by_default=by_default
+    )
 
 
-def plan_part(view: Rendering, wanted: Wanted, plan: Plan, *, whole: bool = False) -> Any:
-    return wanted.part("plan", view.path("plans", plan.id), lambda inner: show_plan(view.base, plan, inner), whole=whole)
+def plan_part(view: Rendering, include: Include, plan: Plan, *, by_default: bool = False) -> Any:
+    return include.part("plan", view.path("plans", plan.id), lambda inner: show_plan(view.base, plan, inner), by_default=by_default)
 
 
-def operating_system_part(view: Rendering, wanted: Wanted, system: OperatingSystem) -> Any:
+def operating_system_part(view: Rendering, include: Include, system: OperatingSystem) -> Any:
     href = view.path("operating-systems", system.id)
-    return wanted.part("operating_system", href, lambda _: show_operating_system(view.base, system), whole=True)
+    return include.part("operating_system", href, lambda _: show_operating_system(view.base, system), by_default=True)
 
 
-def show_plan(base: str, plan: Plan, wanted: Wanted = PLAIN) -> JSON:
+def show_plan(base: str, plan: Plan, include: Include = PLAIN) -> JSON:
     metros = tuple(catalogue().metros.values())
-    if not wanted:
+    if not include:
         return _plan(base, plan, metros)
     shown = dict(_plan(base, plan, metros))
-    if wanted.whole("available_in"):
+    if include.includes("available_in"):
         shown["available_in"] = [{**show_facility(base, each), "price": {"hour": plan.price_hour}} for each in metros]
-    if wanted.whole("available_in_metros"):
+    if include.includes("available_in_metros"):
         shown["available_in_metros"] = [{**show_metro(base, each), "price": {"hour": plan.price_hour}} for each in metros]
     return shown
 
 
-# The catalogue does not change: these answers are made once and shared, nobody writes into them.
+# The catalogue does not change: these objects are created once, shared, and must not be modified.
 
 
 @cache
@@ -59,7 +61,7 @@ def show_metro(base: str, metro: Metro) -> JSON:
 
 @cache
 def show_facility(base: str, metro: Metro) -> JSON:
-    """Without ``address``: clients of the Go SDK break on anything but a whole one, and none is known. Its metro is whole always."""
+    """Render a facility, its metro in full. No ``address``: clients of the Go SDK need a complete one, and none is known."""
     return {
         "id": metro.facility_id,
         "name": f"{metro.name} {metro.facility}",

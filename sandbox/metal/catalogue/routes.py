@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Calls that list plans, metros, facilities and operating systems."""
+"""Routes that list plans, metros, facilities and operating systems."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sandbox.metal.core.errors import not_found
 
 
 def _of_owner(call: Call) -> None:
-    """All projects and organizations may order everything; but they have to be the caller's."""
+    """Check that project or organization are the caller's. All of them may order everything."""
     if call.path.startswith("/projects/"):
         project_of(call)
     elif call.path.startswith("/organizations/"):
@@ -27,7 +27,7 @@ def list_plans(call: Call) -> Reply:
         for plan in catalogue().plans.values()
         if _among(call, "slug", (plan.slug,)) and _among(call, "type", (plan.type,)) and _among(call, "categories", plan.categories)
     ]
-    return Reply({"plans": [show_plan(call.base, plan, call.wanted) for plan in plans]})
+    return Reply({"plans": [show_plan(call.base, plan, call.include) for plan in plans]})
 
 
 def list_metros(call: Call) -> Reply:
@@ -42,7 +42,7 @@ def read_metro(call: Call) -> Reply:
 
 
 def list_facilities(call: Call) -> Reply:
-    """Gone from the vendor's text in 2026; older clients still ask, and were told so by these headers."""
+    """Return the facilities. Removed from the vendor's OpenAPI text in 2026; older clients use them, and got these headers before."""
     _of_owner(call)
     facilities = [show_facility(call.base, each) for each in catalogue().metros.values()]
     return Reply({"facilities": facilities}, headers={"Deprecation": "true", "Sunset": "Thu, 30 Nov 2023 00:00:00 GMT"})
@@ -59,8 +59,8 @@ def list_operating_systems(call: Call) -> Reply:
 
 
 def _among(call: Call, name: str, values: tuple[str, ...]) -> bool:
-    wanted = call.values(name)
-    return not wanted or not wanted.isdisjoint(values)
+    requested = call.values(name)
+    return not requested or not requested.isdisjoint(values)
 
 
 ROUTES: list[Route] = [

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Address space: blocks of a big network handed out one after the other, never one twice while it is in use."""
+"""Allocation of address blocks from a network."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @lru_cache(maxsize=1 << 16)
 def network(text: str) -> Network:
-    """Parsed once: a list of a thousand devices shows some thousand networks, mostly the same again and again."""
+    """Parse a network. Cached, since a list of a thousand devices contains some thousand networks, most of them repeated."""
     return ipaddress.ip_network(text)
 
 
-class Written(NamedTuple):
-    """A network in the words of the API. ``full``: IPv6 addresses with all their zeros, IPv4 as ever."""
+class NetworkTexts(NamedTuple):
+    """A network as the API returns it. ``full_*``: IPv6 addresses are not abbreviated."""
 
     version: int
     prefix: int
@@ -32,12 +32,12 @@ class Written(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 16)
-def written(text: str) -> Written:
-    """Written once, as it is parsed once: making the text of an IPv6 address costs more than all else a device shows."""
+def network_texts(text: str) -> NetworkTexts:
+    """Return a network's texts. Cached, since formatting an IPv6 address is the most expensive part of rendering a device."""
     block = network(text)
     address, netmask = block.network_address, block.netmask
     full = (address.exploded, netmask.exploded)
-    return Written(block.version, block.prefixlen, str(address), str(netmask), *full)
+    return NetworkTexts(block.version, block.prefixlen, str(address), str(netmask), *full)
 
 
 def contains(outer: Network, inner: Network) -> bool:
@@ -47,7 +47,10 @@ def contains(outer: Network, inner: Network) -> bool:
 
 
 def gateway_and_address(network: Network) -> tuple[str, str]:
-    """Even gateway and odd address of a /31 or /127; .1 and .2 of a bigger one; all equal for a single address (recorded answers)."""
+    """Return the first two addresses of a /31 or /127, .1 and .2 of a larger network, twice the same of a single address.
+
+    Source: recorded answers.
+    """
     first = network.network_address
     if network.num_addresses == 1:
         return str(first), str(first)
@@ -57,18 +60,18 @@ def gateway_and_address(network: Network) -> tuple[str, str]:
 
 
 class ExhaustedError(Exception):
-    """No room for a block of the size asked for."""
+    """The pool has no free block of the requested size."""
 
 
 class Pool:
-    """Blocks of ``unit`` (a prefix length) or bigger out of ``network``.
+    """Allocates blocks of ``unit`` (a prefix length) or larger from ``network``.
 
-    The place to look next moves on only, and starts over at the end: handing out does not grow with what is out already, and an address
-    given back rests as long as possible, so that nobody meets a stale name or a machine of before on it.
+    The search starts after the block allocated last and wraps around. So its duration does not grow with the number of allocated blocks,
+    and a released address is reused as late as possible: no client reaches a new device by a stale DNS record.
     """
 
     def __init__(self, network: str, unit: int, *, first: int = 0) -> None:
-        """``first``: units at the beginning that are never handed out."""
+        """``first``: number of units at the beginning that are never allocated."""
         self.network = ipaddress.ip_network(network)
         self.unit = unit
         self._size = 1 << (self.network.max_prefixlen - unit)
@@ -86,7 +89,7 @@ class Pool:
         return range(start, start + max(1, block.num_addresses // self._size))
 
     def mark(self, block: Network) -> None:
-        """``block`` is in use (said at start for everything in the store)."""
+        """Mark ``block`` as allocated: at start, for each block in the store."""
         taken = self._range(block)
         self._used.update(taken)
         self._next = max(self._next, taken.stop)
@@ -98,7 +101,7 @@ class Pool:
         return self._used.isdisjoint(self._range(block))
 
     def free(self, prefix: int) -> list[Network]:
-        """All free blocks of ``prefix``, at most 256 of them: more nobody reads."""
+        """Return the free blocks of ``prefix``, at most 256 of them, to keep answers small."""
         width = 1 << max(0, self.unit - prefix)
         starts = (start for start in range(0, self._units - width + 1, width) if self._used.isdisjoint(range(start, start + width)))
         return [self._block(start, prefix) for start in itertools.islice(starts, 256)]
@@ -108,7 +111,7 @@ class Pool:
         return ipaddress.IPv4Network((base, prefix)) if self.network.version == 4 else ipaddress.IPv6Network((base, prefix))
 
     def take(self, prefix: int) -> Network:
-        """A free block of ``prefix``, aligned to its size. Raises :class:`ExhaustedError`."""
+        """Allocate a block of ``prefix``, aligned to its size. Raises :class:`ExhaustedError`."""
         width = 1 << max(0, self.unit - prefix)
         aligned = -(-self._next // width) * width
         for start in self._candidates(aligned, width):

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Metal API over HTTP: authentication, faults, journal and routes around the handlers; and what services for machines share."""
+"""The Metal API over HTTP: authentication, faults, journal and routes around the handlers; helpers for the services of devices."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ log = logging.getLogger(__name__)
 
 PREFIX = "/metal/v1"
 
-# What is shorter and given as a token is no secret, but could be a part of anything.
+# Shorter tokens of requests are not hidden in the journal: they are no real tokens, and hiding them would hide parts of ordinary words.
 _SHORTEST_SECRET = 8
 
-# Around a part of a path, of which something is left without them.
+# Blanks around a part of a path that is not blank itself.
 _BLANKS = re.compile(r"(?<=/)[ \t\r\n\f\v]+(?=[^/\s])|(?<=[^/\s])[ \t\r\n\f\v]+(?=/|$)")
 
-# The real service's words for any fault of its own (public issue threads).
+# The real service's text for HTTP 500 (public issue threads).
 _OH_SNAP = (
     "Oh snap, something went wrong! We've logged the error and will take a look - please reach out to us if you continue having trouble."
 )
 
 
 class Authentication(Protocol):
-    """Whose tokens there are."""
+    """Finds the caller of a token."""
 
     def authenticate(self, token: str, method: str) -> Caller: ...
     def who(self, token: str) -> str: ...
@@ -68,9 +68,9 @@ class JSONAnswer(Response):
 
 
 class MetalApp:
-    """The API under ``/metal/v1/...`` and ``/...``, the control API under ``/_sandbox/``, and what ``mounts`` adds (prefix -> app).
+    """The API under ``/metal/v1/...`` and ``/...``, the control API under ``/_sandbox/``, and the applications in ``mounts`` (by prefix).
 
-    It is the outermost application of its server: to cut a connection it has to reach the server's own end of it.
+    Has to be the outermost application of its server: to cut a connection, it needs the server's transport.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class MetalApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            # No lifespan, no websockets: world.start() and world.close() are called by whoever made the world.
+            # No lifespan, no websockets: the owner of the world calls world.start() and world.close().
             return
         other = next((app for prefix, app in self._mounts.items() if scope["path"].startswith(prefix)), None)
         if other is None and (scope["path"] == CONTROL or scope["path"].startswith(f"{CONTROL}/")):
@@ -106,7 +106,7 @@ class MetalApp:
             await other(scope, receive, send)
             return
         base, path = normal_path(scope["path"])
-        # The router looks at these; what came before them (a proxy's prefix) does not matter here.
+        # The router reads path and root_path; a proxy's prefix is irrelevant here.
         scope = {**scope, "path": path, "raw_path": path.encode(), "root_path": "", "metal.base": base}
         started = time.time()
         try:
@@ -119,7 +119,7 @@ class MetalApp:
             await self._metal(scope, bodies.given(body, receive), send, started)
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send, problem: bodies.TooLargeError, started: float) -> None:
-        """Answer 413 before anything else is looked at: whose token it is, for one (ours, but for the status, which gateways use)."""
+        """Answer 413, before authentication (ours, except for the status, which gateways use)."""
         request, request_id = Request(scope, receive), str(uuid.uuid4())
         query = scope["query_string"].decode("latin-1")
         path = scope["metal.base"] + scope["path"]
@@ -159,7 +159,7 @@ class MetalApp:
             answer = await self._answer(scope, request)
             status = answer.status_code
             if fault is None and status < 300:
-                fault = self._spoil(answer, method, path, query)
+                fault = self._rewrite(answer, method, path, query)
         world.journal.write(
             service="metal",
             method=method,
@@ -184,8 +184,8 @@ class MetalApp:
         else:
             await answer(scope, receive, send)
 
-    def _spoil(self, answer: Response, method: str, path: str, query: str) -> Fault | None:
-        """Change the answer as a fault wants it, and tell which."""
+    def _rewrite(self, answer: Response, method: str, path: str, query: str) -> Fault | None:
+        """Apply the first fault that rewrites this answer, and return that fault."""
         if not any(each.rewrites for each in self.world.faults.all()) or not answer.body:
             return None
         fault, changed = self.world.faults.for_answer(method, path, f"{path}?{query}" if query else path, orjson.loads(answer.body))
@@ -195,7 +195,7 @@ class MetalApp:
         return fault
 
     async def _answer(self, scope: Scope, request: Request) -> Response:
-        """The answer of the route, held back: only its caller knows whether it is to be sent."""
+        """Return the answer of the route without sending it: a fault may replace it."""
         headers: dict[str, str] = {}
         try:
             scope["metal.caller"] = self._authentication.authenticate(scope["metal.token"], request.method)
@@ -235,7 +235,7 @@ class MetalApp:
         return secrets_of(request, self._authentication)
 
     def _unknown(self, call: Call) -> Reply:
-        """A call that no route answers. A path that is known has no other calls than those imitated and those known to be missing."""
+        """Refuse a call that has no route: 404 for another method of a known path, 501 for calls that the sandbox does not imitate."""
         raise not_imitated(call.method, call.path) or (
             not_found() if any(each.match(call.path) for each in self._patterns) else unknown(call.method, call.path)
         )
@@ -250,8 +250,9 @@ def _answered(handler: Handler, call: Call) -> Response:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without Python's search for reference cycles: it would go through all that exists, several times for each page of a thousand devices,
-    and an answer that is being put together is never one. When its text is there the answer itself is gone.
+    """Run without Python's garbage collector, which would visit all objects several times for each page of a thousand devices.
+
+    Answers contain no reference cycles, so there is nothing to collect.
     """
     gc.disable()
     try:
@@ -271,7 +272,7 @@ class _AsgiEndpoint:
 
 
 def normal_path(path: str) -> tuple[str, str]:
-    """Base and path of a request: double slashes and a repeated prefix are taken out, as older clients write both, and blanks around ids.
+    """Return base and path of a request, without the double slashes and repeated prefixes of older clients and without blanks around ids.
 
     >>> normal_path("/metal/v1//metal/v1/projects/")
     ('/metal/v1', '/projects')
@@ -284,21 +285,21 @@ def normal_path(path: str) -> tuple[str, str]:
 
 
 def secrets_of(request: Request, authentication: Authentication) -> list[str]:
-    """Return the tokens that may not be in the journal: those of the sandbox, and what the request gives as its own."""
+    """Return the tokens that must not be in the journal: those of the sandbox, and those in the request's headers."""
     headers = [request.headers.get(name, "") for name in ("x-auth-token", "x-consumer-token", "authorization")]
     own = [word for value in headers for word in value.split()]
     return [*authentication.tokens(), *(each for each in own if len(each) >= _SHORTEST_SECRET)]
 
 
 async def _json_body(request: Request) -> tuple[dict[str, Any], bool | None]:
-    """The object sent; or the bare boolean that a BGP session takes for its default route (vendor's OpenAPI text)."""
+    """Return the request's JSON object; or the bare boolean that a BGP session takes as default route (vendor's OpenAPI text)."""
     text = await request.body()
     if not text.strip():
         return {}, None
     try:
         body = orjson.loads(text)
     except ValueError:
-        # Ours: the API uses 422 where others say 400.
+        # Ours: the API uses 422 where other APIs use 400.
         raise unprocessable("The body is not JSON") from None
     if isinstance(body, bool) and "/bgp/sessions/" in request.url.path:
         return {}, body
@@ -308,7 +309,7 @@ async def _json_body(request: Request) -> tuple[dict[str, Any], bool | None]:
 
 
 def _fault_answer(fault: Fault) -> Response:
-    """A body that is text is sent as it is (an HTML page, a broken one), everything else as JSON."""
+    """Return a fault's answer. A text is sent unchanged (an HTML page, malformed JSON), any other value as JSON."""
     status = fault.status or 500
     headers = {name.lower(): value for name, value in fault.headers.items()}
     if status in {204, 304}:
@@ -329,7 +330,7 @@ async def _send_half(answer: Response, send: Send) -> None:
 
 
 async def _send_slowly(answer: Response, pause: float, send: Send) -> None:
-    """Byte by byte, never silent for longer than ``pause``, until the caller has enough of it."""
+    """Send an answer byte by byte, with ``pause`` seconds between them, until the client disconnects."""
     transport = _transport(send)
     await send({"type": "http.response.start", "status": answer.status_code, "headers": answer.raw_headers})
     for byte in bytes(answer.body):
@@ -341,7 +342,7 @@ async def _send_slowly(answer: Response, pause: float, send: Send) -> None:
 
 
 def _transport(send: Send) -> asyncio.Transport | None:
-    """The connection itself. ASGI has no word for it: it is taken from uvicorn's own request cycle, whose method ``send`` is."""
+    """Return the connection's transport. ASGI does not expose it: ``send`` is a method of uvicorn's request cycle, which has it."""
     return getattr(getattr(send, "__self__", None), "transport", None)
 
 
@@ -350,7 +351,7 @@ async def _cut(receive: Receive, send: Send) -> None:
     transport = _transport(send)
     if transport is None:
         raise ConnectionResetError("cut by a fault")
-    # What was sent before leaves, then the connection ends without the rest.
+    # Sends the buffered bytes, then closes the connection without the rest of the answer.
     transport.close()
     while (await receive())["type"] != "http.disconnect":
         continue

@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The body of a request, read field by field, and the 422 texts for what is wrong in it.
+"""Reads a request's body field by field, with the 422 texts for invalid fields.
 
-Texts seen in public issue threads are marked "real"; those that are not marked are ours, in the same manner ("Field text").
+Texts seen in public issue threads are marked "real"; the others are ours, in the same form ("Field text").
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ Reader = Callable[[str, Any], Any]
 
 
 class Body:
-    """Reads a body and gathers what is wrong, so that one answer names all of it."""
+    """Reads a body and collects all its problems, for one answer."""
 
     def __init__(self, body: Mapping[str, Any]) -> None:
         self._body = body
         self.problems: list[str] = []
 
     def fail(self) -> None:
-        """Raises 422 if anything was wrong."""
+        """Raise 422 if there are problems."""
         if self.problems:
             raise unprocessable(*self.problems)
 
     def readers(self) -> dict[str, Reader]:
-        """Field -> what reads it: those that several resources share. A field that is not here is a text."""
+        """Return the readers by field name, here those that several resources share. A field without a reader is a text."""
         return {
             "tags": self._tags,
             "customdata": self._customdata,
         }
 
     def attributes(self, *names: str, blank: Collection[str] = ()) -> dict[str, Any]:
-        """Return the fields in ``names`` that were sent, ready for the record.
+        """Return the fields in ``names`` that were sent, as attributes of the record.
 
-        ``blank``: fields that are left out when they are blank, so that the record's own default holds.
+        ``blank``: fields that are left out when they are blank, so that the record's default applies.
         """
         readers = self.readers()
         return {
@@ -66,7 +66,7 @@ class Body:
         return False
 
     def _tags(self, name: str, value: Any) -> tuple[str, ...]:
-        """A list of strings; packet-python sends ``{}`` for none."""
+        """Read a list of strings; packet-python sends ``{}`` for an empty one."""
         if not value:
             return ()
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
@@ -75,7 +75,7 @@ class Body:
         return tuple(value)
 
     def _customdata(self, name: str, value: Any) -> dict[str, Any]:
-        """An object; packngo and packet-python send it as a JSON string, and it comes back as an object."""
+        """Read an object; packngo and packet-python send it as a JSON string, the API returns an object."""
         if not value:
             return {}
         if isinstance(value, str):
@@ -101,7 +101,7 @@ class Body:
         return str(value)
 
     def moment(self, label: str, value: Any) -> str | None:
-        """A time to come, as the API writes it."""
+        """Return a time in the future, in the API's format."""
         try:
             moment = datetime.fromisoformat(str(value))
             moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
@@ -121,7 +121,7 @@ class Body:
 
 
 def amount(value: Any) -> float | None:
-    """A sum of money: a number, or its text, as packngo sends it. None for anything else."""
+    """Return a sum of money from a number or, as packngo sends it, from its text. None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -132,5 +132,5 @@ def amount(value: Any) -> float | None:
 
 
 def label(name: str) -> str:
-    """Return a field as texts name it."""
+    """Return a field's name as error texts have it."""
     return name.replace("_", " ").capitalize()

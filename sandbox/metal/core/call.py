@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One call of the API, as a handler sees it, and the answer a handler gives.
+"""A call of the API, which is a handler's argument, and the reply, which is its result.
 
-Handlers are plain functions without an await in them: each runs to its end before another one starts, inside one transaction of the
-store. So whatever a handler reads is still true when it writes.
+Handlers are functions without an await: each runs to its end before another one starts, in one transaction of the store. So what a handler
+reads is still true when it writes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar, overload
 from starlette.datastructures import QueryParams
 
 from sandbox.metal.core.errors import not_found
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.store import Record
 from sandbox.metal.core.world import World
@@ -29,16 +29,16 @@ MAX_PER_PAGE = 1000
 
 
 def whole_number(value: Any) -> int | None:
-    """Return a number, or the one that a text has, as clients send both; None for anything else. Of digits beyond nine only those count."""
+    """Return a number, also from its text, as clients send both; None for anything else. Of a text the first nine digits are read."""
     if isinstance(value, str):
         sign, digits = (-1, value[1:]) if value.startswith("-") else (1, value)
-        # Python refuses to read thousands of them.
+        # Python refuses to parse thousands of digits.
         return sign * int(digits[:9]) if digits.isascii() and digits.isdecimal() else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 class Caller(Protocol):
-    """Whose token a call has. ``key``: its record. ``user_id``: for a project's key, the user in whose name it acts."""
+    """The owner of a call's token. ``key``: the API key's record. ``user_id``: of a project's key, the user it acts for."""
 
     @property
     def name(self) -> str: ...
@@ -53,7 +53,7 @@ class Caller(Protocol):
 
 @dataclass
 class Reply:
-    """``body`` None is an empty answer."""
+    """A handler's answer. ``body`` None: the answer is empty."""
 
     body: Any = None
     status: int = 200
@@ -62,7 +62,7 @@ class Reply:
 
 @dataclass
 class Call:
-    """``path`` is without ``base``, which is ``/metal/v1`` or empty, as the client wrote it. ``body``: the JSON object sent, or empty."""
+    """``base``: ``/metal/v1`` or empty, as the client wrote it; ``path`` is without it. ``body``: the JSON object sent, or empty."""
 
     world: World
     caller: Caller
@@ -72,7 +72,7 @@ class Call:
     params: Mapping[str, str]
     query: QueryParams
     body: dict[str, Any]
-    # What was sent where that may be something else than an object: the default route of a BGP session is a bare boolean.
+    # A body that is no object: the default route of a BGP session is a bare boolean.
     bare: bool | None = None
 
     @property
@@ -80,24 +80,24 @@ class Call:
         return self.params["id"]
 
     @cached_property
-    def wanted(self) -> Wanted:
-        return Wanted.parse(self.query.getlist("include"), self.query.getlist("exclude"))
+    def include(self) -> Include:
+        return Include.parse(self.query.getlist("include"), self.query.getlist("exclude"))
 
     @cached_property
     def rendering(self) -> Rendering:
         return Rendering(self.world, self.base)
 
     def shown(self, record: Record) -> dict[str, Any]:
-        """A record, with what the call includes and excludes."""
-        return self.rendering(record, self.wanted)
+        """Return a record as JSON, with the parts that the call includes and excludes."""
+        return self.rendering(record, self.include)
 
     def values(self, name: str) -> set[str]:
-        """A list in the query: ``name=a,b``, ``name[]=a&name[]=b`` or ``name=a&name=b``."""
+        """Return a list in the query: ``name=a,b``, ``name[]=a&name[]=b`` or ``name=a&name=b``."""
         given = [*self.query.getlist(name), *self.query.getlist(f"{name}[]")]
         return {part for each in given for part in each.split(",") if part}
 
     def field(self, name: str) -> Any:
-        """A field of the body, or of the query: clients put flags, VLAN numbers and even labels in either place."""
+        """Return a field of the body or of the query: clients send flags, VLAN numbers and labels in either."""
         return self.body[name] if name in self.body else self.query.get(name)
 
     def flag(self, name: str) -> bool:
@@ -111,20 +111,22 @@ class Call:
     def find(self, of: str, id_: str | None = None) -> Any: ...
 
     def find(self, of: type[R] | str, id_: str | None = None) -> Any:
-        """The record of the path (or ``id_``), of a kind that has a ``project_id``; 404 if it is not there or not the caller's."""
+        """Return the record of the path's id (or ``id_``), of a kind with ``project_id``. Raises 404 if the caller has none."""
         record: Any = self.world.store[of].get(id_ or self.id)
         if record is None or not self.caller.sees(record.project_id):
             raise not_found()
         return record
 
     def number(self, name: str, default: int, maximum: int) -> int:
-        """A number of the query between 1 and ``maximum``; others are brought into these bounds, and what is none is passed over (ours:
-        the vendor's text has no 422 for lists)."""
+        """Return a number of the query, limited to 1 to ``maximum``; ``default`` for what is no number.
+
+        Ours: the vendor's OpenAPI text has no 422 for lists.
+        """
         given = whole_number(self.query.get(name, "").strip())
         return default if given is None else min(max(given, 1), maximum)
 
     def page(self, key: str, records: list[T], render: Callable[[T], Any], *, per_page: int = 10) -> Reply:
-        """One page of ``records`` under ``key``, with all links: ``next`` is present and null on the last page (recorded answers)."""
+        """Return one page of ``records`` under ``key``, with its links: ``next`` is null on the last page (recorded answers)."""
         records = self._sorted(records)
         page = self.number("page", 1, 100_000)
         size = self.number("per_page", per_page, MAX_PER_PAGE)
@@ -151,15 +153,15 @@ class Call:
         )
 
     def _sorted(self, records: list[T]) -> list[T]:
-        """By ``sort_by``, a field of the objects themselves, and ``sort_direction`` (vendor's OpenAPI text).
+        """Sort by ``sort_by``, a field of the objects, and ``sort_direction`` (vendor's OpenAPI text).
 
-        Where it is offered the text does not say: here in all paged lists. Other fields are passed over (ours).
+        The text does not say which lists can be sorted: here all paged lists. Unknown fields are ignored (ours).
         """
         name = self.query.get("sort_by")
         values = {id(each): getattr(each, name, None) for each in records} if name else {}
         if not any(isinstance(value, str | int | float) for value in values.values()):
             return records
-        # Those without a value come first; a number stands in for it, as None cannot be compared.
+        # Objects without a value come first; a number replaces None, which cannot be compared.
         return sorted(
             records,
             key=lambda each: (False, 0) if values[id(each)] is None else (True, values[id(each)]),
@@ -182,5 +184,5 @@ def paths(method: str, handler: Handler, *of: str) -> list[Route]:
 
 
 def updates(path: str, handler: Handler) -> list[Route]:
-    """The vendor's text says PUT, older clients send PATCH, the service took both."""
+    """Return the routes of an update: the vendor's OpenAPI text has PUT, older clients send PATCH, the service accepted both."""
     return [Route("PUT", path, handler), Route("PATCH", path, handler)]

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Error answers of the Metal API.
 
-The body is ``{"errors": ["text", ...]}``; what fails validation is always 422, never 400 or 409 (vendor's OpenAPI text). Texts are those
-seen in public issue threads where one is known; the others are marked "ours" beside them.
+The body is ``{"errors": ["text", ...]}``; a failed validation is always 422, never 400 or 409 (vendor's OpenAPI text). Texts are those of
+public issue threads where one is known; the others are marked "ours".
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ApiError(Exception):
 
 
 def not_found() -> ApiError:
-    """Unknown id, or one of somebody else: the service does not say which."""
+    """Return the error for an unknown id and for an object of another owner: the service does not distinguish them."""
     return ApiError(404, "Not found")
 
 
@@ -36,9 +36,9 @@ def unprocessable(*texts: str) -> ApiError:
 
 
 def is_blank(value: Any) -> bool:
-    """Return whether a field counts as not given: null, an empty text, a list of such.
+    """Return whether a field counts as unset: null, an empty text or object, or a list of such.
 
-    Clients written in Go send these for fields that nobody has set.
+    Clients in Go send these for unset fields.
     """
     if isinstance(value, list):
         return all(map(is_blank, value))
@@ -46,7 +46,7 @@ def is_blank(value: Any) -> bool:
 
 
 def not_valid(value: Any, kind: str) -> str:
-    """Return the 422 text for a value that names nothing: "Facility can't be blank" and "ams1 is not a valid facility" are real."""
+    """Return the 422 text for an unknown name: "Facility can't be blank" and "ams1 is not a valid facility" are real."""
     if is_blank(value):
         return f"{kind.capitalize()} can't be blank"
     return f"{value if isinstance(value, str) else orjson.dumps(value).decode()} is not a valid {kind}"
@@ -57,12 +57,12 @@ def forbidden() -> ApiError:
 
 
 def unauthorized() -> ApiError:
-    """Ours but for its first word: the real text is in no public copy, and a client looks for "Invalid" in it."""
+    """Ours except for its first word: the real text is not published, and a client searches for "Invalid" in it."""
     return ApiError(401, "Invalid authentication token")
 
 
-# What belongs to which part of the real service that is not here: what is missing, and which calls that are (regular expression on method
-# and path). docs/sandbox.md has the same table, with all calls of the vendor's OpenAPI text.
+# Parts of the real service that the sandbox does not imitate -> their calls (regular expression on method and path). docs/sandbox.md has
+# the same table, with all calls of the vendor's OpenAPI text.
 MISSING = {
     "interconnections and their virtual circuits: there is no other network to connect to": r"/connections\b|/virtual-circuits\b",
     "the baseboard controllers of machines: a pretended machine has no screen and no sensors": r"/diagnostics/",
@@ -83,7 +83,7 @@ MISSING = {
 
 
 def not_imitated(method: str, path: str) -> ApiError | None:
-    """Ours: the real service has the call, the sandbox does not do it. None for a call that is of no part known to be missing."""
+    """Return the error (ours) for a call of the real service that the sandbox does not imitate, None for other calls."""
     for what, pattern in MISSING.items():
         if re.search(pattern, f"{method} {path}"):
             return ApiError(501, f"The sandbox does not imitate {what} ({method} {path}); docs/sandbox.md says what it does.")
@@ -91,5 +91,5 @@ def not_imitated(method: str, path: str) -> ApiError | None:
 
 
 def unknown(method: str, path: str) -> ApiError:
-    """Ours: whether the real service has, or ever had, anything at ``path``, the sandbox does not know."""
+    """Return the error (ours) for a call that may or may not exist at the real service."""
     return ApiError(501, f"The sandbox does not imitate {method} {path}: see docs/sandbox.md for what it does.")

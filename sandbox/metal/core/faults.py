@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults on purpose: what the next matching requests meet instead of, or besides, their answer."""
+"""Injected faults: they replace or change the answers to the next matching requests."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from typing import Any
 from sandbox.control import Field, problems, shown
 from sandbox.metal.core.errors import unprocessable
 
-# Words of "cut": before anything happens, after the effect but before the answer, or in the middle of the answer.
+# Values of "cut": before the request has an effect, after the effect but before the answer, or in the middle of the answer.
 CUTS = ("before", "after", "body")
 
 
 def _with_more(value: Any) -> Any:
-    """Every object with a field nobody knows."""
+    """Add an unknown field to every object."""
     if isinstance(value, dict):
         return {**{name: _with_more(item) for name, item in value.items()}, "field_of_tomorrow": {"id": 7, "href": None, "list": [None]}}
     return [_with_more(item) for item in value] if isinstance(value, list) else value
 
 
 def _no_lists(value: Any) -> Any:
-    """Every list inside an object of the API as null.
+    """Replace every list inside an object of the API by null.
 
-    The tags of what is no device stay: null is how services write that there are none, and nothing else tells blocks and networks apart.
+    The tags of objects other than devices stay: services write null for no tags, and blocks and networks differ by their tags only.
     """
     if isinstance(value, dict):
         kept = () if "hostname" in value else ("tags",)
@@ -37,14 +37,14 @@ def _no_lists(value: Any) -> Any:
 
 
 def _null_lists(answer: dict[str, Any]) -> Any:
-    """The lists inside; the list that was asked for stays."""
+    """Replace the lists inside the objects by null; the requested list itself stays."""
     if not answer.get("id"):
         return {name: [_no_lists(each) for each in item] if isinstance(item, list) else item for name, item in answer.items()}
     return _no_lists(answer)
 
 
 def _null_list(answer: dict[str, Any]) -> Any:
-    """The list that was asked for as null, though its ``meta`` counts what is in it."""
+    """Replace the requested list by null, though its ``meta`` counts its objects."""
     meta = answer.get("meta")
     if isinstance(meta, dict) and meta.get("total"):
         return {name: None if isinstance(item, list) else item for name, item in answer.items()}
@@ -52,7 +52,7 @@ def _null_list(answer: dict[str, Any]) -> Any:
 
 
 def _moved_page(answer: dict[str, Any]) -> Any:
-    """A later page as it is after something of an earlier one was deleted: all moved up by one, and its first object is seen nowhere."""
+    """Return a later page as it is after an object of an earlier page was deleted: shifted by one, its first object is on no page."""
     meta = answer.get("meta")
     if isinstance(meta, dict) and meta.get("current_page", 1) > 1:
         shorter = {name: item[1:] if isinstance(item, list) else item for name, item in answer.items()}
@@ -60,8 +60,8 @@ def _moved_page(answer: dict[str, Any]) -> Any:
     return answer
 
 
-# Words of "odd": what becomes of an answer after its effect.
-ODD: dict[str, Callable[[dict[str, Any]], Any]] = {
+# Values of "odd": how the answer is rewritten.
+REWRITES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "more": _with_more,
     "null-lists": _null_lists,
     "null-list": _null_list,
@@ -70,7 +70,7 @@ ODD: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 def _without(value: Any, name: str) -> Any:
-    """Every object, and the answer itself, without one field."""
+    """Remove one field from every object, and from the answer itself."""
     if isinstance(value, dict):
         return {key: _without(item, name) for key, item in value.items() if key != name}
     return [_without(item, name) for item in value] if isinstance(value, list) else value
@@ -85,26 +85,26 @@ FIELDS: Mapping[str, Field] = {
     "status": Field("answered without any effect", "whole number", least=200, most=599),
     "body": Field("the answer's body beside status: sent as JSON, a text as it is", "JSON value"),
     "headers": Field("the answer's headers beside status, such as Retry-After", "object"),
-    "delay": Field("real seconds before anything else happens", "number", most=3600),
+    "delay": Field("real seconds before the request is processed", "number", most=3600),
     "drip": Field("real seconds between the bytes of the answer", "number", most=3600),
-    "cut": Field("the connection ends: before anything happens, after the effect, or in the middle of the answer's body", choices=CUTS),
+    "cut": Field("the connection ends: before the effect, after the effect, or in the middle of the answer's body", choices=CUTS),
     "odd": Field(
-        "the answer is changed: a field nobody knows in every object (more), null for the lists inside (null-lists) or for the list "
-        "itself (null-list), or a later page that has moved up by one (moved-page)",
-        choices=tuple(ODD),
+        "the answer is changed: an unknown field in every object (more), null for the lists inside (null-lists) or for the list "
+        "itself (null-list), or a later page that is shifted by one object (moved-page)",
+        choices=tuple(REWRITES),
     ),
     "without": Field("the name of a field that is left out of every object of the answer", "text"),
 }
-"""What a fault is made of. One of ``EFFECTS`` is needed."""
+"""The fields of a fault. One of ``EFFECTS`` is required."""
 
 EFFECTS = ("status", "delay", "drip", "cut", "hostname", "odd", "without")
 
 
 @dataclass
 class Fault:
-    """Matches requests by ``method`` and ``path``, and is used ``times`` times (None: always) after the first ``skip`` matches.
+    """A fault that applies to ``times`` requests (None: all) of ``method`` and ``path``, after the first ``skip`` matches.
 
-    ``odd`` and ``without`` meet only answers they can change. ``FIELDS`` says what each field does.
+    ``odd`` and ``without`` apply only to answers that they can change. ``FIELDS`` describes each field.
     """
 
     id: str
@@ -128,9 +128,9 @@ class Fault:
         return self.odd is not None or self.without is not None
 
     def rewritten(self, answer: Any) -> Any:
-        """What is answered instead of this JSON value: the value itself when there is nothing in it to change."""
+        """Return the JSON value that replaces ``answer``, the same value if there is nothing to change."""
         if isinstance(answer, dict) and self.odd is not None:
-            answer = ODD[self.odd](answer)
+            answer = REWRITES[self.odd](answer)
         return answer if self.without is None else _without(answer, self.without)
 
     def as_json(self) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class Fault:
 
 
 def _can_be_sent(name: str, value: Any) -> bool:
-    """Return whether a header can be in an answer. Its length is not for a fault to say: ``cut`` is for answers that are too short."""
+    """Return whether a fault may set this header. Not those of the body's length: ``cut`` is for answers that are too short."""
     text = str(value)
     good = (
         isinstance(value, str | int | float)
@@ -150,13 +150,13 @@ def _can_be_sent(name: str, value: Any) -> bool:
 
 
 class Faults:
-    """In memory only: a restart ends all faults."""
+    """All faults. In memory only: a restart removes them."""
 
     def __init__(self) -> None:
         self._faults: dict[str, Fault] = {}
 
     def add(self, data: dict[str, Any]) -> Fault:
-        """Raises 422 for what cannot be."""
+        """Add a fault. Raises 422 for invalid fields."""
         wrong = problems(data, FIELDS)
         given = {name: value for name, value in data.items() if value is not None}
         headers = given.get("headers")
@@ -189,18 +189,18 @@ class Faults:
         return list(self._faults.values())
 
     def remove(self, id_: str | None = None) -> None:
-        """One, or all."""
+        """Remove one fault, or all."""
         if id_ is None:
             self._faults.clear()
         else:
             self._faults.pop(id_, None)
 
     def for_request(self, method: str, path: str, with_query: str) -> Fault | None:
-        """The first fault that meets this request, counted as used."""
+        """Return the first fault for this request, and count it as used."""
         return next((each for each in self._matching(method, path, with_query) if not each.rewrites and self._use(each)), None)
 
     def for_answer(self, method: str, path: str, with_query: str, answer: Any) -> tuple[Fault | None, Any]:
-        """The first fault that changes this answer (a JSON value), counted as used, and what is answered then."""
+        """Return the first fault that changes this answer (a JSON value), counted as used, and the changed answer."""
         for fault in self._matching(method, path, with_query):
             changed = fault.rewritten(answer)
             if fault.rewrites and changed != answer and self._use(fault):

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every request, with its outcome and who made it; no headers, no bodies and no secrets. Kept over a restart.
+"""The journal: every request, with its outcome and its caller; no headers, no bodies and no secrets. It survives a restart.
 
-A client may put its token anywhere by mistake: into a query parameter of any name, or into the path. Hidden (``...``) are tokens of this
-sandbox and of the request, whatever looks like a token, and the values of query parameters that the API does not know.
+A client may put its token into a query parameter of any name, or into the path, by mistake. Hidden (``...``) are tokens of this sandbox and
+of the request, every text with the form of a token, and the values of query parameters that the API does not have.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Collection
 from typing import Any
 from urllib.parse import unquote, unquote_plus
 
-# Query parameters whose values are shown. Not userdata, customdata, md5 and keys, though the API takes them there.
+# Query parameters whose values are shown. Not userdata, customdata, md5 and keys, though the API has them as parameters.
 _NAMES = """
     address address_family asn bulk_disable bulk_enable categories cidr created[after] created[before] default_route deployment_type
     description details distro exclude facility fail_on_approval_required force_delete force_termination from global_ip hostname
@@ -25,7 +25,7 @@ _NAMES = """
     search slug sort_by sort_direction state tag type types until version virtual_network_id vnid vrf_id vxlan without_projects
 """
 _SHOWN = frozenset(_NAMES.split())
-# Long, of one word, with letters of both cases and digits: as tokens are, and ids, slugs, hostnames and tags are not.
+# One long word with upper case, lower case and digits: tokens have this form; ids, slugs, hostnames and tags do not.
 _LIKE_A_TOKEN = re.compile(r"(?<![\w-])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{20,}(?![\w-])", re.ASCII)
 _HIDDEN = "..."
 
@@ -55,10 +55,10 @@ class Journal:
         fault: str | None = None,
         secrets: Collection[str] = (),
     ) -> None:
-        """``path`` with its query. ``status`` 0: the connection was cut before anything happened. ``started``: of time.time().
+        """Add an entry. ``path``: with its query. ``status`` 0: the connection was cut before the request had an effect.
 
-        ``secrets``: texts that are hidden wherever they are. What began before the journal was cleared is not written: a request can be
-        held for long, and who made it be gone.
+        ``started``: of time.time(). ``secrets``: texts that are hidden. A request that began before the journal was cleared is not written:
+        it may have been delayed for long, and belong to an earlier test.
         """
         if started < self._cleared:
             return
@@ -73,7 +73,7 @@ class Journal:
     def read(
         self, *, since: float = 0, after: int = 0, service: str | None = None, method: str | None = None, path: str | None = None
     ) -> list[dict[str, Any]]:
-        """Oldest first. ``since``: seconds since 1970; ``after``: the ``n`` of an entry; ``path``: regular expression found in the path."""
+        """Return entries, oldest first. ``since``: seconds since 1970; ``after``: ``n`` of an entry; ``path``: regular expression."""
         rows = self._database.execute(
             "SELECT n, time, service, method, path, status, who, seconds, request_id, fault FROM journal"
             " WHERE time >= ? AND n > ? AND (? IS NULL OR service = ?) ORDER BY n",
@@ -95,20 +95,20 @@ class Journal:
 
 
 def without_secrets(path: str, secrets: Collection[str] = ()) -> str:
-    """Return a path with its query, as it may be shown."""
+    """Return a path and its query without secrets."""
     path, mark, query = path.partition("?")
     parameters = []
     for each in query.split("&"):
         name, equals, value = each.partition("=")
         known = unquote_plus(name).lower().removesuffix("[]") in _SHOWN
-        # What has no value may be one.
+        # A parameter without value may be a token itself.
         shown = hide(value, secrets) if known else _HIDDEN if value else ""
         parameters.append(f"{name if known else hide(name, secrets)}{equals}{shown}")
     return hide(path, secrets) + mark + "&".join(parameters)
 
 
 def hide(text: str, secrets: Collection[str] = ()) -> str:
-    """Return ``text`` without any of ``secrets`` and without what looks like a token, also where it is percent-encoded."""
+    """Return ``text`` without ``secrets`` and without texts that have the form of a token, also where they are percent-encoded."""
     plain, decoded = text, unquote(text)
     while decoded != plain:
         plain, decoded = decoded, unquote(decoded)

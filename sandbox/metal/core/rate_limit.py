@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""So many requests per token and window of time, with the headers clients read (X-RateLimit-*, as packngo does)."""
+"""The rate limit per token and time window, with the headers that clients such as packngo read (X-RateLimit-*)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sandbox.metal.core.world import World
 
 
 class RateLimit:
-    """The window begins with the first request after the last one ended."""
+    """Counts requests. A window begins with the first request after the last window ended."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._windows: dict[str, tuple[float, int]] = {}
 
     def count(self, token: str) -> dict[str, str]:
-        """Count one request and return the headers for its answer, none without a limit. Raises 429 (text ours)."""
+        """Count a request and return the headers for its answer, none without a limit. Raises 429 (text ours)."""
         limit = self._world.settings["rate_limit"]
         if limit["requests"] is None:
             return {}

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a resource offers to the rest of the Metal API. ``sandbox/metal/resources.py`` lists all of them."""
+"""The interface of a resource of the Metal API. ``sandbox/metal/resources.py`` lists all resources."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sandbox.metal.core.world import World
 
 @dataclass(frozen=True)
 class Resource:
-    """``service``: makes the object that the resource keeps beside its records (``world.service``).
+    """``service``: creates the object that the resource has besides its records (``world.service``).
 
-    ``resume``: goes on with what was under way when the sandbox ended. ``settings_changed``: gets the names of the groups.
-    ``on_erase``: drops what goes with a record of another resource. ``blockers``: what blocks the deletion of a record of another resource,
-    as a text, empty for nothing. Both by the class of that record.
+    ``resume``: continues the operations that the end of the sandbox interrupted. ``settings_changed``: gets the names of the changed
+    groups. ``on_erase``: deletes the records that belong to a record of another resource. ``blockers``: what blocks the deletion of a
+    record of another resource, as a text, empty for nothing. Both by the class of that record.
     """
 
     routes: Sequence[Route] = ()
@@ -33,7 +33,7 @@ class Resource:
 
 
 def drop_with(kind: type[Record], key: str) -> Callable[[World, Record], None]:
-    """Return what drops the records of ``kind`` that belong to an erased record by ``key``."""
+    """Return a function that drops the records of ``kind`` whose ``key`` is the erased record's id."""
 
     def drop(world: World, owner: Record) -> None:
         for each in world.store[kind].by(key, owner.id):
@@ -43,7 +43,7 @@ def drop_with(kind: type[Record], key: str) -> Callable[[World, Record], None]:
 
 
 def blocked_by(kind: type[Record], key: str, names: str) -> Callable[[World, Record], str]:
-    """Return what counts the records of ``kind`` that block the deletion of a record they belong to by ``key``."""
+    """Return a function that counts the records of ``kind`` whose ``key`` is the id of the record to delete."""
 
     def count(world: World, owner: Record) -> str:
         number = world.store[kind].count(key, owner.id)
@@ -55,7 +55,7 @@ def blocked_by(kind: type[Record], key: str, names: str) -> Callable[[World, Rec
 def resume_each(
     kind: type[Record], unfinished: Callable[[Any], bool], work: Callable[[World, str], Coroutine[Any, Any, None]]
 ) -> Callable[[World], Awaitable[None]]:
-    """Return what goes on with ``work`` on the records of ``kind`` that are ``unfinished``."""
+    """Return a function that starts ``work`` for each record of ``kind`` that is ``unfinished``."""
 
     async def resume(world: World) -> None:
         for each in world.store[kind]:

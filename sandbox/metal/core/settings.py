@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be set while the sandbox runs (PATCH /_sandbox/settings), kept over a restart. The speed is the clock's own."""
+"""The settings of a running sandbox (PATCH /_sandbox/settings), which survive a restart. The speed belongs to the clock."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ class Stock(NamedTuple):
 
 DEFAULTS: dict[str, Any] = {
     # Per project; null is without limit. VLANs and addresses: the docs' first figures; devices: no figure is known.
-    # `plans`: {slug: number}, devices of a plan, which the project tells as max_devices.
+    # `plans`: {slug: number}, devices of a plan, which the project has as max_devices.
     "quotas": {"devices": None, "plans": {}, "virtual_networks": 12, "public_ipv4": 256, "global_ipv4": 4},
-    # Servers of each plan in each metro, used ones counted in. `metros`: {code: {slug: number}} goes before `default`.
-    # `taken_after_check`: so many are ordered by somebody else right after a check that found enough.
+    # Servers of each plan in each metro, including used ones. `metros`: {code: {slug: number}} overrides `default`.
+    # `taken_after_check`: number of servers that another customer orders right after a check that found enough.
     "capacity": {"default": 12_000, "metros": {}, "taken_after_check": 0},
-    # Requests for addresses over the quota, or for more than so many at once (the docs' figure of 2020; clients' tests have 16 granted and
-    # 256 not, in a fresh project), wait for a decision: `seconds` (simulated) until one is made, null: the control path makes it;
-    # `granted`: which.
+    # Requests for addresses over the quota, or for more than `addresses_at_once` (the docs' figure of 2020; in clients' tests with a new
+    # project, 16 are granted and 256 are not), wait for a decision: `seconds` (simulated) until it is made, null: the control API makes it;
+    # `granted`: the decision.
     "approval": {"addresses_at_once": 16, "seconds": None, "granted": True},
-    # Spot prices: `share_of_price` of the price per hour; `metros`: {code: {slug: USD per hour}} goes before it.
+    # Spot prices: `share_of_price` of the price per hour; `metros`: {code: {slug: USD per hour}} overrides it.
     "spot": {"share_of_price": 0.3, "metros": {}},
     "bgp": {"sessions_come_up": True},
-    # Simulated seconds: every GET shows the world as it was that long ago. Fresh objects are missing, changed ones old, deleted ones there.
+    # Simulated seconds: every GET returns the state of that time: without new objects, with the old version of changed ones, with deleted
+    # ones.
     "stale_reads": {"seconds": 0},
     # `requests` per `seconds` (real ones) and token; null: no limit. The real figures are not known. `retry_after`: send that header.
     "rate_limit": {"requests": None, "seconds": 60, "retry_after": True},
@@ -42,9 +43,9 @@ DEFAULTS: dict[str, Any] = {
     "clock": {"ahead": 0},
     # Real seconds before an answer.
     "latency": {"read": 0, "write": 0},
-    # Simulated seconds. network and configuration are of a recorded provisioning; ports took 13 to 17 s (public issue threads);
-    # a reservation was free about 4 minutes after the delete of its device (60 + 180); the notice of an eviction is the docs'; the others
-    # are ours.
+    # Simulated seconds. Sources: network and configuration: a recorded provisioning; ports: 13 to 17 s (public issue threads); a
+    # reservation was free about 4 minutes after the deletion of its device (60 + 180); the notice of an eviction: docs. The others are
+    # ours.
     "durations": {
         "queued": 5,
         "network": 86,
@@ -79,20 +80,20 @@ HELP: dict[str, str] = {
     "latency": "real seconds before an answer: read, write",
     "durations": "simulated seconds of everything that takes time",
 }
-"""Each group of settings; the speed stands beside them."""
+"""Description of each group of settings, and of the speed."""
 
-# Whose keys are the user's to choose: codes of metros and slugs of plans.
+# Settings with keys that the user chooses: codes of metros and slugs of plans.
 _FREE = {("capacity", "metros"), ("spot", "metros")}
-# Values that may be below zero.
+# Values that may be negative.
 _SIGNED = {("clock", "ahead")}
-# Values of which null is one: no limit, or nothing by itself.
+# Values that may be null: no limit, or no automatic decision.
 _NULLABLE = {("approval", "addresses_at_once"), ("approval", "seconds"), ("rate_limit", "requests")} | {
     ("quotas", name) for name in DEFAULTS["quotas"]
 }
 
 
 def merged(settings: dict[str, Any], change: dict[str, Any], stock: Stock) -> dict[str, Any]:
-    """``settings`` with ``change`` laid over it, group by group. Raises 422 naming what is not a setting or has no fitting value."""
+    """Return ``settings`` with ``change`` applied, group by group. Raises 422 with the unknown settings and the invalid values."""
     result = copy.deepcopy(settings)
     problems: list[str] = []
     for group, values in change.items():
@@ -114,7 +115,7 @@ def merged(settings: dict[str, Any], change: dict[str, Any], stock: Stock) -> di
 
 
 def _overlay(group: str, metros: dict[str, Any], change: object, known: Stock) -> list[str]:
-    """A metro or plan set to null goes back to the default."""
+    """Apply ``change`` to ``metros`` and return its problems. Null restores the default of a metro or plan."""
     if not isinstance(change, dict):
         return [f"{group}.metros cannot be {shown(change)}: give {{metro: {{plan: number}}}}"]
     problems = []
@@ -122,8 +123,8 @@ def _overlay(group: str, metros: dict[str, Any], change: object, known: Stock) -
         if code not in known.metros:
             problems.append(f"{group}.metros: {code} is not a metro")
             continue
-        if isinstance(plans, dict) and (strange := [slug for slug in plans if slug not in known.plans]):
-            problems += [f"{group}.metros.{code}: {slug} is not a plan" for slug in strange]
+        if isinstance(plans, dict) and (unknown := [slug for slug in plans if slug not in known.plans]):
+            problems += [f"{group}.metros.{code}: {slug} is not a plan" for slug in unknown]
             continue
         if plans is None:
             metros.pop(code, None)

@@ -1,12 +1,12 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The state of the Metal API: all records in memory, each change in SQLite before it is answered.
+"""The state of the Metal API: all records in memory, each change in SQLite before its answer is sent.
 
-Reads never touch the database. Writes go through ``transaction()``, which is short, has no await in it and runs on the event loop:
-two requests can never be inside one another, so no lock is needed and no write is lost. ``synchronous=NORMAL`` with a write-ahead log:
-a commit has reached the operating system when it returns, so ``kill -9`` loses nothing; only a power cut could take the last
-transactions, and machines that are pretended do not outlive that either. A commit then costs microseconds instead of a disk flush.
+Reads never use the database. Writes go through ``transaction()``, which is short, has no await and runs on the event loop: requests never
+interleave in it, so no lock is needed. ``synchronous=NORMAL`` with a write-ahead log: a commit has reached the operating system when it
+returns, so ``kill -9`` loses nothing. Only a power failure could lose the last transactions, and simulated devices do not survive it
+either. A commit then takes microseconds instead of a disk flush.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ import orjson
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What the store keeps: a frozen dataclass of JSON values for each kind of object.
+    """An object in the store: a frozen dataclass of JSON values for each kind of object.
 
-    A record never changes; ``dataclasses.replace`` makes the next version of it, which the store puts in its place. So a transaction that
-    fails is undone by putting the old versions back.
+    A record never changes; ``dataclasses.replace`` creates its next version, which replaces it in the store. So a failed transaction is
+    undone by restoring the old versions.
     """
 
     id: str
@@ -40,16 +40,16 @@ Key = Callable[[Any], Hashable | None]
 JSON = dict[str, Any]
 
 
-def _not_shown(_rendering: Any, record: Any, *_wanted: Any) -> JSON:
+def _not_shown(_rendering: Any, record: Any, *_include: Any) -> JSON:
     raise TypeError(f"{type(record).__name__} is not shown")
 
 
 @dataclass(frozen=True)
 class Kind(Generic[R]):
-    """One kind of record: its table, the keys it is found by, and how it is shown.
+    """A kind of record: its table, its keys and its rendering.
 
-    ``collection``: its part of an href, such as ``virtual-networks``. ``show``: called with the rendering, the record, and what is whole.
-    ``brief``: the short form that other objects have of it, called with the rendering and the record.
+    ``collection``: its part of an href, such as ``virtual-networks``. ``show``: renders a record; called with the rendering, the record and
+    the included parts. ``brief``: renders the short form that is part of other objects; called with the rendering and the record.
     """
 
     type: type[R]
@@ -78,7 +78,7 @@ class Table(Generic[R]):
         return {name: getattr(record, name) for name in self._fields}
 
     def read(self, values: JSON) -> None:
-        """Add the record that has these ``values``. Fields that are not there take their defaults, so an older state folder opens."""
+        """Add the record with these ``values``. Missing fields get their defaults, so that older state folders can be opened."""
         record = self._make(**{name: tuple(value) if name in self._tuples else value for name, value in values.items()})
         self.set(record.id, record)
 
@@ -89,14 +89,14 @@ class Table(Generic[R]):
         return iter(self._rows.values())
 
     def get(self, id_: object) -> R | None:
-        """None also for what is no id at all: bodies may say anything."""
+        """Return a record, None also for a value that is no id: request bodies contain any type."""
         return self._rows.get(id_) if isinstance(id_, str) else None
 
     def __getitem__(self, id_: str) -> R:
         return self._rows[id_]
 
     def by(self, key: str, value: Hashable) -> list[R]:
-        """Records whose ``key`` is ``value``."""
+        """Return the records whose ``key`` is ``value``."""
         return [self._rows[id_] for id_ in self._found[key].get(value, ())]
 
     def first(self, key: str, value: Hashable) -> R | None:
@@ -108,7 +108,7 @@ class Table(Generic[R]):
         return len(self._found[key].get(value, ()))
 
     def set(self, id_: str, record: R | None) -> R | None:
-        """Put ``record`` (None: remove) in place and return what was there. For the store alone: it does not reach the database."""
+        """Set or (None) remove a record in memory and return its previous version. Only for the store: the database is not changed."""
         old = self._rows.get(id_)
         for name, key in self._keys.items():
             before = key(old) if old is not None else None
@@ -131,7 +131,7 @@ class Table(Generic[R]):
 
 
 class Store:
-    """Tables of records, and named values that belong to none."""
+    """Tables of records, and named values."""
 
     def __init__(self, path: Path, kinds: Iterable[Kind[Any]]) -> None:
         self._kinds: dict[type[Record], Kind[Any]] = {each.type: each for each in kinds}
@@ -161,7 +161,7 @@ class Store:
     def __getitem__(self, of: str) -> Table[Any]: ...
 
     def __getitem__(self, of: type[Record] | str) -> Table[Any]:
-        """The table of a kind of record; by its name where the kind belongs to a resource that may not be imported."""
+        """Return the table of a kind of record, by its name where the kind belongs to a resource that may not be imported."""
         return self._tables[of]
 
     def __iter__(self) -> Iterator[Table[Any]]:
@@ -175,7 +175,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All changes inside are kept, or none. Nested ones belong to the outermost."""
+        """Keep all changes inside, or none. A nested transaction is part of the outermost."""
         if self._undo is not None:
             yield
             return
@@ -211,17 +211,17 @@ class Store:
             self.database.execute("ROLLBACK")
             raise
 
-    # What was there before each change of late, for reads that are behind. Kept only while somebody wants it (keep_past).
+    # The previous versions of recently changed records, for stale reads. Kept only if keep_past() was called with a duration.
 
     def keep_past(self, seconds: float) -> None:
-        """Remember changes for so many (real) seconds; 0: not at all."""
+        """Keep previous versions for this many real seconds; 0: do not keep them."""
         self._past_kept = seconds
         if not seconds:
             self._past.clear()
 
     @contextmanager
     def as_of(self, seconds: float) -> Iterator[None]:
-        """Inside, all tables are as they were ``seconds`` (real ones) ago. For reads: nothing may be written inside, or wait."""
+        """Restore all tables, inside, to their state ``seconds`` (real) ago. For reads only: no writes and no await inside."""
         since = time.monotonic() - seconds
         recent = [each for each in self._past if each[0] > since]
         undone = [(table, id_, table.set(id_, old)) for _when, table, id_, old in reversed(recent)]
@@ -238,7 +238,7 @@ class Store:
         self._past.extend((now, *each) for each in undo)
 
     def put(self, record: R) -> R:
-        """Add ``record``, or put it in the place of its earlier version."""
+        """Add ``record``, or replace its earlier version."""
         self._change(self._tables[type(record)], record.id, record)
         return record
 
@@ -254,7 +254,7 @@ class Store:
         self._changed[table, id_] = record
 
     def read_value(self, name: str) -> Any:
-        """The JSON value kept under ``name``, None if there is none."""
+        """Return the JSON value of ``name``, None if there is none."""
         row = self.database.execute("SELECT body FROM named_values WHERE name = ?", (name,)).fetchone()
         return orjson.loads(row[0]) if row else None
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Work that goes on by itself after an answer: one task for each object that has something under way."""
+"""Background tasks that continue after an answer: at most one for each object."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Tasks:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def spawn(self, id_: str, work: Coroutine[Any, Any, None]) -> None:
-        """Let ``work`` go on by itself, in place of what was under way for ``id_``."""
+        """Run ``work`` in the background. A task that is still running for ``id_`` is cancelled."""
         before = self._tasks.pop(id_, None)
         if before is not None:
             before.cancel()

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The state and the moving parts that all resources of one Metal API share."""
+"""The state and the services that all resources of one Metal API share."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ S = TypeVar("S")
 
 @dataclass(frozen=True)
 class Environment:
-    """What is around one Metal API. ``boot_url``, ``metadata_url``: where machines reach the two services.
+    """The environment of one Metal API. ``boot_url``, ``metadata_url``: addresses of the two services for devices.
 
-    ``public_network``: inside 127.0.0.0/8, where devices and reservations get their public IPv4 from; it may only change with a new state
+    ``public_network``: inside 127.0.0.0/8, for the public IPv4 addresses of devices and reservations; it may only change with a new state
     folder.
     """
 
@@ -40,7 +40,7 @@ class Environment:
 
 
 class World:
-    """``kinds``: of all records. ``stock``: codes of metros and slugs of plans, of which settings may name any."""
+    """``kinds``: of all records. ``stock``: codes of metros and slugs of plans that settings may name."""
 
     def __init__(  # noqa: PLR0913 - the parts of the sandbox
         self,
@@ -54,7 +54,7 @@ class World:
     ) -> None:
         state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = state_dir / "metal.sqlite"
-        # Tokens and userdata are in it.
+        # The database contains tokens and userdata.
         path.touch(mode=0o600)
         self.clock = clock
         self.machines = machines
@@ -71,7 +71,7 @@ class World:
         self._blockers: dict[type[Record], list[Callable[[Any, Any], str]]] = {}
 
     def service(self, kind: type[S]) -> S:
-        """The one object of a class that a resource keeps beside its records."""
+        """Return the object of a class that a resource has besides its records."""
         found: S = self._services[kind]
         return found
 
@@ -81,7 +81,7 @@ class World:
         on_erase: Mapping[type[Record], Callable[[Any, Any], None]],
         blockers: Mapping[type[Record], Callable[[Any, Any], str]],
     ) -> None:
-        """Add what a resource brings besides its records."""
+        """Register a resource's service and functions."""
         if service is not None:
             self._services[type(service)] = service
         for kind, erase in on_erase.items():
@@ -90,22 +90,22 @@ class World:
             self._blockers.setdefault(kind, []).append(blocker)
 
     def erase(self, record: Record) -> None:
-        """Drop a record, and let the resources drop what goes with it, those that were added last first; in a transaction."""
+        """Drop a record and all records that belong to it, resources in reverse order of registration; in a transaction."""
         self.store.drop(record)
         for erase in reversed(self._on_erase.get(type(record), [])):
             erase(self, record)
 
     def blockers(self, record: Record) -> list[str]:
-        """What still uses a record and blocks its deletion, as texts with their number."""
+        """Return what still uses a record and blocks its deletion, as texts with counts."""
         return [text for each in self._blockers.get(type(record), []) if (text := each(self, record))]
 
     def change_settings(self, change: dict[str, Any]) -> None:
-        """Raises 422 for what cannot be, and then changes nothing."""
+        """Change settings. Raises 422 for invalid ones, and then changes nothing."""
         self.settings = settings.merged(self.settings, change, self._stock)
         self.settings_changed(set(change))
 
     def reset_settings(self) -> None:
-        """Put all settings back to their defaults."""
+        """Restore the defaults of all settings."""
         self.settings = settings.merged(settings.DEFAULTS, {}, self._stock)
         self.settings_changed({"capacity", "spot"})
 
@@ -123,18 +123,18 @@ class World:
 
     @property
     def read_lag(self) -> float:
-        """How far reads are behind, in real seconds."""
+        """The age of the state that reads return, in real seconds."""
         return float(self.settings["stale_reads"]["seconds"]) / self.clock.speed
 
     def duration(self, name: str) -> float:
-        """Simulated seconds."""
+        """Return a duration in simulated seconds."""
         return float(self.settings["durations"][name])
 
     async def sleep(self, name: str) -> None:
-        """Return after the duration of this name."""
+        """Sleep for the duration of this name."""
         await self.clock.sleep(self.duration(name))
 
     @staticmethod
     def now() -> str:
-        """As the API writes time: UTC to the second."""
+        """Return the time in the API's format: UTC, in seconds."""
         return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

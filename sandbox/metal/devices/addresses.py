@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which addresses a device gets."""
+"""Allocates and releases the addresses of a device."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from sandbox.metal.ip_reservations.record import Assignment, Reservation
 
 
 def equip(world: World, device: Device, wanted_addresses: tuple[dict[str, Any], ...] | None = None) -> Device:
-    """Give ``device`` addresses, by default those it was ordered with, and return its next version; to be called in a transaction."""
+    """Allocate addresses for ``device``, by default those of its order, and return its next version; to be called in a transaction."""
     bond = next(each for each in world.store[Port].by("device", device.id) if each.is_bond)
     asked = device.wanted_addresses if wanted_addresses is None else wanted_addresses
-    for wanted in sorted(asked, key=lambda each: (not each["public"], each["address_family"])):
-        device = _allot(world, device, wanted, bond.id)
+    for requested in sorted(asked, key=lambda each: (not each["public"], each["address_family"])):
+        device = _allot(world, device, requested, bond.id)
     if device.machine_address is None:
         device = _machine_block(world, device, 31)
     return world.store.put(device)
 
 
-def _allot(world: World, device: Device, wanted: dict[str, Any], port_id: str) -> Device:
-    family, public, prefix = wanted["address_family"], wanted["public"], wanted["cidr"]
+def _allot(world: World, device: Device, requested: dict[str, Any], port_id: str) -> Device:
+    family, public, prefix = requested["address_family"], requested["public"], requested["cidr"]
     reservation_id: str | None
-    if public and family == 4 and not wanted["ip_reservations"]:
-        # After layer 2 a device has its old block still: a pretended machine cannot change its address while it runs (ours).
+    if public and family == 4 and not requested["ip_reservations"]:
+        # After layer 2 a device gets its old block: a simulated device cannot change its address while it runs (ours).
         if device.machine_network is None:
             device = _machine_block(world, device, prefix)
         network: Network = parsed(str(device.machine_network))
         reservation_id = None
     else:
         type_ = ("public_ipv4" if family == 4 else "public_ipv6") if public else "private_ipv4"
-        reservation_id, network = _from_block(world, device, type_, prefix, wanted["ip_reservations"])
+        reservation_id, network = _from_block(world, device, type_, prefix, requested["ip_reservations"])
     gateway, address = gateway_and_address(network)
     if public and family == 4 and device.machine_address is None:
         device = replace(device, machine_address=address)
@@ -95,7 +95,7 @@ def _from_block(world: World, device: Device, type_: str, prefix: int, chosen: l
 
 
 def release(world: World, device: Device) -> None:
-    """Everything the device had is free again; to be called in a transaction that drops the device."""
+    """Release all addresses of the device; to be called in a transaction that drops the device."""
     for assignment in world.store[Assignment].by("device", device.id):
         world.service(AddressSpace).free(assignment)
         world.store.drop(assignment)

@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What may be in the body of a create or update of a device, and the 422 texts for what may not.
+"""Reads the body of a create or update of a device, with the 422 texts for invalid fields.
 
-Texts seen in public issue threads are marked "real"; those that are not marked are ours, in the same manner ("Field text").
+Texts seen in public issue threads are marked "real"; the others are ours, in the same form ("Field text").
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ UPDATE = (
     *("hostname", "description", "billing_cycle", "tags", "customdata", "userdata", "ipxe_script_url", "termination_time"),
     *("always_pxe", "locked", "network_frozen"),
 )
-"""Plan, operating system and place cannot change (vendor's OpenAPI text): sent, they are passed over."""
+"""The fields of an update. Plan, operating system and location cannot change (vendor's OpenAPI text), and are ignored."""
 CREATE = (*UPDATE, "spot_instance")
 
 BILLING_CYCLES = ("hourly", "daily", "monthly", "yearly")
@@ -44,7 +44,7 @@ _NO_SPACE = (  # real
 
 
 class DeviceBody(Body):
-    """The body of a create or update of a device; also one of a batch or of a spot market request."""
+    """Reads the body of a create or update of a device; also one of a batch or of a spot market request."""
 
     def __init__(self, world: World, body: Mapping[str, Any]) -> None:
         super().__init__(body)
@@ -83,7 +83,7 @@ class DeviceBody(Body):
         return str(value)
 
     def _time(self, name: str, value: Any) -> str | None:
-        """Without a zone it is UTC (vendor's OpenAPI text)."""
+        """Read a time, in UTC unless it has a time zone (vendor's OpenAPI text)."""
         return self.moment(label(name), value) if value else None
 
     # What is ordered
@@ -106,9 +106,9 @@ class DeviceBody(Body):
         return system
 
     def metro(self, plan: Plan | None) -> Metro | None:
-        """The first metro of the list that has a server of the plan; ``any`` is all of them. Facilities were taken until 2025.
+        """Return the first metro of the list that has a server of the plan; ``any`` is all metros. Facilities were accepted until 2025.
 
-        Without ``plan`` nobody asks for stock.
+        Without ``plan`` the stock is not checked.
         """
         kind = place_kind(self._body)
         found = places(self, kind, self._body.get(kind))
@@ -130,19 +130,19 @@ class DeviceBody(Body):
         return None
 
     def features(self, plan: Plan | None) -> None:
-        """A list (all of them required) or a map of name to required or preferred (vendor's OpenAPI text); ``{}`` is none.
+        """Check the features: a list (all required) or a map of name to required or preferred (vendor's OpenAPI text); ``{}`` is none.
 
-        A plan without one that is required has no server that would do: told as if none was in stock (ours).
+        For a plan without a required feature the error is the one for no stock (ours).
         """
         asked = self._body.get("features") or {}
-        wanted = dict.fromkeys(asked, "required") if isinstance(asked, list) and all(isinstance(each, str) for each in asked) else asked
-        if not isinstance(wanted, dict) or not all(each in ("required", "preferred") for each in wanted.values()):
+        requested = dict.fromkeys(asked, "required") if isinstance(asked, list) and all(isinstance(each, str) for each in asked) else asked
+        if not isinstance(requested, dict) or not all(each in ("required", "preferred") for each in requested.values()):
             self.problems.append("Features must be a list of names, or names with required or preferred")
-        elif plan is not None and any(each == "required" and not plan.specs["features"].get(name) for name, each in wanted.items()):
+        elif plan is not None and any(each == "required" and not plan.specs["features"].get(name) for name, each in requested.items()):
             self.problems.append(_NO_STOCK)
 
     def spot_price(self, plan: Plan | None, metro: Metro | None) -> float | None:
-        """What is bid for a spot instance: it has to reach today's price of its plan and metro."""
+        """Return the bid for a spot instance, which must be at least the current price of its plan and metro."""
         bid = amount(self._body.get("spot_price_max"))
         if not self._body.get("spot_instance") or plan is None or metro is None:
             return bid
@@ -155,7 +155,7 @@ class DeviceBody(Body):
         return bid
 
     def ssh_keys(self, project: Project) -> tuple[str, ...]:
-        """Ids of the keys for the device. All lists empty: every key of the project and of its members (vendor's OpenAPI text)."""
+        """Return the ids of the device's keys. All lists empty: every key of the project and of its members (vendor's OpenAPI text)."""
         store = self._world.store
         if self.flag("no_ssh_keys", self._body.get("no_ssh_keys")):
             return ()
@@ -171,7 +171,7 @@ class DeviceBody(Body):
                 self.problems.append(f"User ssh keys: {id_} is not a user of this project")
             else:
                 chosen += [key.id for key in store[SshKey].by("user", id_)]
-        # In addition to those; an unknown one becomes a key of the project (vendor's OpenAPI text: "new or existing").
+        # In addition to those above; an unknown key becomes a key of the project (vendor's OpenAPI text: "new or existing").
         for each in self._keys_sent():
             try:
                 chosen.append(project_key(self._world, project, each["label"], each["key"]).id)
@@ -195,7 +195,7 @@ class DeviceBody(Body):
         return []
 
     def addresses(self, project: Project, system: OperatingSystem | None, metro: Metro | None) -> tuple[dict[str, Any], ...]:
-        """What ``ip_addresses`` asks for; by default public IPv4 and IPv6 and private IPv4 (vendor's OpenAPI text)."""
+        """Return the addresses of ``ip_addresses``, by default public IPv4 and IPv6 and private IPv4 (vendor's OpenAPI text)."""
         smallest = system.subnet if system else 31
         default = [
             {"address_family": 4, "public": True, "cidr": self._subnet("public_ipv4_subnet_size", smallest)},
@@ -206,15 +206,15 @@ class DeviceBody(Body):
         if not isinstance(asked, list) or not all(isinstance(each, dict) for each in asked):
             self.problems.append("Ip addresses must be a list of objects")
             return ()
-        wanted = [self._address(each, project, smallest, metro) for each in asked]
-        kinds = [(each["address_family"], each["public"]) for each in wanted]
+        requested = [self._address(each, project, smallest, metro) for each in asked]
+        kinds = [(each["address_family"], each["public"]) for each in requested]
         if (4, False) not in kinds:
             self.problems.append("Private IPv4 is required")
         if smallest < 31 and (4, True) not in kinds:
             self.problems.append(_PUBLIC_NEEDED)
         if len(set(kinds)) < len(kinds):
             self.problems.append("Ip addresses can have one entry of each kind")
-        return tuple(wanted)
+        return tuple(requested)
 
     def _subnet(self, name: str, default: int) -> int:
         value = self._body.get(name)

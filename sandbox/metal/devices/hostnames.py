@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The hostnames of several devices ordered at once: a list, or one pattern."""
+"""The hostnames of several devices of one order: a list, or a pattern."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _INDEX = "{{index}}"
 
 
 def hostnames(body: dict[str, Any], quantity: int) -> list[str | None]:
-    """``quantity`` names, None where the service is to choose.
+    """Return ``quantity`` names, None where the service chooses.
 
-    ``hostnames``: a list, used first. ``hostname``: ``{{index}}`` is the number, from 1, with at least two digits (so the vendor's OpenAPI
-    text of 2026; in 2022 it was plain); without it all have the same name.
+    ``hostnames``: a list, used first. ``hostname``: ``{{index}}`` is the number, from 1, with at least two digits (vendor's OpenAPI text of
+    2026; in 2022 without leading zero); without it all devices have the same name.
     """
     given = body.get("hostnames")
     names: list[str | None] = list(map(str, given[:quantity])) if isinstance(given, list) else []

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What happens to devices by themselves: one task per device that has something under way.
+"""The lifecycle of devices: one background task per device with a pending operation.
 
-A device's record says what that is (``pending``) and what is done of it, so that a sandbox that was killed goes on where it was. States
-and their order: vendor's OpenAPI text; events: recorded answers.
+A device's record has this operation (``pending``) and its progress, so that a sandbox that was killed continues it. States and their order:
+vendor's OpenAPI text; events: recorded answers.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Lifecycle:
         self._endings_changed = asyncio.Event()
 
     async def resume(self) -> None:
-        """After a start of the sandbox: machines that were on go on, and so does all that was under way."""
+        """Restore the simulated devices and continue all pending operations, at the start of the sandbox."""
         for device in list(self._store[Device]):
             if device.machine == "on" and device.pending != "deprovision":
                 await self._world.machines.restore(self.hardware(device))
@@ -60,52 +60,52 @@ class Lifecycle:
             self._world.tasks.spawn(departed.id, self._forget(departed))
         self._world.tasks.spawn("endings", self._end_in_time())
 
-    # What handlers and services call, all in a transaction
+    # For handlers and services, to be called in a transaction
 
     def begin(self, device: Device, pending: str, **options: Any) -> Device:
-        """Put ``device`` with ``pending`` under way, in place of what was before."""
+        """Start the operation ``pending`` of ``device``, instead of the previous one."""
         device = self._store.put(replace(device, pending=pending, pending_options=options, updated_at=self._world.now()))
         self._go(device.id)
         return device
 
-    def happened(self, device: Device, type_: str, body: str | None = None, **changes: Any) -> Device:
-        """A provisioning event: written once, counted in the percentage."""
+    def record_progress(self, device: Device, type_: str, body: str | None = None, **changes: Any) -> Device:
+        """Record a provisioning event, which counts in the percentage."""
         event = record_event(self._world, device, type_, body or provisioning.EVENTS.get(type_, type_))
         progress = {**device.progress, type_: event.id}
         return self._store.put(replace(device, progress=progress, updated_at=self._world.now(), **changes))
 
     def handed_out_script(self, device: Device, body: str) -> None:
-        """The boot script phoned home with 104.01: that is what makes a custom_ipxe device active and ends network boot (Boots source)."""
+        """Record 104.01, the boot script's phone-home, which makes a custom_ipxe device active and ends its network boot (Boots source)."""
         waiting = device.state in {"provisioning", "reinstalling"} and device.operating_system == "custom_ipxe"
         changes: dict[str, Any] = {"state": "active"} if waiting else {}
         if not device.always_pxe:
             changes["allow_pxe"] = False
-        self.happened(device, "provisioning.104.01", body, **changes)
+        self.record_progress(device, "provisioning.104.01", body, **changes)
 
     def phoned_home(self, device: Device) -> None:
-        """An installed system is up. What it did not report of its installation is taken as done."""
+        """Record the phone-home of an installed system. Steps of the installation that it did not report count as done."""
         if device.state not in {"provisioning", "reinstalling"}:
             return
         for type_ in provisioning.types(device):
             if type_ not in device.progress:
-                device = self.happened(device, type_)
+                device = self.record_progress(device, type_)
         self._store.put(replace(device, state="active", allow_pxe=device.always_pxe, updated_at=self._world.now()))
 
-    def look_at_endings(self) -> None:
-        """A termination time has been set or changed."""
+    def check_termination_times(self) -> None:
+        """Check the termination times of all devices now, after one was set or changed."""
         self._endings_changed.set()
 
     def end(self, device: Device, why: str) -> None:
-        """The service itself ends a device, also in the middle of something; in a transaction."""
+        """Terminate a device on behalf of the service, whatever its state; in a transaction."""
         if device.state == "deprovisioning":
             return
         record_event(self._world, device, "instance.terminated", why)
-        # Cut off in its provisioning, a machine may be there that its record does not know of yet.
+        # An interrupted provisioning may have started a simulated device of which the record has no trace yet.
         interrupted = device.state in {"queued", "provisioning"}
         self.begin(replace(device, state="deprovisioning"), "deprovision", interrupted=interrupted)
 
     async def _end_in_time(self) -> None:
-        """Ends every device whose termination time has come, whatever it is doing; a lock does not keep it (ours)."""
+        """Terminate every device at its termination time, whatever its state, even if it is locked (ours)."""
         while True:
             self._endings_changed.clear()
             now = datetime.now(UTC)
@@ -147,7 +147,7 @@ class Lifecycle:
             except asyncio.CancelledError:
                 raise
             except Exception:
-                # A machine that cannot be had is the sandbox's own fault: told in its log, the device stays as it is.
+                # An error of the sandbox itself: it is logged, and the device keeps its state.
                 log.exception("%s of %s (%s) failed", device.pending, device.hostname, device.id)
                 return
 
@@ -155,7 +155,7 @@ class Lifecycle:
         await self._world.sleep(name)
 
     def _now(self, device: Device) -> Device:
-        """The device as it is now: others may have changed it during a sleep."""
+        """Return the current version of the device, which requests may have changed during a sleep."""
         return self._store[Device][device.id]
 
     def _done(self, device: Device, **changes: Any) -> None:
@@ -165,7 +165,7 @@ class Lifecycle:
         if device.state == "queued":
             await self._sleep("queued")
             with self._store.transaction():
-                self.happened(self._now(device), "provisioning.101", state="provisioning")
+                self.record_progress(self._now(device), "provisioning.101", state="provisioning")
         if "provisioning.102" not in self._now(device).progress:
             await self._sleep("network")
             with self._store.transaction():
@@ -176,7 +176,7 @@ class Lifecycle:
                     return
                 found = [each.address for each in self._store[Assignment].by("device", device.id)]
                 listed = ", ".join(found[:-1]) + (f", and {found[-1]}" if len(found) > 1 else "".join(found))
-                self.happened(device, "provisioning.102", f"Network configured with addresses {listed}")
+                self.record_progress(device, "provisioning.102", f"Network configured with addresses {listed}")
         fault = self._world.faults.for_provisioning(device.hostname)
         if fault is not None:
             with self._store.transaction():
@@ -187,14 +187,14 @@ class Lifecycle:
             with self._store.transaction():
                 system = self._now(device).operating_system
                 password = None if system == "custom_ipxe" else secrets.token_urlsafe(12)
-                self.happened(self._now(device), "provisioning.103", root_password=password)
-        # Said to be on only afterwards: killed in between, the sandbox starts it once more, from the beginning.
+                self.record_progress(self._now(device), "provisioning.103", root_password=password)
+        # Recorded as on only afterwards: if the sandbox is killed in between, it installs the device again.
         await self._world.machines.install(self.hardware(self._now(device)))
         self._done(device, machine="on")
 
     def _fail(self, device: Device, text: str) -> None:
         record_event(self._world, device, "provisioning.failed", text, state="failed")
-        # A reserved one stays until it is deleted (public issue threads).
+        # A device on reserved hardware stays until it is deleted (public issue threads).
         pending = None if device.hardware_reservation_id else "vanish"
         self._store.put(replace(device, state="failed", pending=pending, pending_options={}, updated_at=self._world.now()))
 
@@ -219,7 +219,7 @@ class Lifecycle:
             record_event(self._world, device, "power.201", "Power operation started")
             await self._sleep(duration)
             if device.machine == "none":
-                # Seeded without a machine: only its record moves.
+                # Seeded without a simulated device: only the record changes.
                 changes.pop("machine", None)
             else:
                 await work
@@ -230,12 +230,12 @@ class Lifecycle:
             work.close()
 
     async def _reinstall(self, device: Device) -> None:
-        """Keeps hardware and addresses (vendor's docs); active again as after a create."""
+        """Reinstall a device, which keeps hardware and addresses (vendor's docs), and becomes active as after a create."""
         for type_, duration in (("provisioning.101", "queued"), ("provisioning.103", "configuration")):
             if type_ not in self._now(device).progress:
                 await self._sleep(duration)
                 with self._store.transaction():
-                    self.happened(self._now(device), type_)
+                    self.record_progress(self._now(device), type_)
         keep = bool(device.pending_options.get("preserve_data"))
         await self._world.machines.reinstall(self.hardware(self._now(device)), keep_disks=keep)
         self._done(device, machine="on")
@@ -248,7 +248,7 @@ class Lifecycle:
             self.erase(self._now(device))
 
     def abandon(self, device: Device) -> None:
-        """Its project goes before the device is gone: only its machine is left to be taken away; in a transaction."""
+        """Erase a device whose project is deleted, and remove the simulated device in the background; in a transaction."""
         self.erase(device)
         if self._has_machine(device):
             self._world.tasks.spawn(device.id, self._world.machines.remove(device.id))
@@ -258,7 +258,7 @@ class Lifecycle:
         return device.machine != "none" or bool(device.pending_options.get("interrupted"))
 
     def erase(self, device: Device) -> None:
-        """The device is gone and all of its own with it; in a transaction."""
+        """Delete the device's record and everything that belongs to it; in a transaction."""
         world, store = self._world, self._store
         release(world, device)
         for port in store[Port].by("device", device.id):
@@ -268,10 +268,10 @@ class Lifecycle:
         world.erase(device)
         reservation = store[HardwareReservation].get(device.hardware_reservation_id)
         if reservation is not None:
-            hardware_reservations.give_back(world, reservation)
+            hardware_reservations.release(world, reservation)
 
     async def _vanish(self, device: Device) -> None:
-        """A failed on-demand device goes to a project of the service's own: 403, later 404 (public issue threads)."""
+        """Move a failed on-demand device out of its project, as the service does: 403, later 404 (public issue threads)."""
         await self._sleep("failed_visible")
         if self._now(device).machine != "none":
             await self._world.machines.remove(device.id)

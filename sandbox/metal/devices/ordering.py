@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Devices ordered and deleted, by a call, a batch or a spot market request."""
+"""Orders and deletes devices, for a call, a batch or a spot market request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _heed_quotas(read: DeviceBody, world: World, project: Project, plan: Plan | 
 
 
 def order(world: World, body: dict[str, Any], project: Project, *, user_id: str, **further: Any) -> Device:
-    """Do what the body of a create asks for, or raise 422 with all that is wrong with it. ``further``: fields of the record."""
+    """Order the device that the body of a create describes, or raise 422 with all its problems. ``further``: fields of the record."""
     reservation = hardware_reservations.choose(world, project, body)
     if reservation is not None:
         body = {**body, "plan": reservation.plan, "metro": reservation.metro}
@@ -69,14 +69,14 @@ def order(world: World, body: dict[str, Any], project: Project, *, user_id: str,
     if reservation is not None:
         hardware_reservations.take(world, reservation, device.id)
     if device.termination_time:
-        world.service(Lifecycle).look_at_endings()
+        world.service(Lifecycle).check_termination_times()
     return world.service(Lifecycle).begin(device, "provision")
 
 
 def new_device(
     world: World, project: Project, choice: tuple[Plan, OperatingSystem, Metro], attributes: dict[str, Any], *, user_id: str
 ) -> Device:
-    """A queued device with its ports, in the store; without addresses, as a fresh one is (recorded answers)."""
+    """Store a queued device and its ports. A new device has no addresses (recorded answers)."""
     id_ = str(uuid.uuid4())
     now = world.now()
     plan, system, metro = choice
@@ -100,9 +100,9 @@ def new_device(
 
 
 def _ports(device_id: str, plan: Plan) -> list[Port]:
-    """bond0 = eth0 + eth1; with four ports bond0 = eth0 + eth2 and bond1 = eth1 + eth3 (recorded answers)."""
+    """Return the ports: bond0 of eth0 and eth1; with four ports bond0 of eth0 and eth2, bond1 of eth1 and eth3 (recorded answers)."""
     bonds = [Port(id=str(uuid.uuid4()), device_id=device_id, name=f"bond{n}") for n in range(plan.ports // 2)]
-    # Locally administered, and as unique as the device's id.
+    # A locally administered address, as unique as the device's id.
     mac = bytes([0x02, *uuid.UUID(device_id).bytes[:4]]).hex(":")
     eths = [
         Port(
@@ -118,13 +118,13 @@ def _ports(device_id: str, plan: Plan) -> list[Port]:
     return [*bonds, *eths]
 
 
-def give_up(world: World, device: Device) -> None:
-    """Begin to deprovision. Raises 422 for a device that may not be deleted now (both texts are real)."""
+def deprovision(world: World, device: Device) -> None:
+    """Start to deprovision a device. Raises 422 for one that may not be deleted now (both texts are real)."""
     if device.state in {"queued", "provisioning"}:
         raise unprocessable("Cannot delete a device while it is provisioning")
     if device.locked:
         raise unprocessable("Cannot delete a locked item")
     if device.state == "deprovisioning":
-        # Under way already: as quiet as the first time (ours).
+        # Already deprovisioning: the same answer again (ours).
         return
     world.service(Lifecycle).begin(replace(device, state="deprovisioning"), "deprovision")

@@ -21,20 +21,21 @@ EVENTS = {
     "provisioning.110": "Device phoned home and is ready to go",
 }
 
-# States in which a percentage is shown.
+# States of devices with a percentage.
 STATES = frozenset({"queued", "provisioning", "reinstalling"})
 
-# Nothing installs a custom_ipxe device: its last step is the boot script's phone-home (Boots source). That its list is shorter is ours.
+# The service installs nothing on a custom_ipxe device: its last step is the boot script's phone-home (Boots source). The shorter list is
+# ours.
 _CUSTOM_IPXE = ("provisioning.101", "provisioning.102", "provisioning.103", "provisioning.104.01")
 _INSTALLED = tuple(each for each in EVENTS if each != "provisioning.104.01")
 
 
 def types(device: Device) -> tuple[str, ...]:
-    """The events this device's provisioning is made of, in their order."""
+    """Return the events of this device's provisioning, in their order."""
     return _CUSTOM_IPXE if device.operating_system == "custom_ipxe" else _INSTALLED
 
 
 def percentage(device: Device) -> float:
-    """Done events of all (recorded: 57.14 with 4 of 7)."""
+    """Return the percentage of recorded events (recorded answer: 57.14 for 4 of 7)."""
     all_ = types(device)
     return round(100 * sum(each in device.progress for each in all_) / len(all_), 2)

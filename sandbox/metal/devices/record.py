@@ -13,15 +13,14 @@ from sandbox.metal.core.store import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device(Record):
-    """``plan``, ``operating_system`` and ``metro`` are slugs of the catalogue.
+    """A device. ``plan``, ``operating_system`` and ``metro`` are slugs of the catalogue.
 
-    ``machine_address``: the IPv4 address its machine has on the loopback, for the whole life of the device: the public address, or, where
-    none was asked for or layer 2 took it away, one that is not shown. ``machine_network``: the block it is from, None if that is of a
-    reservation.
+    ``machine_address``: the IPv4 address of the simulated device on the loopback, which never changes: the public address, or, where none
+    was ordered or layer 2 removed it, an internal one. ``machine_network``: its block, None if the address is from a reservation.
 
-    ``progress``: type of each provisioning event that has happened -> its id. ``machine``: ``none`` (never switched on, or seeded
-    without one), ``on``, ``off``. ``pending``: the lifecycle under way (``provision``, ``power_off``, ..., ``deprovision``, ``vanish``),
-    taken up again when the sandbox starts; its options in ``pending_options``.
+    ``progress``: type of each recorded provisioning event -> its id. ``machine``: ``none`` (never switched on, or seeded without a
+    simulated device), ``on``, ``off``. ``pending``: the current operation (``provision``, ``power_off``, ..., ``deprovision``, ``vanish``),
+    continued after a restart of the sandbox; its options are ``pending_options``.
     """
 
     project_id: str
@@ -63,7 +62,7 @@ class Device(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Port(Record):
-    """``bond_id`` and ``bond_name`` are the bond an eth port belongs to, also while it is out of it; None for a bond itself."""
+    """A port. ``bond_id`` and ``bond_name``: the bond of an eth port, also while it is disbonded; None for a bond itself."""
 
     device_id: str
     name: str
@@ -82,6 +81,6 @@ class Port(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Departed(Record):
-    """An on-demand device whose provisioning failed and that is gone from its project: 403 first, later 404 (public issue threads)."""
+    """An on-demand device whose provisioning failed and that left its project: first 403, later 404 (public issue threads)."""
 
     project_id: str

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Devices as the API shows them."""
+"""Renders devices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sandbox.metal.accounts.record import Project
 from sandbox.metal.accounts.rendering import author
 from sandbox.metal.catalogue.data import catalogue
 from sandbox.metal.catalogue.rendering import facility_part, metro_part, operating_system_part, plan_part
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.store import JSON
 from sandbox.metal.devices import provisioning
@@ -26,7 +26,7 @@ ACTIONS = {"power_on": "Power On", "power_off": "Power Off", "reboot": "Reboot",
 PASSWORD_SHOWN = timedelta(hours=24)
 
 
-def render_device(view: Rendering, device: Device, wanted: Wanted) -> JSON:
+def render_device(view: Rendering, device: Device, include: Include) -> JSON:
     known, store = catalogue(), view.store
     plan, metro = known.plans[device.plan], known.metros[device.metro]
     system = known.operating_systems[device.operating_system]
@@ -55,39 +55,39 @@ def render_device(view: Rendering, device: Device, wanted: Wanted) -> JSON:
         "always_pxe": device.always_pxe,
         "storage": device.storage,
         "customdata": device.customdata,
-        "operating_system": operating_system_part(view, wanted, system),
-        "facility": facility_part(view, wanted, metro, whole=True),
-        "metro": metro_part(view, wanted, metro, whole=True),
-        "project": view.part(wanted, "project", store[Project][device.project_id]),
+        "operating_system": operating_system_part(view, include, system),
+        "facility": facility_part(view, include, metro, by_default=True),
+        "metro": metro_part(view, include, metro, by_default=True),
+        "project": view.part(include, "project", store[Project][device.project_id]),
         "project_lite": {"href": project_href},
-        "ssh_keys": view.parts(wanted, "ssh_keys", keys),
+        "ssh_keys": view.parts(include, "ssh_keys", keys),
         "volumes": [],
-        "ip_addresses": view.parts(wanted, "ip_addresses", store[Assignment].by("device", device.id), whole=True),
-        "plan": plan_part(view, wanted, plan, whole=True),
+        "ip_addresses": view.parts(include, "ip_addresses", store[Assignment].by("device", device.id), by_default=True),
+        "plan": plan_part(view, include, plan, by_default=True),
         "userdata": device.userdata,
         "switch_uuid": device.switch_uuid,
-        "network_ports": view.parts(wanted, "network_ports", store[Port].by("device", device.id), whole=True),
+        "network_ports": view.parts(include, "network_ports", store[Port].by("device", device.id), by_default=True),
         "network_frozen": device.network_frozen,
-        "hardware_reservation": view.part(wanted, "hardware_reservation", reservation) if reservation is not None else None,
+        "hardware_reservation": view.part(include, "hardware_reservation", reservation) if reservation is not None else None,
         "firmware_set_id": None,
         "root_password": shown_password(device),
         "sos": f"sos.{metro.facility}.platformequinix.com",
         "spot_instance": device.spot_instance,
         "spot_price_max": device.spot_price_max,
         "termination_time": device.termination_time,
-        "provisioning_events": [_provisioning_event(view, device, type_, wanted) for type_ in provisioning.types(device)],
-        # Shown while there is something to wait for (vendor's OpenAPI text).
+        "provisioning_events": [_provisioning_event(view, device, type_, include) for type_ in provisioning.types(device)],
+        # Only while an operation is pending (vendor's OpenAPI text).
         "provisioning_percentage": provisioning.percentage(device) if device.state in provisioning.STATES else None,
         "actions": [{"type": each, "name": ACTIONS[each]} for each in allowed_actions(device)],
         "href": view.path("devices", device.id),
     }
 
 
-def _provisioning_event(view: Rendering, device: Device, type_: str, wanted: Wanted) -> Any:
+def _provisioning_event(view: Rendering, device: Device, type_: str, include: Include) -> Any:
     event = view.store[Event].get(device.progress.get(type_))
     if event is not None:
-        return view.part(wanted, "provisioning_events", event, whole=True)
-    # Still to come.
+        return view.part(include, "provisioning_events", event, by_default=True)
+    # Not recorded yet.
     body = provisioning.EVENTS[type_]
     waiting: JSON = {
         "id": None,
@@ -101,15 +101,15 @@ def _provisioning_event(view: Rendering, device: Device, type_: str, wanted: Wan
         "interpolated": body,
         "href": "#",
     }
-    return wanted.part("provisioning_events", "#", lambda _: waiting, whole=True)
+    return include.part("provisioning_events", "#", lambda _: waiting, by_default=True)
 
 
 def allowed_actions(device: Device) -> list[str]:
-    """What can be asked of a device now (ours in detail: the real table of states is not documented)."""
+    """Return the actions that a device accepts now (ours in detail: the real table of states is not documented)."""
     return {"active": ["power_off", "reboot", "rescue", "reinstall"], "inactive": ["power_on", "rescue", "reinstall"]}.get(device.state, [])
 
 
 def shown_password(device: Device) -> str | None:
-    """Gone 24 hours after provisioning (vendor's OpenAPI text)."""
+    """Return the root password until 24 hours after provisioning (vendor's OpenAPI text)."""
     created = datetime.fromisoformat(device.created_at)
     return device.root_password if datetime.now(UTC) - created < PASSWORD_SHOWN else None

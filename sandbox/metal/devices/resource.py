@@ -20,7 +20,7 @@ async def _resume(world: World) -> None:
 
 
 def _blocks_project(world: World, project: Project) -> str:
-    """Not devices that are deleted already, though they take a while to go."""
+    """Return the devices that block the project's deletion, without those that are deprovisioning."""
     count = sum(each.state != "deprovisioning" for each in world.store[Device].by("project", project.id))
     return f"{count} devices" if count else ""
 
@@ -40,7 +40,7 @@ RESOURCE = Resource(
             render_device,
             keys={
                 "project": lambda r: r.project_id,
-                # Reserved machines are none of the stock.
+                # Reserved servers are not part of the stock.
                 "stock": lambda r: None if r.hardware_reservation_id else (r.metro, r.plan),
                 "machine_address": lambda r: r.machine_address,
                 "ending": lambda r: True if r.termination_time else None,

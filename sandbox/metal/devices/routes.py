@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Devices: order, list, read, change, act, give back."""
+"""Routes of devices: create, list, read, update, actions, delete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sandbox.metal.core.errors import forbidden, unprocessable
 from sandbox.metal.core.world import World
 from sandbox.metal.devices.body import UPDATE, DeviceBody
 from sandbox.metal.devices.lifecycle import Lifecycle
-from sandbox.metal.devices.ordering import give_up, order
+from sandbox.metal.devices.ordering import deprovision, order
 from sandbox.metal.devices.record import Departed, Device, Port
 from sandbox.metal.devices.rendering import ACTIONS, allowed_actions
 from sandbox.metal.events import record_event
@@ -46,7 +46,7 @@ def _page(call: Call, devices: list[Device]) -> Reply:
 
 
 def _filtered(call: Call, devices: list[Device]) -> list[Device]:
-    """The filters of the vendor's OpenAPI text."""
+    """Apply the filters of the vendor's OpenAPI text."""
     world, query = call.world, call.query
     known, store = catalogue(), world.store
     tests: list[Any] = []
@@ -78,7 +78,7 @@ def _filtered(call: Call, devices: list[Device]) -> list[Device]:
 
 
 def _searched(world: World, device: Device) -> list[str]:
-    """Hostname, description, short_id, tags, plan, facility, operating system, addresses (vendor's OpenAPI text)."""
+    """Return the searched texts: hostname, description, short_id, tags, plan, facility, system, addresses (vendor's OpenAPI text)."""
     system, metro = catalogue().operating_systems[device.operating_system], catalogue().metros[device.metro]
     addresses = [each.address for each in world.store[Assignment].by("device", device.id)]
     return [
@@ -115,12 +115,12 @@ def update_device(call: Call) -> Reply:
     read.fail()
     device = call.world.store.put(replace(device, updated_at=call.world.now(), **changes))
     if "termination_time" in changes:
-        call.world.service(Lifecycle).look_at_endings()
+        call.world.service(Lifecycle).check_termination_times()
     return Reply(call.shown(device))
 
 
 def delete_device(call: Call) -> Reply:
-    give_up(call.world, present(call))
+    deprovision(call.world, present(call))
     return Reply(status=204)
 
 

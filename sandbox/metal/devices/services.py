@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the services that machines talk to share: a caller is known by its source address.
+"""Code that the services for devices share: a caller is identified by its source address.
 
-Unknown callers and what they may not have: as the sources of the real services answer.
+Answers to unknown callers and refusals: sources of the real services.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The blocks that addresses of projects and devices come from.
+"""The pools for the addresses of projects and devices.
 
 | address | size | from |
 |---|---|---|
@@ -9,8 +9,8 @@
 | public IPv6 | /127 | a /56 of the project, one per metro |
 | private IPv4 | /31 | a /25 of the project out of 10.0.0.0/8 per metro, further ones when it is full |
 
-(vendor's docs). The first device of a project in a metro makes the two blocks appear among its reservations. Public IPv4 lies inside
-127.0.0.0/8, all of which answers on Linux: each machine can have an address of its own without any right.
+(vendor's docs). The first device of a project in a metro creates the project's two blocks. Public IPv4 is inside 127.0.0.0/8, all of which
+is local on Linux: each simulated device has its own address, without privileges.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class AddressSpace:
     """All pools; rebuilt from the store at start."""
 
     def __init__(self, world: World) -> None:
-        """Of the public network: lower half for devices, third quarter for public reservations, last quarter for global ones."""
+        """Divide the public network: lower half for devices, third quarter for public reservations, last quarter for global ones."""
         self._world = world
         lower, upper = ipaddress.IPv4Network(world.environment.public_network).subnets()
         public, global_ = upper.subnets()
@@ -42,11 +42,11 @@ class AddressSpace:
             "public_ipv6": Pool("2604:1380::/32", IPV6_BLOCK),
         }
         self._inside: dict[str, Pool] = {}
-        # (project, metro, type) -> ids of blocks that still have room, in order.
+        # (project, metro, type) -> ids of blocks with free addresses, in order.
         self._roomy: dict[tuple[str, str | None, str], dict[str, None]] = {}
         for reservation in world.store[Reservation]:
             if reservation.network:
-                # The blocks of a VRF are the customer's own: they come out of no pool.
+                # The blocks of a VRF are the customer's own addresses: they belong to no pool.
                 if reservation.type in self._blocks:
                     self._blocks[reservation.type].mark(parsed(reservation.network))
                 self.open(reservation)
@@ -60,11 +60,11 @@ class AddressSpace:
     # Blocks of projects
 
     def reserve(self, type_: str, prefix: int) -> str:
-        """A new block. Raises :class:`ExhaustedError`."""
+        """Allocate a block. Raises :class:`ExhaustedError`."""
         return str(self._blocks[type_].take(prefix))
 
     def open(self, reservation: Reservation) -> None:
-        """``reservation`` has its block now: addresses can be taken out of it."""
+        """Create the pool of a reservation that got its block."""
         units = {"private_ipv4": 31, "public_ipv6": 127}
         network = parsed(str(reservation.network))
         self._inside[reservation.id] = Pool(str(network), units.get(reservation.type, network.max_prefixlen))
@@ -72,7 +72,7 @@ class AddressSpace:
             self._roomy.setdefault(self._kind(reservation), {})[reservation.id] = None
 
     def close(self, reservation: Reservation) -> None:
-        """The block is given back."""
+        """Release the block of a reservation."""
         if reservation.network:
             if reservation.type in self._blocks:
                 self._blocks[reservation.type].release(parsed(reservation.network))
@@ -80,7 +80,7 @@ class AddressSpace:
             self._roomy.get(self._kind(reservation), {}).pop(reservation.id, None)
 
     def available(self, reservation: Reservation, prefix: int) -> list[str]:
-        """Free subnets of ``prefix`` in the block."""
+        """Return free subnets of ``prefix`` in the block."""
         pool = self._inside.get(reservation.id)
         return [str(each) for each in pool.free(prefix)] if pool is not None else []
 
@@ -92,7 +92,7 @@ class AddressSpace:
         self._weigh(reservation_id)
 
     def free(self, assignment: Assignment) -> None:
-        """The addresses of a management or elastic assignment go back to their block."""
+        """Release the addresses of a management or elastic assignment."""
         if assignment.reservation_id and assignment.reservation_id in self._inside:
             self._inside[assignment.reservation_id].release(parsed(assignment.network))
             self._weigh(assignment.reservation_id)
@@ -103,7 +103,7 @@ class AddressSpace:
         return network
 
     def roomy(self, project_id: str, metro: str, type_: str) -> list[str]:
-        """Ids of the project's blocks that still have room, in order."""
+        """Return the ids of the project's blocks with free addresses, in order."""
         return list(self._roomy.get((project_id, metro, type_), ()))
 
     @staticmethod

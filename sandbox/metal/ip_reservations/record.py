@@ -16,8 +16,8 @@ class Reservation(Record):
     """A block of addresses of a project. ``network`` (``a.b.c.d/nn``) is None while the request waits for approval.
 
     ``type``: public_ipv4, global_ipv4, private_ipv4, public_ipv6, vrf. ``metro`` is None for global_ipv4. ``requested`` is False for the
-    blocks that come by themselves with the first device in a metro. ``vrf_id``: of a ``vrf`` block; its addresses are the customer's own.
-    ``for_gateway``: a private block that a metal gateway made for itself and that goes with it.
+    blocks that the first device in a metro creates. ``vrf_id``: of a ``vrf`` block; its addresses are the customer's own. ``for_gateway``:
+    a private block that a metal gateway created and that is deleted with it.
     """
 
     project_id: str
@@ -38,7 +38,7 @@ class Reservation(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment(Record):
-    """Addresses on a device: ``network`` is ``a.b.c.d/nn``; ``reservation_id`` is None for a public IPv4 subnet of the device's own."""
+    """Addresses on a device: ``network`` is ``a.b.c.d/nn``; ``reservation_id`` is None for the device's own public IPv4 subnet."""
 
     device_id: str
     port_id: str

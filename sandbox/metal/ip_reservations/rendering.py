@@ -1,27 +1,27 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blocks of addresses, and addresses on devices, as the API shows them."""
+"""Renders blocks of addresses, and addresses on devices."""
 
 from __future__ import annotations
 
 from sandbox.metal.accounts.record import Project, User
 from sandbox.metal.catalogue.data import catalogue
 from sandbox.metal.catalogue.rendering import facility_part, metro_part
-from sandbox.metal.core.addressing import gateway_and_address, written
+from sandbox.metal.core.addressing import gateway_and_address, network_texts
 from sandbox.metal.core.addressing import network as parsed
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.store import JSON
 from sandbox.metal.ip_reservations.record import Assignment, Reservation
 from sandbox.metal.vrfs import Vrf
 
 
-def render_assignment(view: Rendering, assignment: Assignment, wanted: Wanted) -> JSON:
+def render_assignment(view: Rendering, assignment: Assignment, include: Include) -> JSON:
     metro = catalogue().metros[assignment.metro]
-    network = written(assignment.network)
+    network = network_texts(assignment.network)
     parent = view.store[Reservation].get(assignment.reservation_id)
-    block = written(parent.network) if parent is not None and parent.network else network
+    block = network_texts(parent.network) if parent is not None and parent.network else network
     return {
         "id": assignment.id,
         "address_family": network.version,
@@ -46,16 +46,16 @@ def render_assignment(view: Rendering, assignment: Assignment, wanted: Wanted) -
             "cidr": block.prefix,
             "href": view.path("ips", assignment.reservation_id or assignment.id),
         },
-        "assigned_to": view.part(wanted, "assigned_to", view.store["devices"][assignment.device_id]),
+        "assigned_to": view.part(include, "assigned_to", view.store["devices"][assignment.device_id]),
         "interface": {"href": view.path("ports", assignment.port_id)},
-        "facility": facility_part(view, wanted, metro),
-        "metro": metro_part(view, wanted, metro, whole=True),
+        "facility": facility_part(view, include, metro),
+        "metro": metro_part(view, include, metro, by_default=True),
         "href": view.path("ips", assignment.id),
     }
 
 
-def render_reservation(view: Rendering, reservation: Reservation, wanted: Wanted) -> JSON:
-    """A ``vrf`` block has its VRF with it, by which SDKs tell the two models apart."""
+def render_reservation(view: Rendering, reservation: Reservation, include: Include) -> JSON:
+    """Render a reservation, a ``vrf`` block with its VRF, by which SDKs distinguish the two models."""
     block = reservation.network
     network = parsed(block) if block else None
     metro = catalogue().metros[reservation.metro] if reservation.metro else None
@@ -69,7 +69,7 @@ def render_reservation(view: Rendering, reservation: Reservation, wanted: Wanted
         "type": reservation.type,
         "state": reservation.state,
         "address_family": network.version if network else 4,
-        # No quantity: the Go SDK takes no field for public blocks that its text does not have.
+        # No quantity: the Go SDK accepts no unknown field in public blocks.
         "network": str(network.network_address) if network else None,
         "netmask": str(network.netmask) if network else None,
         "cidr": network.prefixlen if network else 32 - (reservation.quantity.bit_length() - 1),
@@ -85,18 +85,18 @@ def render_reservation(view: Rendering, reservation: Reservation, wanted: Wanted
         "tags": list(reservation.tags),
         "details": reservation.details,
         "customdata": reservation.customdata,
-        "project": view.part(wanted, "project", project),
+        "project": view.part(include, "project", project),
         "project_lite": {"href": view.path("projects", project.id)},
-        "requested_by": view.part(wanted, "requested_by", user) if user is not None else None,
-        "assignments": view.parts(wanted, "assignments", view.store[Assignment].by("reservation", reservation.id)),
-        "facility": facility_part(view, wanted, metro, whole=True) if metro else None,
-        "metro": metro_part(view, wanted, metro, whole=True) if metro else None,
+        "requested_by": view.part(include, "requested_by", user) if user is not None else None,
+        "assignments": view.parts(include, "assignments", view.store[Assignment].by("reservation", reservation.id)),
+        "facility": facility_part(view, include, metro, by_default=True) if metro else None,
+        "metro": metro_part(view, include, metro, by_default=True) if metro else None,
         "available": f"{view.path('ips', reservation.id)}/available",
         "metal_gateway": view.brief(used_by) if used_by is not None else None,
         "created_at": reservation.created_at,
         "href": view.path("ips", reservation.id),
     }
     if vrf is not None:
-        shown["vrf"] = view.part(wanted, "vrf", vrf, whole=True)
+        shown["vrf"] = view.part(include, "vrf", vrf, by_default=True)
         shown["created_by"] = {"href": f"{view.base}/users/{reservation.requested_by}"}
     return shown

@@ -26,7 +26,7 @@ from sandbox.metal.ip_reservations.vrf_blocks import request_block
 PREFIXES = {1: 32, 2: 31, 4: 30, 8: 29, 16: 28, 32: 27, 64: 26, 128: 25, 256: 24}
 GLOBAL_QUANTITIES = (1, 2, 4)
 
-# Private and IPv6 blocks come by themselves with the first device in a metro.
+# The first device in a metro creates the project's private and IPv6 blocks.
 REQUESTABLE = ("public_ipv4", "global_ipv4", "vrf")
 
 
@@ -47,7 +47,7 @@ def list_reservations(call: Call) -> Reply:
 
 
 def request_reservation(call: Call) -> Reply:
-    """Over quota: 201 with state pending and no address, or 422 with ``fail_on_approval_required`` (vendor's OpenAPI text)."""
+    """Request a block. Over quota: 201 and pending, or 422 with ``fail_on_approval_required`` (vendor's OpenAPI text)."""
     project, world = project_of(call), call.world
     read = Body(call.body)
     attributes = read.attributes("customdata", "tags")
@@ -70,7 +70,7 @@ def request_reservation(call: Call) -> Reply:
     most = world.settings["approval"]["addresses_at_once"]
     approved = (quota is None or held + quantity <= quota) and (most is None or quantity <= most)
     if not approved and call.flag("fail_on_approval_required"):
-        # The real text is in no public copy.
+        # Ours: the real text is not published.
         raise unprocessable(f"IP quota exceeded: {quantity} more {type_} addresses need approval for this project, which has {held} now")
     try:
         network = world.service(AddressSpace).reserve(type_, PREFIXES[quantity]) if approved else None
@@ -104,7 +104,7 @@ def _held(world: World, project_id: str, type_: str) -> list[Reservation]:
 
 
 def decide(world: World, reservation: Reservation, *, approved: bool) -> Reservation:
-    """A pending request gets its block, or not: what a person at the vendor's did. Raises 422; to be called in a transaction."""
+    """Approve or deny a pending request, as the vendor's staff did. Raises 422; to be called in a transaction."""
     if reservation.state != "pending":
         raise unprocessable(f"The request is {reservation.state} already")
     if not approved:
@@ -119,7 +119,7 @@ def decide(world: World, reservation: Reservation, *, approved: bool) -> Reserva
 
 
 async def wait_for_decision(world: World, id_: str) -> None:
-    """With a time set, nobody has to decide by the control path."""
+    """Decide a request after the time in the settings; without one, the control API decides."""
     seconds = world.settings["approval"]["seconds"]
     if seconds is None:
         return
@@ -156,17 +156,17 @@ def update(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """An assignment is taken off its device, a reservation given back."""
+    """Delete an assignment or a reservation."""
     record = _found(call)
     if isinstance(record, Assignment):
         if record.management:
-            # Ours: what the real service says here is not known; the way to drop them is layer 2.
+            # Ours: the real answer is not known. A conversion to layer 2 removes these addresses.
             raise unprocessable("Cannot unassign a management address")
         call.world.service(AddressSpace).free(record)
         call.world.store.drop(record)
         return Reply(status=204)
     assigned = call.world.store[Assignment].by("reservation", record.id)
-    # Those of devices that have been given back do not count: clients release a block right after the device that was made with it.
+    # Assignments of deprovisioning devices do not block: clients delete a block right after the device that was ordered with it.
     if any(call.world.store["devices"][each.device_id].state != "deprovisioning" for each in assigned):
         raise unprocessable("Cannot delete an IP reservation with addresses that are assigned")
     if call.world.store["metal_gateways"].count("reservation", record.id):
@@ -179,7 +179,7 @@ def delete(call: Call) -> Reply:
 
 
 def available(call: Call) -> Reply:
-    """``cidr`` is required, 20 to 128 (vendor's OpenAPI text)."""
+    """Return the free subnets of a size. ``cidr`` is required, 20 to 128 (vendor's OpenAPI text)."""
     record = _found(call)
     if not isinstance(record, Reservation):
         raise not_found()
@@ -187,7 +187,7 @@ def available(call: Call) -> Reply:
     if prefix is None or not 20 <= prefix <= 128:
         raise unprocessable("Cidr must be between 20 and 128")
     block = parsed(record.network) if record.network else None
-    # A prefix longer than an IPv4 address can have is there for IPv6 only.
+    # Only IPv6 has prefixes longer than 32.
     fits = block is not None and prefix <= block.max_prefixlen
     return Reply({"available": call.world.service(AddressSpace).available(record, prefix) if fits else []})
 
@@ -203,7 +203,7 @@ def list_device_addresses(call: Call) -> Reply:
 
 
 def assign(call: Call) -> Reply:
-    """Any subnet of a reservation of the same project and metro (vendor's docs). Nothing is configured on the machine."""
+    """Assign a subnet of a reservation of the same project and metro (vendor's docs). Nothing is configured on the device."""
     device, world = call.find("devices"), call.world
     text = str(call.field("address") or "")
     try:
@@ -220,7 +220,7 @@ def assign(call: Call) -> Reply:
     attributes = read.attributes("customdata")
     read.fail()
     bond = next(each for each in world.store["ports"].by("device", device.id) if each.is_bond)
-    # A single address is its own network and gateway; of a subnet the client names one.
+    # A single address is also its network and gateway.
     gateway = gateway_and_address(network)[0]
     assignment = world.store.put(
         Assignment(

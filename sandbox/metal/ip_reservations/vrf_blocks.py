@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blocks out of the IP ranges of a VRF, requested under /projects/{id}/ips like all others."""
+"""Blocks of the IP ranges of a VRF, requested under /projects/{id}/ips like other blocks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RESERVATIONS = {4: range(22, 30), 6: range(64, 65)}
 
 
 def request_block(call: Call, project_id: str, attributes: dict[str, Any]) -> Reservation:
-    """``{"type": "vrf", "vrf_id", "network", "cidr"}``: a subnet of one of the VRF's ranges that nobody has yet. Raises 422."""
+    """Reserve a free subnet of one of the VRF's ranges: ``{"type": "vrf", "vrf_id", "network", "cidr"}``. Raises 422."""
     world = call.world
     vrf = world.store[Vrf].get(str(call.field("vrf_id") or call.field("vrf") or ""))
     if vrf is None or vrf.project_id != project_id:

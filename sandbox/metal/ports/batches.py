@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Several VLAN changes of one port in one request, worked off afterwards.
+"""Batches of VLAN changes of one port, processed in the background.
 
 States: queued, in_progress, completed or failed (vendor's OpenAPI text).
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from sandbox.metal.core.call import Call, Reply, Route, paths
 from sandbox.metal.core.errors import ApiError, not_found, not_valid, unprocessable
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.store import JSON, Record
 from sandbox.metal.core.world import World
@@ -38,7 +38,7 @@ class VlanBatch(Record):
     error_messages: tuple[str, ...] = ()
 
 
-def render_vlan_batch(view: Rendering, batch: VlanBatch, wanted: Wanted) -> JSON:
+def render_vlan_batch(view: Rendering, batch: VlanBatch, include: Include) -> JSON:
     port = view.store[Port].get(batch.port_id)
     return {
         "id": batch.id,
@@ -48,7 +48,7 @@ def render_vlan_batch(view: Rendering, batch: VlanBatch, wanted: Wanted) -> JSON
         "vlan_assignments": [
             {"id": each["vlan_id"], "vlan": each["vlan"], "state": each["state"], "native": each["native"]} for each in batch.assignments
         ],
-        "port": view.part(wanted, "port", port) if port is not None else None,
+        "port": view.part(include, "port", port) if port is not None else None,
         "project": {"href": view.path("projects", batch.project_id)},
         "created_at": batch.created_at,
         "updated_at": batch.updated_at,
@@ -63,7 +63,7 @@ def create_batch(call: Call) -> Reply:
         raise unprocessable("Vlan assignments can't be blank")
     assignments = []
     for each in asked:
-        # Older texts and clients leave the state out for "assigned".
+        # Older OpenAPI texts and clients omit the state for "assigned".
         state = each.get("state") or "assigned"
         if state not in ("assigned", "unassigned"):
             raise unprocessable(not_valid(state, "state"))
@@ -87,7 +87,7 @@ def create_batch(call: Call) -> Reply:
 
 
 async def run(world: World, batch_id: str) -> None:
-    """Work a batch off: all of it or nothing. A port that is gone takes its batches with it."""
+    """Apply a batch: all changes or none. A deleted port deletes its batches."""
     for state in ("in_progress", "completed"):
         await world.clock.sleep(world.duration("vlan_batch") / 2)
         batch = world.store[VlanBatch].get(batch_id)
@@ -103,7 +103,7 @@ async def run(world: World, batch_id: str) -> None:
 
 
 def _apply(world: World, batch: VlanBatch) -> None:
-    """What goes, goes first; what becomes native, last."""
+    """Apply the changes: first unassign, then assign, then set the native VLAN."""
     rules = Ports(world, world.store[Device][world.store[Port][batch.port_id].device_id])
 
     def port() -> Port:
@@ -113,7 +113,7 @@ def _apply(world: World, batch: VlanBatch) -> None:
         return rules.vlan(each["vlan_id"])
 
     for each in batch.assignments:
-        # What is not there need not be taken off (clients' code); the call for a single VLAN refuses it.
+        # A batch may unassign a VLAN that is not assigned (clients' code); the call for a single VLAN refuses it.
         if each["state"] == "unassigned" and each["vlan_id"] in port().vlan_ids:
             if port().native_vlan_id == each["vlan_id"]:
                 rules.clear_native(port())

@@ -1,27 +1,27 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ports and VLAN assignments as the API shows them."""
+"""Renders ports and VLAN assignments."""
 
 from __future__ import annotations
 
 import uuid
 from typing import Any
 
-from sandbox.metal.core.include import Wanted
+from sandbox.metal.core.include import Include
 from sandbox.metal.core.rendering import Rendering
 from sandbox.metal.core.store import JSON
 from sandbox.metal.devices.record import Port
 from sandbox.metal.virtual_networks import VirtualNetwork
 
 
-def render_port(view: Rendering, port: Port, wanted: Wanted) -> JSON:
+def render_port(view: Rendering, port: Port, include: Include) -> JSON:
     store = view.store
     vlans = [vlan for vlan in map(store[VirtualNetwork].get, port.vlan_ids) if vlan is not None]
     native = store[VirtualNetwork].get(port.native_vlan_id)
 
     def shown(name: str, vlan: VirtualNetwork) -> Any:
-        return view.part(wanted, name, vlan)
+        return view.part(include, name, vlan)
 
     result: JSON = {
         "id": port.id,
@@ -42,15 +42,15 @@ def render_port(view: Rendering, port: Port, wanted: Wanted) -> JSON:
     return result
 
 
-def render_vlan_assignment(view: Rendering, port: Port, vlan: VirtualNetwork, wanted: Wanted) -> JSON:
+def render_vlan_assignment(view: Rendering, port: Port, vlan: VirtualNetwork, include: Include) -> JSON:
     id_ = vlan_assignment_id(port, vlan)
     return {
         "id": id_,
         "native": port.native_vlan_id == vlan.id,
         "state": "assigned",
         "vlan": vlan.vxlan,
-        "port": view.part(wanted, "port", port),
-        "virtual_network": view.part(wanted, "virtual_network", vlan),
+        "port": view.part(include, "port", port),
+        "virtual_network": view.part(include, "virtual_network", vlan),
         "created_at": vlan.created_at,
         "updated_at": vlan.created_at,
         "href": f"{view.base}/ports/{port.id}/vlan-assignments/{id_}",
@@ -58,7 +58,7 @@ def render_vlan_assignment(view: Rendering, port: Port, vlan: VirtualNetwork, wa
 
 
 def network_type(bond: Port, members: list[Port]) -> str:
-    """The composite type of a bond (vendor's OpenAPI text names them; which is which: clients' code)."""
+    """Return the composite type of a bond (names: vendor's OpenAPI text; conditions: clients' code)."""
     all_bonded = bond.bonded and all(each.bonded for each in members)
     if bond.layer == 3 and bond.bonded:
         if not all_bonded:
@@ -68,5 +68,5 @@ def network_type(bond: Port, members: list[Port]) -> str:
 
 
 def vlan_assignment_id(port: Port, vlan: VirtualNetwork) -> str:
-    """That a port is in a VLAN has no record of its own: its id is made of both."""
+    """Return the id of a VLAN assignment, computed from both ids: assignments have no records."""
     return str(uuid.uuid5(uuid.UUID(port.id), vlan.id))

@@ -13,7 +13,7 @@ from sandbox.metal.ports.batches import VlanBatch
 from sandbox.metal.ports.rendering import render_port
 
 RESOURCE = Resource(
-    # Batches first: "batches" would be taken for an assignment's id.
+    # Batches first: the router would match "batches" as an assignment's id.
     routes=[*batches.ROUTES, *routes.ROUTES],
     kinds=[
         Kind(

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ports: VLANs, bonds and layers; what is legal is in rules.py."""
+"""Routes of ports: VLANs, bonds and layers. rules.py has the conditions."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def _changing(change: Callable[[Call, Ports, Port], Port]) -> Callable[[Call], R
 def list_vlan_assignments(call: Call) -> Reply:
     port = find(call)[1]
     vlans = [call.world.store[VirtualNetwork][each] for each in port.vlan_ids]
-    return Reply({"vlan_assignments": [render_vlan_assignment(call.rendering, port, each, call.wanted) for each in vlans]})
+    return Reply({"vlan_assignments": [render_vlan_assignment(call.rendering, port, each, call.include) for each in vlans]})
 
 
 def show_vlan_assignment(call: Call) -> Reply:
     port = find(call)[1]
     for vlan in (call.world.store[VirtualNetwork][each] for each in port.vlan_ids):
         if vlan_assignment_id(port, vlan) == call.params["assignment_id"]:
-            return Reply(render_vlan_assignment(call.rendering, port, vlan, call.wanted))
+            return Reply(render_vlan_assignment(call.rendering, port, vlan, call.include))
     raise not_found()
 
 
 def _to_layer_2(call: Call, ports: Ports, port: Port) -> Port:
-    """With a VLAN in the body the port is put into it as well (vendor's OpenAPI text: the body is that of an assignment)."""
+    """Convert a port to layer 2, and assign the VLAN in the body, if any (vendor's OpenAPI text: the body is that of an assignment)."""
     vnid = call.field("vnid")
     vlan = ports.vlan(vnid) if vnid else None
     port = ports.to_layer_2(port)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which change of a port is legal when, and what it does.
+"""The changes of a port, with their conditions.
 
 | type of the bond | layer | eth ports | VLANs |
 |---|---|---|---|
@@ -33,7 +33,7 @@ from sandbox.metal.virtual_networks import VirtualNetwork
 
 
 class Ports:
-    """The ports of one device; each method makes one change or raises 422. To be used in a transaction."""
+    """The ports of one device. Each method changes a port or raises 422, and has to be called in a transaction."""
 
     def __init__(self, world: World, device: Device) -> None:
         self._world = world
@@ -41,7 +41,7 @@ class Ports:
         self._device = device
 
     def vlan(self, name: object) -> VirtualNetwork:
-        """By id or number (also as text), in the project and metro of the device."""
+        """Return a VLAN of the device's project and metro, by id or number (also as text)."""
         text = str(name or "")
         if not text:
             raise unprocessable("Vnid can't be blank")
@@ -70,7 +70,7 @@ class Ports:
         return self._store.put(replace(port, vlan_ids=tuple(each for each in port.vlan_ids if each != vlan.id)))
 
     def set_native(self, port: Port, vlan: VirtualNetwork) -> Port:
-        """The VLAN must be assigned, beside at least one more; not on a bond in the hybrid modes (vendor's docs)."""
+        """Set the native VLAN: an assigned one, of at least two, and not on a bond in the hybrid modes (vendor's docs)."""
         if vlan.id not in port.vlan_ids:
             raise unprocessable(f"Virtual network {vlan.vxlan} must be assigned to {port.name} before it can be its native one")
         if len(port.vlan_ids) < 2:
@@ -83,7 +83,7 @@ class Ports:
         return self._store.put(replace(port, native_vlan_id=None))
 
     def bond(self, port: Port, *, all_of_it: bool) -> Port:
-        """A bond port stands for all of its eth ports. What is bonded already stays so."""
+        """Bond a port. A bond means all its eth ports. Bonded ports stay bonded."""
         self._changeable()
         bond, members = self._family(port)
         joining = [each for each in (members if all_of_it or port.is_bond else [port]) if not each.bonded]
@@ -95,31 +95,33 @@ class Ports:
         return self._store[Port][port.id]
 
     def disbond(self, port: Port, *, all_of_it: bool) -> Port:
-        """A bond may be taken apart as a whole in either layer: terraform-provider-equinix and equinix.cloud do it in layer 3 and convert
-        it afterwards, packngo the other way round, and both were tested against the real service. It keeps its addresses until then, and
-        its VLANs until they are unassigned (packet-python's live tests). A native VLAN has to go first (ours).
+        """Disbond a port, or with ``all_of_it`` all ports of its bond, which is possible in both layers.
 
-        Of a bond in layer 3 that has addresses the last port does not leave by itself (ours).
+        terraform-provider-equinix and equinix.cloud disbond in layer 3 and convert afterwards, packngo does it in the reverse order, and
+        both were tested against the real service. The bond keeps its addresses until it is converted, and its VLANs until they are
+        unassigned (packet-python's live tests). A native VLAN has to be removed first (ours).
+
+        The last port of a bond in layer 3 with addresses cannot be disbonded alone (ours).
         """
         self._changeable()
         bond, members = self._family(port)
-        whole = all_of_it or port.is_bond
-        leaving = [each for each in (members if whole else [port]) if each.bonded]
-        staying = [each for each in members if each.bonded and each not in leaving]
+        whole_bond = all_of_it or port.is_bond
+        removed = [each for each in (members if whole_bond else [port]) if each.bonded]
+        remaining = [each for each in members if each.bonded and each not in removed]
         addressed = any(each.port_id == bond.id for each in self._store[Assignment].by("device", self._device.id))
-        if leaving and not staying and not whole and addressed:
+        if removed and not remaining and not whole_bond and addressed:
             raise unprocessable(f"{bond.name} is in Layer 3: its last port cannot be disbonded before it is converted to Layer 2")
-        if leaving:
+        if removed:
             self._without_native(bond)
-        for each in leaving:
+        for each in removed:
             self._store.put(replace(each, bonded=False))
-        # The bond itself is only taken apart as a whole: while its ports left one by one, it stays bonded (clients' code).
-        if not staying and whole:
+        # A bond whose ports are disbonded one by one stays bonded itself (clients' code).
+        if not remaining and whole_bond:
             self._store.put(replace(bond, bonded=False))
         return self._store[Port][port.id]
 
     def to_layer_2(self, port: Port) -> Port:
-        """Takes all addresses off the port, the management ones too (vendor's OpenAPI text)."""
+        """Convert a port to layer 2, which removes all its addresses, also the management ones (vendor's OpenAPI text)."""
         self._convertible(port)
         if port.layer == 2:
             raise unprocessable(f"{port.name} is already configured for Layer 2")  # real
@@ -130,11 +132,12 @@ class Ports:
         return self._store.put(replace(port, layer=2))
 
     def to_layer_3(self, port: Port, request_ips: object) -> Port:
-        """VLANs stay: the bond is hybrid-bonded then. The OpenAPI text wants them unassigned first, but equinix.cloud and
-        terraform-provider-equinix converted with VLANs on the bond in their tests against the real service. A native VLAN has to go
-        first: a bond in layer 3 has none (vendor's docs).
+        """Convert a port to layer 3. Its VLANs stay: the bond is hybrid-bonded then.
 
-        ``request_ips``: list of address_family and public; without it, what the device was ordered with.
+        The OpenAPI text requires to unassign them first, but equinix.cloud and terraform-provider-equinix converted bonds with VLANs in
+        their tests against the real service. A native VLAN has to be removed first: a bond in layer 3 has none (vendor's docs).
+
+        ``request_ips``: list of address_family and public, by default that of the device's order.
         """
         self._convertible(port)
         if port.layer == 3:
@@ -155,7 +158,7 @@ class Ports:
             return ordered
         if not isinstance(request_ips, list) or not all(isinstance(each, dict) for each in request_ips):
             raise unprocessable("Request ips must be a list of objects")
-        # Each kind once (ours): metal-cli 0.18 sends its last one as often as it has flags.
+        # Each kind once (ours): metal-cli 0.18 repeats its last one for each of its flags.
         asked = {}
         for each in request_ips:
             family, public = each.get("address_family", 4), each.get("public", True) is not False

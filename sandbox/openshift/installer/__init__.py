@@ -13,7 +13,7 @@ Environment:
     Ends a step as if it had failed: ``install-config`` (any create, exit 3), ``bootstrap`` (wait-for bootstrap-complete, 5),
     ``install`` (wait-for install-complete, 6), ``operators`` (its operators never settle, 7); several with commas.
 ``SANDBOX_INSTALLER_SPEED``
-    Divides all time limits and intervals of wait-for (texts still tell the real ones). Default 1.
+    Divides all time limits and intervals of wait-for (texts still have the real ones). Default 1.
 ``SANDBOX_INSTALLER_STRICT``
     ``1`` refuses unknown fields of install-config.yaml, as the newest installers do, rather than warning.
 ``OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE``

@@ -127,10 +127,10 @@ class Assets:
             self._state[_PASSWORD] = {"Password": password}
         return str(self._state[_PASSWORD]["Password"])
 
-    def _pairs(self, wanted: Mapping[str, certificates.Wanted]) -> dict[str, KeyPair]:
+    def _pairs(self, specs: Mapping[str, certificates.CertificateSpec]) -> dict[str, KeyPair]:
         held = _decoded(self._state.get(_TLS, {}))
         have = {name[:-4]: KeyPair(held[name], held[f"{name[:-4]}.key"]) for name in held if name.endswith(".crt")}
-        missing = {name: what for name, what in wanted.items() if name not in have}
+        missing = {name: what for name, what in specs.items() if name not in have}
         if missing:
             have |= certificates.generate(missing, have)
             held |= {f"{name}.crt": pair.certificate for name, pair in have.items()}
@@ -163,7 +163,7 @@ class Assets:
                 self._discard_ignition()
         if _MANIFESTS in self._state:
             return _decoded(self._state[_MANIFESTS])
-        pairs = self._pairs(certificates.wanted_for_manifests(config.cluster_domain))
+        pairs = self._pairs(certificates.specs_for_manifests(config.cluster_domain))
         if config.compute_replicas == 0:
             self._log.warning("Making control-plane schedulable by setting MastersSchedulable to true for Scheduler cluster settings")
         for what, name in (("MCS CA cert", "root-ca"), ("MCS TLS cert", "machine-config-server")):
@@ -214,13 +214,13 @@ class Assets:
     def _ignition_files(self, config: InstallConfig, files: Mapping[str, bytes]) -> dict[str, bytes]:
         identity = self._identity(config)
         pairs = self._pairs(
-            certificates.wanted_for_manifests(config.cluster_domain)
-            | certificates.wanted_for_bootstrap(config.cluster_domain, config.service_address)
+            certificates.specs_for_manifests(config.cluster_domain)
+            | certificates.specs_for_bootstrap(config.cluster_domain, config.service_address)
         )
         domain = config.cluster_domain
-        authorities = certificates.bundle(pairs[name] for name in certificates.API_SIGNERS)
+        ca_bundle = certificates.bundle(pairs[name] for name in certificates.API_SIGNERS)
         clients = ["admin-kubeconfig-signer", "kube-csr-signer", "kube-control-plane-signer", "kubelet-bootstrap-kubeconfig-signer"]
-        admin = Kubeconfig(config.name, f"https://api.{domain}:6443", authorities, "admin", pairs["admin-kubeconfig-client"])
+        admin = Kubeconfig(config.name, f"https://api.{domain}:6443", ca_bundle, "admin", pairs["admin-kubeconfig-client"])
         internal = replace(admin, server=f"https://api-int.{domain}:6443")
         metadata: dict[str, Any] = {
             "clusterName": config.name,
@@ -235,12 +235,12 @@ class Assets:
         content |= {f"tls/{name}.key": pair.key for name, pair in pairs.items()}
         content |= {
             "tls/kube-apiserver-complete-client-ca-bundle.crt": certificates.bundle(pairs[name] for name in clients),
-            "tls/kube-apiserver-complete-server-ca-bundle.crt": authorities,
+            "tls/kube-apiserver-complete-server-ca-bundle.crt": ca_bundle,
             "tls/aggregator-ca-bundle.crt": pairs["aggregator-signer"].certificate,
             "auth/kubeconfig": internal.dump(),
             "auth/kubeconfig-kubelet": replace(internal, user="kubelet", client=pairs["kubelet-client"]).dump(),
             "auth/kubeconfig-loopback": replace(
-                admin, server="https://localhost:6443", user="loopback", authorities=pairs["kube-apiserver-localhost-signer"].certificate
+                admin, server="https://localhost:6443", user="loopback", ca_bundle=pairs["kube-apiserver-localhost-signer"].certificate
             ).dump(),
             "metadata.json": encoded_metadata,
         }

@@ -27,7 +27,7 @@ TEN_YEARS: Final = 10 * ONE_YEAR
 
 MACHINE_CONFIG_NAMESPACE: Final = "openshift-machine-config-operator"
 API_SIGNERS: Final = ("kube-apiserver-localhost-signer", "kube-apiserver-service-network-signer", "kube-apiserver-lb-signer")
-"""Who signs what the API serves: the authorities of its clients."""
+"""The signers of the API's serving certificates: the CA bundle of its clients."""
 
 CLIENT: Final = (ExtendedKeyUsageOID.CLIENT_AUTH,)
 SERVER: Final = (ExtendedKeyUsageOID.SERVER_AUTH,)
@@ -49,7 +49,7 @@ class KeyPair:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CertificateSpec:
     """How a pair is to be made."""
 
     common_name: str
@@ -57,45 +57,47 @@ class Wanted:
     organization: tuple[str, ...] = ()
     organizational_unit: str = ""
     signer: str = ""
-    """Name of the signing pair; a pair without one signs itself and is an authority."""
+    """Name of the signing pair; a pair without one is a self-signed CA."""
     usage: tuple[x509.ObjectIdentifier, ...] = ()
     names: tuple[str, ...] = ()
     """Subject alternative names; what reads as an IP address becomes one."""
 
 
-def _authority(common_name: str, lifetime: timedelta) -> Wanted:
-    return Wanted(common_name, lifetime, organizational_unit="openshift")
+def _ca(common_name: str, lifetime: timedelta) -> CertificateSpec:
+    return CertificateSpec(common_name, lifetime, organizational_unit="openshift")
 
 
-def _admin(lifetime: timedelta, signer: str) -> Wanted:
-    return Wanted("system:admin", lifetime, ("system:masters",), signer=signer, usage=CLIENT)
+def _admin(lifetime: timedelta, signer: str) -> CertificateSpec:
+    return CertificateSpec("system:admin", lifetime, ("system:masters",), signer=signer, usage=CLIENT)
 
 
-def _api_server(signer: str, *names: str) -> Wanted:
-    return Wanted("system:kube-apiserver", ONE_DAY, ("kube-master",), signer=signer, usage=SERVER, names=names)
+def _api_server(signer: str, *names: str) -> CertificateSpec:
+    return CertificateSpec("system:kube-apiserver", ONE_DAY, ("kube-master",), signer=signer, usage=SERVER, names=names)
 
 
-def wanted_for_manifests(cluster_domain: str) -> dict[str, Wanted]:
+def specs_for_manifests(cluster_domain: str) -> dict[str, CertificateSpec]:
     """Pairs that are part of a manifest already: root CA and the machine config server's certificate."""
     return {
-        "root-ca": _authority("root-ca", TEN_YEARS),
-        "machine-config-server": Wanted(
+        "root-ca": _ca("root-ca", TEN_YEARS),
+        "machine-config-server": CertificateSpec(
             "system:machine-config-server", TEN_YEARS, signer="root-ca", usage=SERVER, names=(f"api-int.{cluster_domain}",)
         ),
     }
 
 
-def wanted_for_bootstrap(cluster_domain: str, service_address: str) -> dict[str, Wanted]:
+def specs_for_bootstrap(cluster_domain: str, service_address: str) -> dict[str, CertificateSpec]:
     """The other pairs. ``service_address`` is the first address of the service network (service ``kubernetes``)."""
     return {
-        "admin-kubeconfig-signer": _authority("admin-kubeconfig-signer", TEN_YEARS),
+        "admin-kubeconfig-signer": _ca("admin-kubeconfig-signer", TEN_YEARS),
         "admin-kubeconfig-client": _admin(TEN_YEARS, "admin-kubeconfig-signer"),
-        "aggregator-signer": _authority("aggregator-signer", ONE_DAY),
-        "aggregator-client": Wanted("system:kube-apiserver-proxy", ONE_DAY, ("kube-master",), signer="aggregator-signer", usage=CLIENT),
-        "kube-apiserver-lb-signer": _authority("kube-apiserver-lb-signer", TEN_YEARS),
+        "aggregator-signer": _ca("aggregator-signer", ONE_DAY),
+        "aggregator-client": CertificateSpec(
+            "system:kube-apiserver-proxy", ONE_DAY, ("kube-master",), signer="aggregator-signer", usage=CLIENT
+        ),
+        "kube-apiserver-lb-signer": _ca("kube-apiserver-lb-signer", TEN_YEARS),
         "kube-apiserver-lb-server": _api_server("kube-apiserver-lb-signer", f"api.{cluster_domain}"),
         "kube-apiserver-internal-lb-server": _api_server("kube-apiserver-lb-signer", f"api-int.{cluster_domain}"),
-        "kube-apiserver-service-network-signer": _authority("kube-apiserver-service-network-signer", TEN_YEARS),
+        "kube-apiserver-service-network-signer": _ca("kube-apiserver-service-network-signer", TEN_YEARS),
         "kube-apiserver-service-network-server": _api_server(
             "kube-apiserver-service-network-signer",
             "kubernetes",
@@ -108,24 +110,24 @@ def wanted_for_bootstrap(cluster_domain: str, service_address: str) -> dict[str,
             "openshift.default.svc.cluster.local",
             service_address,
         ),
-        "kube-apiserver-localhost-signer": _authority("kube-apiserver-localhost-signer", TEN_YEARS),
+        "kube-apiserver-localhost-signer": _ca("kube-apiserver-localhost-signer", TEN_YEARS),
         "kube-apiserver-localhost-server": _api_server("kube-apiserver-localhost-signer", "localhost", "127.0.0.1"),
-        "kube-control-plane-signer": _authority("kube-control-plane-signer", ONE_YEAR),
+        "kube-control-plane-signer": _ca("kube-control-plane-signer", ONE_YEAR),
         "kube-control-plane-kube-controller-manager-client": _admin(ONE_YEAR, "kube-control-plane-signer"),
-        "kubelet-bootstrap-kubeconfig-signer": _authority("kubelet-bootstrap-kubeconfig-signer", TEN_YEARS),
+        "kubelet-bootstrap-kubeconfig-signer": _ca("kubelet-bootstrap-kubeconfig-signer", TEN_YEARS),
         # What kubelets have that wait for the machine config operator: its service account, as a certificate.
-        "kubelet-client": Wanted(
+        "kubelet-client": CertificateSpec(
             f"system:serviceaccount:{MACHINE_CONFIG_NAMESPACE}:node-bootstrapper",
             TEN_YEARS,
             (f"system:serviceaccounts:{MACHINE_CONFIG_NAMESPACE}", "system:serviceaccounts"),
             signer="kubelet-bootstrap-kubeconfig-signer",
             usage=CLIENT,
         ),
-        "kube-csr-signer": _authority("kube-csr-signer", ONE_DAY),
+        "kube-csr-signer": _ca("kube-csr-signer", ONE_DAY),
     }
 
 
-def generate(wanted: Mapping[str, Wanted], signers: Mapping[str, KeyPair], now: datetime | None = None) -> dict[str, KeyPair]:
+def generate(specs: Mapping[str, CertificateSpec], signers: Mapping[str, KeyPair], now: datetime | None = None) -> dict[str, KeyPair]:
     """Make the pairs in order; a signer is either made before or among ``signers``.
 
     Raises ``KeyError`` when a signer is in neither. Valid from ``now``, as the real ones: nodes whose clock is behind
@@ -133,7 +135,7 @@ def generate(wanted: Mapping[str, Wanted], signers: Mapping[str, KeyPair], now: 
     """
     not_before = (now or datetime.now(UTC)).replace(microsecond=0)
     made: dict[str, KeyPair] = {}
-    for name, what in wanted.items():
+    for name, what in specs.items():
         key = rsa.generate_private_key(65537, 2048)
         signer = None if not what.signer else (made.get(what.signer) or signers[what.signer]).loaded
         certificate = _certificate(what, key, signer, not_before)
@@ -165,7 +167,7 @@ def bundle(pairs: Iterable[KeyPair]) -> bytes:
 
 
 def _certificate(
-    what: Wanted, key: rsa.RSAPrivateKey, signer: tuple[x509.Certificate, rsa.RSAPrivateKey] | None, not_before: datetime
+    what: CertificateSpec, key: rsa.RSAPrivateKey, signer: tuple[x509.Certificate, rsa.RSAPrivateKey] | None, not_before: datetime
 ) -> x509.Certificate:
     attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, value) for value in what.organization]
     if what.organizational_unit:
@@ -177,7 +179,7 @@ def _certificate(
     subject = x509.Name(attributes)
     issuer_certificate, issuer_key = signer or (None, key)
     issuer_public = issuer_key.public_key()
-    authority = signer is None
+    is_ca = signer is None
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -186,7 +188,7 @@ def _certificate(
         .serial_number(x509.random_serial_number())
         .not_valid_before(not_before)
         .not_valid_after(not_before + what.lifetime)
-        .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+        .add_extension(x509.BasicConstraints(ca=is_ca, path_length=None), critical=True)
         .add_extension(
             x509.KeyUsage(
                 digital_signature=True,
@@ -194,7 +196,7 @@ def _certificate(
                 key_encipherment=True,
                 data_encipherment=False,
                 key_agreement=False,
-                key_cert_sign=authority,
+                key_cert_sign=is_ca,
                 crl_sign=False,
                 encipher_only=False,
                 decipher_only=False,

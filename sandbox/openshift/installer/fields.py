@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The fields of install-config.yaml, and the decoder: what Go's encoding/json does with a document behind sigs.k8s.io/yaml.
 
-Names are compared without regard to case. Numbers and booleans become strings where a string is wanted. The first error ends it, and an
+Names are compared without regard to case. Numbers and booleans become strings where a string is expected. The first error ends it, and an
 unknown field is an error of the strict pass only, after which the real one tries again without it.
 """
 

@@ -16,11 +16,11 @@ from .certificates import KeyPair
 
 @dataclass(frozen=True)
 class Kubeconfig:
-    """How a user reaches a cluster; ``authorities`` is a PEM bundle."""
+    """A user's kubeconfig for a cluster; ``ca_bundle`` is PEM."""
 
     cluster_name: str
     server: str
-    authorities: bytes
+    ca_bundle: bytes
     user: str
     client: KeyPair
 
@@ -29,7 +29,7 @@ class Kubeconfig:
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [
-                {"name": self.cluster_name, "cluster": {"certificate-authority-data": _base64(self.authorities), "server": self.server}}
+                {"name": self.cluster_name, "cluster": {"certificate-authority-data": _base64(self.ca_bundle), "server": self.server}}
             ],
             "contexts": [{"name": self.user, "context": {"cluster": self.cluster_name, "user": self.user}}],
             "current-context": self.user,
@@ -44,8 +44,8 @@ class Kubeconfig:
         return yaml.safe_dump(document, sort_keys=True, width=1 << 20).encode()
 
 
-def with_authorities(kubeconfig: bytes, additional: bytes) -> bytes:
-    """Return the kubeconfig with one more PEM certificate (or bundle) among each cluster's authorities, once."""
+def with_ca(kubeconfig: bytes, additional: bytes) -> bytes:
+    """Return the kubeconfig with a further PEM certificate (or bundle) in each cluster's CA bundle, once."""
     document = yaml.safe_load(kubeconfig)
     for entry in document["clusters"]:
         have = base64.b64decode(entry["cluster"].get("certificate-authority-data", ""))

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Log lines in the two forms of the real installer.
 
-On stderr ``level=info msg=text`` without quotes (its formatter is told not to quote), or coloured with the message padded to
+On stderr ``level=info msg=text`` without quotes (its formatter is set not to quote), or coloured with the message padded to
 44 characters on a terminal; in ``<dir>/.openshift_install.log``, at every level, with time and quotes. A message of several
 lines becomes several entries.
 """

@@ -87,7 +87,7 @@ def go(value: Any) -> str:
 
 
 class Validation:
-    """One run over a decoded install-config with its defaults. ``errors`` and ``warnings`` have what is to be told."""
+    """One run over a decoded install-config with its defaults. ``errors`` and ``warnings`` are to be printed."""
 
     def __init__(self, config: Values, release: Release) -> None:
         self.errors: list[str] = []
@@ -283,7 +283,7 @@ class Validation:
         elif self._platform not in ("none", "external"):
             # The real one goes on to the rules of that platform, and to its cloud.
             self._invalid("platform", self._platform, "the sandbox's installer knows the platforms external and none only")
-        # Of none and external nothing is looked at, so they may both be there.
+        # The fields of none and external are not checked, so both may be present.
         for name in sorted(given):
             if name not in ("none", "external", self._platform):
                 detail = f'must only specify a single type of platform; cannot use both "{self._platform}" and "{name}"'
@@ -553,11 +553,11 @@ def _scheme_and_host(url: str) -> tuple[str, str]:
         parsed = urlsplit(url)
     except ValueError:
         raise ValueError("missing ']' in host") from None
-    user, _at, authority = parsed.netloc.rpartition("@")
-    if " " in authority:
+    user, _at, host_port = parsed.netloc.rpartition("@")
+    if " " in host_port:
         raise ValueError('invalid character " " in host name')
-    colon = authority.rpartition("]")[2].rfind(":")
-    port = authority.rpartition("]")[2][colon + 1 :] if colon >= 0 else ""
+    colon = host_port.rpartition("]")[2].rfind(":")
+    port = host_port.rpartition("]")[2][colon + 1 :] if colon >= 0 else ""
     if port and not port.isdecimal():
         raise ValueError(f"invalid port {go(':' + port)} after host")
     if not re.fullmatch(r"[A-Za-z0-9._:~!$&'()*+,;=%@-]*", user):

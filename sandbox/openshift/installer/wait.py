@@ -130,7 +130,7 @@ class Waiter:
                 self._log_operators(api)
                 self._log.error(failure.text)
                 raise InstallerError(f"failed to initialize the cluster: {failure.cause}", errors.INSTALL, level="error") from failure
-            self._add_ingress_authority(api)
+            self._add_ingress_ca(api)
             self._wait_for_stable_operators(api)
             console = self._console(api)
         self._log_complete(console)
@@ -162,16 +162,16 @@ class Waiter:
             raise _StepError(seen[-1] or last, _INITIALIZATION_TEXT)
         self._log.debug("Cluster is initialized")
 
-    def _add_ingress_authority(self, api: Api) -> None:
+    def _add_ingress_ca(self, api: Api) -> None:
         name = "default-ingress-cert"
         try:
             found = api.get(f"/api/v1/namespaces/openshift-config-managed/configmaps/{name}")
         except UnreachableError as error:
             raise InstallerError(f"fetching {name} configmap from openshift-config-managed namespace: {error}") from error
-        authority = ((found or {}).get("data") or {}).get("ca-bundle.crt")
-        if not authority:
+        ca = ((found or {}).get("data") or {}).get("ca-bundle.crt")
+        if not ca:
             raise InstallerError(f'fetching {name} configmap from openshift-config-managed namespace: configmaps "{name}" not found')
-        changed = kubeconfig.with_authorities(self._kubeconfig.read_bytes(), str(authority).encode())
+        changed = kubeconfig.with_ca(self._kubeconfig.read_bytes(), str(ca).encode())
         self._kubeconfig.write_bytes(changed)
 
     def _wait_for_stable_operators(self, api: Api) -> None:

@@ -107,13 +107,13 @@ class Network:
         }
 
     def engine(self) -> Engine:
-        return Engine(self.http, Clock(FAST), lambda _: None, self._trouble)
+        return Engine(self.http, Clock(FAST), lambda _: None, self._on_retry)
 
     async def fetch(self, pointer: dict[str, Any]) -> dict[str, Any]:
         engine = self.engine()
         return await engine.files(await engine.fetch(ignition.parse(json.dumps(pointer).encode())))
 
-    async def _trouble(self, url: str, reason: str) -> None:
+    async def _on_retry(self, url: str, reason: str) -> None:
         self.troubles.append(reason)
         if len(self.troubles) > self.patience:
             raise GivenUp

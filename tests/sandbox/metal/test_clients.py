@@ -13,7 +13,7 @@ import requests
 from equinix.services import metalv1  # type: ignore[import-untyped] # shipped without type information by its authors
 
 from sandbox.metal.app import create_metal_app
-from sandbox.metal.tls import Authority
+from sandbox.metal.tls import CertificateAuthority
 from sandbox.openshift.https import Listener
 from tests.ports import free_port
 from tests.sandbox.metal.conftest import Sandbox
@@ -116,7 +116,7 @@ async def test_strict_models_read_the_network(sandbox: Sandbox, strict: Any) -> 
 @pytest.fixture
 async def tls(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
     """``host:port`` of the same API over TLS, trusted by whoever asks ``requests``."""
-    authority, port = Authority(tmp_path / "tls"), free_port()
+    authority, port = CertificateAuthority(tmp_path / "tls"), free_port()
     listener = Listener(create_metal_app(sandbox.world))
     await listener.open("127.0.0.1", port, authority.server_context("127.0.0.1"))
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(authority.certificate_file))
@@ -125,14 +125,14 @@ async def tls(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 async def test_only_who_trusts_the_authority_gets_in(tls: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(Authority(tmp_path / "another").certificate_file))
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(CertificateAuthority(tmp_path / "another").certificate_file))
     with pytest.raises(requests.exceptions.SSLError):
         await asyncio.to_thread(requests.get, f"https://{tls}/user", timeout=30)
 
 
 async def test_the_authority_is_kept(tmp_path: Path) -> None:
-    first = Authority(tmp_path / "tls").certificate_file.read_bytes()
-    assert Authority(tmp_path / "tls").certificate_file.read_bytes() == first
+    first = CertificateAuthority(tmp_path / "tls").certificate_file.read_bytes()
+    assert CertificateAuthority(tmp_path / "tls").certificate_file.read_bytes() == first
     assert {path.stat().st_mode & 0o077 for path in (tmp_path / "tls").iterdir()} == {0}
 
 

@@ -36,7 +36,7 @@ def test_the_page_has_every_call_field_and_setting() -> None:
     calls: list[tuple[str, ...]] = [
         (f"`{each.method} {each.path.lstrip('/') or '/'}`", each.help, takes(each)) for each in (INDEX, *CALLS, DAYS)
     ]
-    faults: list[tuple[str, ...]] = [(f"`{name}`", each.wanted, each.help) for name, each in FAULT_FIELDS.items()]
+    faults: list[tuple[str, ...]] = [(f"`{name}`", each.expected, each.help) for name, each in FAULT_FIELDS.items()]
     groups: list[tuple[str, ...]] = [(f"`{name}`", each) for name, each in HELP.items()]
     for heads, rows in (
         (("call", "what it does", "query or body"), calls),

@@ -31,7 +31,7 @@ from sandbox.openshift.resources import (
     CLUSTER_OPERATORS,
     CLUSTER_VERSION,
     CONSOLE_ROUTE,
-    INGRESS_AUTHORITY,
+    INGRESS_CA,
     POOLS,
     condition_of,
     is_ready,
@@ -331,7 +331,7 @@ async def test_cluster_becomes_available(lab: Lab, eventually: Eventually) -> No
 
 async def test_objects_administrators_look_for(lab: Lab) -> None:
     api = lab.cluster.api
-    for path in (BOOT_IMAGES, INGRESS_AUTHORITY, CONSOLE_ROUTE, "/apis/config.openshift.io/v1/infrastructures/cluster"):
+    for path in (BOOT_IMAGES, INGRESS_CA, CONSOLE_ROUTE, "/apis/config.openshift.io/v1/infrastructures/cluster"):
         assert await api.get(path) is not None, path
     authority = await api.get("/api/v1/namespaces/openshift-machine-config-operator/secrets/machine-config-server-ca")
     assert authority is not None

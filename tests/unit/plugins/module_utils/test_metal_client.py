@@ -34,7 +34,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients import metal as metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient, Pace
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
-from sandbox.metal.tls import Authority
+from sandbox.metal.tls import CertificateAuthority
 from tests.module_arguments import patch_module_args
 from tests.unit.plugins.module_utils.service import Reply, Service, serving
 
@@ -162,7 +162,7 @@ DRIPPING = Reply(200, body=b'{"id": "d"}' + b" " * 1000, drip=0.02)
 
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
 def test_an_answer_that_never_ends_is_not_waited_for_longer_than_the_limit(tls: bool, tmp_path: Path) -> None:
-    authority = Authority(tmp_path)
+    authority = CertificateAuthority(tmp_path)
     with serving(DRIPPING, tls=authority.server_context("127.0.0.1") if tls else None) as service:
         client = client_of(service, timeout=1, retries=1, ca_path=str(authority.certificate_file))
         started = time.monotonic()
@@ -578,7 +578,7 @@ def test_what_the_environment_may_hold_is_said_by_modules_and_inventory(option: 
 
 @pytest.mark.parametrize("name", ["METAL_API_CA_PATH", "REQUESTS_CA_BUNDLE"])
 def test_certificates_of_ones_own_are_trusted_and_others_are_not(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ours, another = Authority(tmp_path / "ours"), Authority(tmp_path / "another")
+    ours, another = CertificateAuthority(tmp_path / "ours"), CertificateAuthority(tmp_path / "another")
     with serving(Reply(200, {"id": "d"}), tls=ours.server_context("127.0.0.1")) as service:
         with patch_module_args({"metal_api_url": service.url, "metal_api_token": TOKEN}):
             monkeypatch.setenv(name, str(ours.certificate_file))

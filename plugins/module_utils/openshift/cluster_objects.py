@@ -83,7 +83,7 @@ def _belongings(client: MetalClient, project: str, wanted: Sequence[str] | None)
     for network in client.read_list(f"projects/{project}/virtual-networks", "virtual_networks", doing=f"list the VLANs {doing}"):
         facts = Vlan.result(network)
         if is_lock(facts["tags"]):
-            yield LOCKS, {**facts, **lock_of_network(network).facts()}
+            yield LOCKS, {**facts, **lock_of_network(network).result()}
         else:
             yield "virtual_networks", facts
 

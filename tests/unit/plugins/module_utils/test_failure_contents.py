@@ -153,5 +153,5 @@ def test_malformed_results_are_no_error(name: str, value: Any) -> None:
 def test_the_filter_wants_a_dictionary() -> None:
     select = FilterModule().filters()["failure_contents"]
     assert set(select({})) == {"contents", "missing"}
-    with pytest.raises(Exception, match="a dictionary of results is needed"):
+    with pytest.raises(Exception, match="the input has to be a dictionary of results"):
         select([])

@@ -11,23 +11,22 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Reads the devices of one project or of several from a service that speaks the Equinix Metal API, with as few calls as there are pages of
-    the largest size (1,000 devices).
-  - Takes files whose names end in C(.metal.yml) or C(.metal.yaml).
-  - Host variables never hold userdata, customdata, passwords or keys. What the API tells is never evaluated as a template.
-  - A device with odd or missing fields is still a host, as far as it has a name. One that has none is left out with a warning.
-  - Several devices of one name all become hosts. The oldest that is not about to go has the name, the others have their short id added to
-    it, and a warning tells. The same is done with a name that is the name of a group, or means the controller, or that a device of another
-    source has, which was read before.
-  - Names of hosts and C(ansible_host) are host names (RFC 1123; underscores are accepted) or IP addresses. A device chooses its host name
-    and its tags freely, so a value such as C(-oProxyCommand=...) is refused with a warning that names the device, and the next of
-    O(hostnames) or O(addresses) is taken.
-  - A host that another inventory source defines keeps its variables, wherever that source stands in the order of sources. A device of the
-    same name adds what is missing. What both say of the machine comes as C(metal_existing_plan) and so on, always for C(metal_plan),
-    C(metal_metro), C(metal_tags), C(metal_operating_system), C(metal_billing_cycle), C(metal_description),
-    C(metal_hardware_reservation_id), C(metal_ip_addresses), C(metal_locked), C(metal_project_id) and C(metal_termination_time), which say
-    what is wanted. C(ansible_host) is never set on such a host, with a warning, unless O(compose) does it.
-  - O(keyed_groups) add no host to a group of another inventory source. Names of groups have letters, digits and underscores only.
+  - Lists the devices of one or several projects of an Equinix Metal API, in pages of 1,000 devices.
+  - Reads files whose names end in C(.metal.yml) or C(.metal.yaml).
+  - Host variables never hold userdata, customdata, passwords or keys. Values from the API are never evaluated as templates.
+  - A device with malformed or missing fields is still a host if it has a name. A device without a name is left out with a warning.
+  - If several devices have the same name, all become hosts. The oldest one that is not being deleted gets the name, the others get the name
+    with their short id added, with a warning. The short id is also added to a name that a group or a device of an inventory source read
+    before has, or that means the controller (C(localhost)).
+  - Names of hosts and C(ansible_host) are host names (RFC 1123; underscores are accepted) or IP addresses. Host names and tags of devices
+    are untrusted text. A value such as C(-oProxyCommand=...) is refused with a warning that names the device, and the next one of
+    O(hostnames) or O(addresses) is used.
+  - A host that another inventory source defines keeps its variables, whatever the order of the sources. A device of the same name adds the
+    variables that the host does not have. Where both have a value, the device's is in C(metal_existing_plan) and so on. This is always so
+    for C(metal_plan), C(metal_metro), C(metal_tags), C(metal_operating_system), C(metal_billing_cycle), C(metal_description),
+    C(metal_hardware_reservation_id), C(metal_ip_addresses), C(metal_locked), C(metal_project_id) and C(metal_termination_time), since they
+    are settings of the desired machine. C(ansible_host) of such a host is never set, with a warning, unless O(compose) sets it.
+  - O(keyed_groups) adds no host to a group of another inventory source. Names of groups have letters, digits and underscores only.
 extends_documentation_fragment:
   - ansible.builtin.constructed
   - ansible.builtin.inventory_cache
@@ -37,90 +36,89 @@ requirements:
   - jmespath, for O(where)
 options:
   plugin:
-    description: Marks the file as meant for this plugin.
+    description: Name of this plugin.
     type: str
     required: true
     choices: [equinix_metal.openshift.metal]
   metal_api_url:
     description:
-      - Address of the Metal API, with its path. May be a template.
-      - Needed, here or in the environment variable E(METAL_API_URL).
+      - URL of the Metal API, with its path. Can be a template.
+      - Required here or in the environment variable E(METAL_API_URL).
     type: str
   metal_api_token:
     description:
-      - Token for the Metal API. May be a template.
-      - Needed, here or in one of the environment variables E(METAL_AUTH_TOKEN), E(METAL_API_TOKEN), E(PACKET_API_TOKEN),
-        E(PACKET_AUTH_TOKEN) and E(PACKET_TOKEN), the first that is set and not empty.
+      - Token for the Metal API. Can be a template.
+      - Required here or in one of the environment variables E(METAL_AUTH_TOKEN), E(METAL_API_TOKEN), E(PACKET_API_TOKEN),
+        E(PACKET_AUTH_TOKEN) and E(PACKET_TOKEN). The first one that is set and not empty is used.
     type: str
     aliases: [api_token, auth_token]
   metal_api_timeout:
-    description: How long one call may take until the last byte of its answer, in seconds; more than 0.
+    description: Timeout of one API call in seconds, from the request to the last byte of the response. Must be greater than 0.
     type: float
     default: 30
   metal_api_retries:
-    description: How often one call is tried again.
+    description: Maximum number of retries of one API call.
     type: int
     default: 8
   metal_api_ca_path:
     description:
-      - A file with the certificates of authorities (PEM), or a folder of them, to trust instead of the usual ones.
-      - It can also be in the environment variable E(METAL_API_CA_PATH).
+      - A CA bundle (PEM), or a folder with CA certificates, to trust instead of the system's.
+      - Can also be set in the environment variable E(METAL_API_CA_PATH).
     type: path
   metal_api_proxy:
     description:
-      - Address of a proxy, instead of what E(HTTPS_PROXY), E(HTTP_PROXY) and E(NO_PROXY) say. May be a template.
-      - It can also be in the environment variable E(METAL_API_PROXY).
+      - URL of a proxy, instead of those in E(HTTPS_PROXY), E(HTTP_PROXY) and E(NO_PROXY). Can be a template.
+      - Can also be set in the environment variable E(METAL_API_PROXY).
     type: str
   metal_ua_prefix:
     description:
       - Prefix of the C(User-Agent) header of requests to the API.
-      - It can also be in the environment variable E(METAL_UA_PREFIX).
+      - Can also be set in the environment variable E(METAL_UA_PREFIX).
     type: str
   project_id:
     description:
-      - The project's id (a UUID). May be a template.
-      - Needed, here or in the environment variable E(METAL_PROJECT_ID), unless O(project_ids) are given.
+      - The project's id (a UUID). Can be a template.
+      - Required here or in the environment variable E(METAL_PROJECT_ID), unless O(project_ids) is set.
     type: str
   project_ids:
     description:
-      - Ids of several projects, instead of O(project_id). V(all) stands for all projects the token sees.
+      - Ids of several projects, instead of O(project_id). V(all) means all projects that the token can read.
     type: list
     elements: str
     aliases: [projects]
     default: []
   filters:
     description:
-      - Only devices that fit, of all that is given here.
-      - The API itself chooses by C(search), C(hostname), C(categories), C(type), the first C(tag) and a single C(metro), so that
-        what does not fit is not transferred. It has no parameter for further tags, several metros, C(plan) and C(state). Those are
-        chosen here.
+      - Only devices that match all of these filters become hosts.
+      - The API applies C(search), C(hostname), C(categories), C(type), the first C(tag) and a single C(metro), so other devices are not
+        transferred. It has no parameter for further tags, several metros, C(plan) and C(state). The plugin applies these.
     type: dict
     default: {}
     suboptions:
       search:
-        description: A text in host name, description, short id, tags, plan, operating system or addresses, as the API searches.
+        description: A text that the API searches in host name, description, short id, tags, plan, operating system and addresses.
         type: str
       hostname:
-        description: A part of the host name, in upper or lower case.
+        description: A part of the host name, case-insensitive.
         type: str
       tag:
-        description: Tags the device must all have.
+        description: Tags. The device has all of them.
         type: list
         elements: str
       metro:
-        description: Metros, one of which the device is in.
+        description: Metro codes. The device is in one of them.
         type: list
         elements: str
       plan:
-        description: Plans, one of which the device has.
+        description: Plans. The device has one of them.
         type: list
         elements: str
       state:
-        description: States, one of which the device is in.
+        description: States. The device is in one of them.
         type: list
         elements: str
       categories:
-        description: Categories of devices, as the API knows them.
+        description: Categories of devices, as the API names them.
         type: list
         elements: str
       type:
@@ -128,33 +126,34 @@ options:
         type: str
   where:
     description:
-      - A JMESPath expression over the variables of a device, written without O(variable_prefix). Devices for which it is false or empty
-        are left out. So is one for which it cannot be told, with a warning, or with an error when O(strict) is set.
+      - A JMESPath expression over the variables of a device, without O(variable_prefix). Devices for which it is false or empty
+        are left out. A device for which it cannot be evaluated is left out with a warning. With O(strict) that is an error.
     type: str
   hostnames:
     description:
-      - Where the name of a host comes from, the first that gives a host name or an IP address. V(hostname), V(short_hostname) (its first
-        label), V(id), V(short_id), V(public_ipv4), V(private_ipv4), V(public_ipv6), or V(tag:KEY) for the value of a tag C(KEY=value).
+      - Sources of a host's name. The first one that is a host name or an IP address is used.
+      - V(hostname), V(short_hostname) (its first label), V(id), V(short_id), V(public_ipv4), V(private_ipv4), V(public_ipv6), or
+        V(tag:KEY) for the value of a tag C(KEY=value).
     type: list
     elements: str
     default: [hostname, id]
   addresses:
     description:
-      - Where C(ansible_host) comes from, the first that gives a host name or an IP address. V(public_ipv4), V(private_ipv4),
-        V(public_ipv6), V(elastic_ipv4) (a reserved address that is assigned), V(hostname), or V(tag:KEY).
-      - Without an address C(ansible_host) is not set.
+      - Sources of C(ansible_host). The first one that is a host name or an IP address is used. Without one, C(ansible_host) is not set.
+      - V(public_ipv4), V(private_ipv4), V(public_ipv6), V(elastic_ipv4) (an assigned elastic address), V(hostname), or V(tag:KEY).
     type: list
     elements: str
     default: [public_ipv4, private_ipv4, public_ipv6]
   variable_prefix:
-    description: What every host variable begins with.
+    description: Prefix of every host variable.
     type: str
     default: metal_
   groups_by:
     description:
-      - What groups are made of, for example C(metal_metro_da), C(metal_plan_c3_small_x86), C(metal_state_active), C(metal_role_worker) and
-        C(metal_cluster_demo_metal_test). Roles and clusters are those of the tags C(openshift-role) and C(openshift-cluster).
-      - V(tag) is all tags but those that say which operations were carried out (C(ansible-operation)).
+      - Attributes whose values become groups, for example C(metal_metro_da), C(metal_plan_c3_small_x86), C(metal_state_active),
+        C(metal_role_worker) and C(metal_cluster_demo_metal_test). Roles and clusters are the values of the tags C(openshift-role) and
+        C(openshift-cluster).
+      - V(tag) means all tags except those of one-time operations (C(ansible-operation)).
       - All devices are in the group C(metal).
     type: list
     elements: str
@@ -165,11 +164,11 @@ seealso:
 """
 
 EXAMPLES = r"""
-# inventory/02.metal.yml: everything of the project in METAL_PROJECT_ID, with address and token from the environment
+# inventory/02.metal.yml: all devices of the project in METAL_PROJECT_ID, with URL and token from the environment
 plugin: equinix_metal.openshift.metal
 
 ---
-# The machines of one cluster, by their private addresses
+# The active devices of one cluster, by their private addresses
 plugin: equinix_metal.openshift.metal
 filters:
   tag: [openshift-cluster=demo.metal.test]
@@ -239,17 +238,17 @@ except ImportError as problem:
     JMESPATH_IMPORT_ERROR = str(problem)
 
 try:
-    # Since ansible-core 2.19 only what is marked as trusted is a template, and nothing here is marked.
-    from ansible.template import trust_as_template as _newer  # noqa: F401 - only asked whether it is there
+    # Since ansible-core 2.19 only text that is marked as trusted is a template, and this plugin marks none.
+    from ansible.template import trust_as_template as _newer  # noqa: F401 - only whether it exists matters
 
     TRUST_IS_MARKED = True
 except ImportError:
     TRUST_IS_MARKED = False
 
-Facts = dict[str, Any]
+Variables = dict[str, Any]
 Warn = Callable[[str], None]
 
-WANTED = frozenset(
+DESIRED = frozenset(
     {
         "plan",
         "metro",
@@ -264,45 +263,45 @@ WANTED = frozenset(
         "termination_time",
     }
 )
-"""Facts whose names with the usual prefix are also variables that say what is wanted of a machine."""
+"""Variables whose names with the default prefix are also settings of a desired machine."""
 
-LEFT_OUT = ("facility", "provisioning_events")
-"""Parts of a device that no variable is made of: asked for as stubs (``exclude``), which takes a quarter off a page."""
+EXCLUDED = ("facility", "provisioning_events")
+"""Attributes of a device that no variable is read from. The parameter ``exclude`` makes a page a quarter smaller."""
 
-TOLD_ONE_BY_ONE = 10
-"""How many odd devices get a warning of their own; of thousands nobody reads each."""
+MAX_WARNINGS = 10
+"""Devices with a warning of their own. Further warnings are shown at -v only."""
 
 ADDRESSES = ("public_ipv4", "private_ipv4", "public_ipv6", "elastic_ipv4")
 NAMES = ("hostname", "short_hostname", "id", "short_id", *ADDRESSES)
 ONE_OF = ("metro", "plan", "state")
-# These mean the controller itself; a device that calls itself so must not become it.
+# These mean the controller itself, or have a meaning for Ansible, so no device may have them as its host's name.
 RESERVED_NAMES = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::", "all", "ungrouped"})  # noqa: S104 - an address to refuse
 
 _LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*", re.ASCII)
 _NUMBER = re.compile("[0-9]+|0[xX][0-9A-Fa-f]*", re.ASCII)
 
-MADE: WeakSet[Any] = WeakSet()
-"""Hosts and groups that this plugin has made. All others are those of other inventory sources."""
+CREATED: WeakSet[Any] = WeakSet()
+"""Hosts and groups that this plugin has created. All others belong to other inventory sources."""
 ADDED: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 """Variables that this plugin has set on hosts of other inventory sources."""
 
 
 def is_name(text: str) -> bool:
-    """Whether the text is a host name (RFC 1123, with underscores) or an IP address: nothing that a program would take for an option."""
+    """Return whether the text is a host name (RFC 1123, with underscores) or an IP address, so no program takes it for an option."""
     if _HOST_NAME.fullmatch(text) and len(text) <= 253:
         return True
     try:
-        # An address with a scope has any text in it.
+        # The scope of an IPv6 address can be any text.
         return "%" not in text and bool(ipaddress.ip_address(text))
     except ValueError:
         return False
 
 
 def is_reachable(text: str) -> bool:
-    """Whether a connection to this name or address may be made.
+    """Return whether a connection to this name or address is allowed.
 
-    Programs read a name whose last label is a number as an address: ``127.1`` and ``2130706433`` are the controller's own.
+    Programs read a name whose last label is a number as an address: ``127.1`` and ``2130706433`` are the controller itself.
     """
     if not is_name(text) or text.lower() in RESERVED_NAMES:
         return False
@@ -313,7 +312,7 @@ def is_reachable(text: str) -> bool:
 
 
 def unsafe(value: Any) -> Any:
-    """Somebody else's text, which must never be evaluated. Names of hosts need it not: no template is one."""
+    """Return a value from the API as one that is never evaluated as a template. No template is a valid host name, so names need no mark."""
     if TRUST_IS_MARKED:
         return value
     from ansible.utils.unsafe_proxy import wrap_var  # noqa: PLC0415 - older ansible-core only; newer ones are about to drop it
@@ -321,120 +320,120 @@ def unsafe(value: Any) -> Any:
     return wrap_var(value)
 
 
-def facts_of(device: Mapping[str, Any]) -> Facts:
-    """What is told of one device: what the modules tell, with its addresses beside the rest, and its place in a cluster."""
-    facts = device_result(device)
-    addresses = facts.pop("addresses")
-    del facts["provisioning_started_at"]  # of the parts that are left out
-    identity = facts["id"]
+def host_variables(device: Mapping[str, Any]) -> Variables:
+    """Return the variables of a device: the result of the modules, with addresses, cluster and role as separate variables."""
+    variables = device_result(device)
+    addresses = variables.pop("addresses")
+    del variables["provisioning_started_at"]  # read from an attribute in EXCLUDED
+    identity = variables["id"]
     elastic = [
         entry["address"]
-        for entry in facts["ip_addresses"]
+        for entry in variables["ip_addresses"]
         if entry.get("management") is False and entry.get("public") and entry.get("address_family") == 4
     ]
     return {
-        **facts,
+        **variables,
         **addresses,
         "elastic_ipv4": elastic[0] if elastic else None,
         "short_id": identity[:8] if isinstance(identity, str) else None,
-        "role": tag_value(facts["tags"], "openshift-role"),
-        "cluster": tag_value(facts["tags"], "openshift-cluster"),
+        "role": tag_value(variables["tags"], "openshift-role"),
+        "cluster": tag_value(variables["tags"], "openshift-cluster"),
     }
 
 
 def tag_value(tags: Iterable[str], key: str) -> str | None:
-    """The value of the first tag ``key=value``."""
+    """Return the value of the first tag ``key=value``."""
     return next((tag[len(key) + 1 :] for tag in tags if tag.startswith(key + "=")), None)
 
 
-def candidates(facts: Facts, choices: Iterable[str]) -> Iterator[str]:
-    """What the device has of these, in their order."""
+def candidates(variables: Variables, choices: Iterable[str]) -> Iterator[str]:
+    """Yield the device's non-empty values of these sources, in their order."""
     for choice in choices:
         if choice.startswith("tag:"):
-            value = tag_value(facts["tags"], choice.removeprefix("tag:"))
+            value = tag_value(variables["tags"], choice.removeprefix("tag:"))
         elif choice == "short_hostname":
-            value = facts["hostname"].split(".")[0] if isinstance(facts["hostname"], str) else None
+            value = variables["hostname"].split(".")[0] if isinstance(variables["hostname"], str) else None
         else:
-            value = facts[choice]
+            value = variables[choice]
         if isinstance(value, str) and value.strip():
             yield value.strip()
 
 
 def preferred(
-    facts: Facts,
+    variables: Variables,
     choices: Iterable[str],
     warn: Warn = lambda _text: None,
     *,
     usable: Callable[[str], bool] = is_name,
     what: str = "the name of a host",
 ) -> str | None:
-    """Return the first of these values of the device that is ``usable``, and warn of each that is not, with ``what`` it was for."""
-    for value in candidates(facts, choices):
+    """Return the first of these values of the device that is ``usable``. Each that is not gets a warning; ``what``: the value's use."""
+    for value in candidates(variables, choices):
         if usable(value):
             return value
-        warn(f"device {shown(facts['id'])}: {shown(value)} is no host name and no IP address that can be used as {what}")
+        warn(f"device {shown(variables['id'])}: {shown(value)} is no host name and no IP address that can be used as {what}")
     return None
 
 
 def shown(value: Any) -> str:
-    """Somebody else's text in a message."""
+    """Return a value from the API, quoted and printable."""
     return f"'{printable(value, 100)}'" if isinstance(value, str) else printable(value, 100)
 
 
 def named(
-    devices: Iterable[Facts],
+    devices: Iterable[Variables],
     choices: list[str],
     warn: Warn,
     groups: Collection[str] = (),
     known: Mapping[str, str] = MappingProxyType({}),
-) -> Iterator[tuple[str, Facts]]:
-    """Each device with a name of its own. Of several of one name the oldest that is not leaving has it.
+) -> Iterator[tuple[str, Variables]]:
+    """Yield each device with a unique host name. Of several devices of one name, the oldest that is not being deleted keeps it.
 
-    ``groups``: names that groups have. Variables of a host of such a name would become the group's.
-    ``known``: names that devices have by another source, each with the device's id. They keep them.
+    ``groups``: names of groups. Variables of a host with such a name would become the group's.
+    ``known``: host names of devices in sources that were read before, each with the device's id. They are kept.
     """
     taken: set[str] = set()
 
-    def rank(facts: Facts) -> tuple[bool, str, str]:
-        return (str(facts["state"]) in DELETING_STATES, str(facts["created_at"] or "~"), str(facts["id"]))
+    def rank(variables: Variables) -> tuple[bool, str, str]:
+        return (str(variables["state"]) in DELETING_STATES, str(variables["created_at"] or "~"), str(variables["id"]))
 
-    def trouble(name: str, identity: Any) -> str | None:
+    def conflict(name: str, identity: Any) -> str | None:
         if name in taken or known.get(name, identity) != identity:
             return "is the name of another device"
         if name in groups:
             return "is the name of a group"
-        return "has a meaning of its own" if name.lower() in RESERVED_NAMES else None
+        return "is a reserved name" if name.lower() in RESERVED_NAMES else None
 
-    for facts in sorted(devices, key=rank):
-        name = preferred(facts, choices, warn)
+    for variables in sorted(devices, key=rank):
+        name = preferred(variables, choices, warn)
         if name is None:
-            warn(f"device {shown(facts['id'])} has none of {', '.join(choices)} and is left out")
+            warn(f"device {shown(variables['id'])} has no usable {' or '.join(choices)} (hostnames) and is left out")
             continue
-        unique, why = name, trouble(name, facts["id"])
+        unique, why = name, conflict(name, variables["id"])
         if why is not None:
-            unique = f"{name}-{facts['short_id']}"
-            if trouble(unique, facts["id"]) or not facts["short_id"] or not is_name(unique):
-                warn(f"device {shown(facts['id'])} is left out: {name!r} {why}")
+            unique = f"{name}-{variables['short_id']}"
+            if conflict(unique, variables["id"]) or not variables["short_id"] or not is_name(unique):
+                warn(f"device {shown(variables['id'])} is left out: {name!r} {why}")
                 continue
-            warn(f"{name!r} {why}: device {shown(facts['id'])} is the host {unique!r}")
+            warn(f"{name!r} {why}: device {shown(variables['id'])} becomes the host {unique!r}")
         taken.add(unique)
-        yield unique, facts
+        yield unique, variables
 
 
-def fits(facts: Facts, filters: Mapping[str, Any]) -> bool:
-    """Whether the device is what the filters ask for, as far as that can be seen in its facts."""
-    if not set(filters.get("tag") or ()) <= set(facts["tags"]):
+def matches(variables: Variables, filters: Mapping[str, Any]) -> bool:
+    """Return whether the device matches the filters that can be checked by its variables."""
+    if not set(filters.get("tag") or ()) <= set(variables["tags"]):
         return False
     hostname = filters.get("hostname")
-    if hostname and str(hostname).lower() not in str(facts["hostname"] or "").lower():
+    if hostname and str(hostname).lower() not in str(variables["hostname"] or "").lower():
         return False
-    return all(not filters.get(name) or facts[name] in filters[name] for name in ONE_OF)
+    return all(not filters.get(name) or variables[name] in filters[name] for name in ONE_OF)
 
 
-def query_of(filters: Mapping[str, Any]) -> dict[str, str]:
-    """The filters the API applies itself: those that its list of devices has parameters for (vendor's OpenAPI text).
+def api_query(filters: Mapping[str, Any]) -> dict[str, str]:
+    """Return the query parameters of the filters that the API applies (vendor's OpenAPI text).
 
-    ``plan`` and ``state`` are none of them. ``tag`` and ``metro`` are one text each; one with a comma could be taken for two.
+    The API has no ``plan`` and ``state``. ``tag`` and ``metro`` are one text each; a comma could be read as a separator.
     """
     query = {name: str(filters[name]) for name in ("search", "hostname", "type") if filters.get(name)}
     if filters.get("categories"):
@@ -448,9 +447,9 @@ def query_of(filters: Mapping[str, Any]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def uncollected() -> Iterator[None]:
-    """Without Python's search for reference cycles: a page is a quarter of a million new containers and none of them is one, so that
-    searching them costs as much as decoding them.
+def without_garbage_collection() -> Iterator[None]:
+    """Pause Python's search for reference cycles: a page has a quarter of a million containers and no cycle, and the search takes as long
+    as decoding the page.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -466,24 +465,24 @@ def group_name(*parts: str) -> str:
     return re.sub(r"[^A-Za-z0-9_]", "_", "_".join(parts))
 
 
-def groups_of(facts: Facts, kinds: Iterable[str]) -> Iterator[str]:
-    """The groups a device is in, by these choices of O(groups_by)."""
+def groups_of(variables: Variables, kinds: Iterable[str]) -> Iterator[str]:
+    """Yield the groups of a device for these choices of O(groups_by)."""
     for kind in kinds:
         if kind == "tag":
-            yield from (group_name("metal", "tag", tag) for tag in without_operation_tags(facts["tags"]))
+            yield from (group_name("metal", "tag", tag) for tag in without_operation_tags(variables["tags"]))
         else:
-            value = facts["project_id" if kind == "project" else kind]
+            value = variables["project_id" if kind == "project" else kind]
             if isinstance(value, str) and value:
                 yield group_name("metal", kind, value)
 
 
 def safe_group_name(name: str, *_more: Any, **_further: Any) -> str:
-    """Return a valid name for a group. Ansible itself only warns of an invalid one, unless it is set to transform names."""
+    """Return a valid group name. Ansible only warns of an invalid one, unless it is configured to transform names."""
     return re.sub("^[0-9]", "_", group_name(name))
 
 
 def _files(source: str) -> Iterator[str]:
-    """The files of an inventory source, in the order in which Ansible reads them."""
+    """Yield the files of an inventory source, in the order in which Ansible reads them."""
     if "," in source or not Path(source).is_dir():
         yield source
         return
@@ -492,13 +491,13 @@ def _files(source: str) -> Iterator[str]:
             yield from _files(os.path.join(source, name))  # noqa: PTH118 - as Ansible does it
 
 
-def _said_of(host: Any) -> set[str]:
-    """Names of the variables that sources give to a host, itself or by its groups."""
+def _defined_variables(host: Any) -> set[str]:
+    """Return the names of a host's variables, its groups' included."""
     return {name for entity in (host, *host.get_groups()) for name in entity.vars}
 
 
 def _is_dynamic(path: Path) -> bool:
-    """Whether another program or service makes the hosts of this source: it is not asked twice."""
+    """Return whether the hosts of this source come from a program or a service, which is not called twice."""
     if not path.is_file() or os.access(path, os.X_OK):
         return True
     return bool(re.search(rb"(?m)^[\"']?plugin[\"']?\s*:|\A\s*\{\s*\"plugin\"", path.read_bytes()))
@@ -514,39 +513,39 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         super().parse(inventory, loader, path, cache)
         self._read_config_data(path)
-        self._told = 0
+        self._warnings = 0
         filters = self._filters()
         self._check_choices()
-        devices = [facts for facts in self._devices(path, cache, filters) if fits(facts, filters)]
+        devices = [variables for variables in self._devices(path, cache, filters) if matches(variables, filters)]
         if self.get_option("where"):
-            devices = list(self._chosen(devices, self._compiled(self.get_option("where"))))
-        before = {name for name, group in self.inventory.groups.items() if group not in MADE}
+            devices = list(self._where_true(devices, self._compiled(self.get_option("where"))))
+        before = {name for name, group in self.inventory.groups.items() if group not in CREATED}
         self.inventory.add_group("metal")
         kinds = self.get_option("groups_by")
-        for group in sorted({name for facts in devices for name in groups_of(facts, kinds)}):
+        for group in sorted({name for variables in devices for name in groups_of(variables, kinds)}):
             self.inventory.add_group(group)
             self.inventory.add_child("metal", group)
-        # Hosts that another file of this plugin has made, or found to exist: a wanted machine that no device was found for has no id.
+        # Devices that another file of this plugin has read. A desired machine without a device has no id.
         identities = {name: host.vars.get(self.get_option("variable_prefix") + "id") for name, host in self.inventory.hosts.items()}
         known = {name: identity for name, identity in identities.items() if identity}
-        hosts_behind, groups_behind = self._defined_behind(path)
-        add = self._adding(hosts_behind)
-        self._others_groups = before | groups_behind
-        groups = {*self.inventory.groups, *groups_behind}
-        for name, facts in named(devices, self.get_option("hostnames"), self._warn, groups, known):
-            add(name, facts)
-        MADE.update(group for name, group in self.inventory.groups.items() if name not in self._others_groups)
-        if self._told > TOLD_ONE_BY_ONE:
-            self.display.warning(f"inventory {self.NAME}: {self._told - TOLD_ONE_BY_ONE} more devices like these are told of at -v")
+        later_hosts, later_groups = self._defined_later(path)
+        add = self._adding(later_hosts)
+        self._foreign_groups = before | later_groups
+        groups = {*self.inventory.groups, *later_groups}
+        for name, variables in named(devices, self.get_option("hostnames"), self._warn, groups, known):
+            add(name, variables)
+        CREATED.update(group for name, group in self.inventory.groups.items() if name not in self._foreign_groups)
+        if self._warnings > MAX_WARNINGS:
+            self.display.warning(f"inventory {self.NAME}: {self._warnings - MAX_WARNINGS} more warnings like these are shown with -v")
 
     # Reading
 
-    def _devices(self, path: str, cache: bool, filters: Mapping[str, Any]) -> list[Facts]:
-        """The facts of all devices, from the cache when it is wanted and has them."""
+    def _devices(self, path: str, cache: bool, filters: Mapping[str, Any]) -> list[Variables]:
+        """Return the variables of all devices, from the cache if it is enabled and has them."""
         url, token, projects = self._connection()
-        # Another address, token, project or filter is another question; what is stored must not answer it, nor what another version stored.
-        # The token is hashed with the rest: of so few digits of such a sum nobody gets it back.
-        asked = json.dumps([COLLECTION_VERSION, url, token, projects, query_of(filters)], sort_keys=True)
+        # The key of the cache depends on all that the result depends on, and on the collection's version.
+        # The token cannot be read back from a few digits of the hash.
+        asked = json.dumps([COLLECTION_VERSION, url, token, projects, api_query(filters)], sort_keys=True)
         self.load_cache_plugin()
         key = f"{self.get_cache_key(path)}_{hashlib.sha256(asked.encode()).hexdigest()[:12]}"
         kept = bool(self.get_option("cache"))
@@ -555,19 +554,19 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
             if isinstance(stored, Mapping) and isinstance(stored.get("devices"), list):
                 age = max(0.0, time.time() - float(stored.get("read_at") or 0))
                 self.display.v(f"{path}: {len(stored['devices'])} devices from the cache, {age:.0f} s old")
-                return [dict(facts) for facts in stored["devices"]]
+                return [dict(variables) for variables in stored["devices"]]
         try:
-            devices = self._read(url, token, projects, query_of(filters))
+            devices = self._read(url, token, projects, api_query(filters))
         except CollectionError as problem:
-            # The cause would be printed as it is, behind the message.
+            # ansible-core would print the cause behind the message, without printable().
             raise AnsibleParserError(f"{path}: {printable(problem.message, 4000)}") from None
         if kept:
             self.cache[key] = {"read_at": time.time(), "devices": devices}
         return devices
 
-    def _read(self, url: str, token: str, projects: list[str], query: Mapping[str, str]) -> list[Facts]:
+    def _read(self, url: str, token: str, projects: list[str], query: Mapping[str, str]) -> list[Variables]:
         if LIBRARY_ERROR is not None:
-            raise CollectionError(f"The Python library packet-python is needed: {LIBRARY_ERROR}")
+            raise CollectionError(f"The Python library packet-python is required: {LIBRARY_ERROR}")
         client = MetalClient(
             url=url,
             token=token,
@@ -582,40 +581,40 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         if every:
             listed = client.read_list("projects", "projects", doing="list the projects")
             projects = [str(project["id"]) for project in listed if project.get("id")]
-        devices: list[Facts] = []
-        with uncollected():
+        devices: list[Variables] = []
+        with without_garbage_collection():
             for project in projects:
                 try:
                     devices += self._read_project(client, project, query)
                 except NotFoundError as gone:
-                    # Listed a moment ago; one that was asked for by its id has to be there.
+                    # With "all", a project may have been deleted after it was listed. A project given by its id must exist.
                     if not every:
                         raise
                     self._warn(gone.message)
         return devices
 
     @staticmethod
-    def _read_project(client: MetalClient, project: str, query: Mapping[str, str]) -> list[Facts]:
+    def _read_project(client: MetalClient, project: str, query: Mapping[str, str]) -> list[Variables]:
         return client.read_list(
             f"projects/{project}/devices",
             "devices",
             doing=f"list the devices of project {project}",
-            params={**query, "exclude": LEFT_OUT},
-            keep=lambda device: {**facts_of(device), "project_id": project},
+            params={**query, "exclude": EXCLUDED},
+            keep=lambda device: {**host_variables(device), "project_id": project},
         )
 
     # Options
 
     def _given(self, option: str) -> Any:
-        """An option of the connection, from the environment when the file does not have it.
+        """Return an option of the connection, from the environment if the file does not have it.
 
-        Not by ``env`` in the documentation: of several variables Ansible takes the last one, and an empty one as well.
+        The documentation has no ``env``, since Ansible uses the last of several variables, even if it is empty.
         """
         value = self.get_option(option)
         return from_environment(ENVIRONMENT[option]) if value is None else value
 
     def _connection(self) -> tuple[str, str, list[str]]:
-        """Address, token and projects. Raises AnsibleParserError telling all of them that are missing."""
+        """Return URL, token and projects. Raises AnsibleParserError with all that are missing or malformed."""
         url, token, project = (self._text(option) for option in ("metal_api_url", "metal_api_token", "project_id"))
         projects = [str(each) for each in self.get_option("project_ids") or []] or ([project] if project else [])
         problems = []
@@ -634,14 +633,14 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         return url, token, projects
 
     def _text(self, option: str) -> str:
-        """An option that may be a template."""
+        """Return an option that can be a template."""
         value = self._given(option)
         if isinstance(value, str) and self.templar.is_template(value):
             value = self.templar.template(value)
         return str(value or "").strip()
 
     def _filters(self) -> dict[str, Any]:
-        """The filters, each with the type its documentation has; one that is not known is an error, never ignored."""
+        """Return the filters with the types of their documentation. Raises AnsibleParserError for unknown ones."""
         given = self.get_option("filters") or {}
         lists, texts = ("tag", "metro", "plan", "state", "categories"), ("search", "hostname", "type")
         unknown = sorted(set(given) - set(lists) - set(texts))
@@ -667,67 +666,67 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
     @staticmethod
     def _compiled(where: str) -> Any:
         if JMESPATH_IMPORT_ERROR is not None:
-            raise AnsibleParserError(f"where: the Python library jmespath is needed: {JMESPATH_IMPORT_ERROR}")
+            raise AnsibleParserError(f"where: the Python library jmespath is required: {JMESPATH_IMPORT_ERROR}")
         try:
             return jmespath.compile(str(where))
         except jmespath.exceptions.JMESPathError as problem:
             raise AnsibleParserError(f"where: {problem}") from problem
 
-    def _chosen(self, devices: Iterable[Facts], where: Any) -> Iterator[Facts]:
-        """The devices for which the expression is true. One that it cannot be told of is left out alone, unless ``strict``."""
-        for facts in devices:
+    def _where_true(self, devices: Iterable[Variables], where: Any) -> Iterator[Variables]:
+        """Yield the devices for which the expression is true. Without ``strict`` an error leaves out its device only."""
+        for variables in devices:
             try:
-                if where.search(facts):
-                    yield facts
+                if where.search(variables):
+                    yield variables
             except jmespath.exceptions.JMESPathError as problem:
-                text = f"where cannot be told of device {facts['id']!r} ({facts['hostname']}): {problem}"
+                text = f"where cannot be evaluated for device {variables['id']!r} ({variables['hostname']}): {problem}"
                 if self.get_option("strict"):
                     raise AnsibleParserError(text) from problem
                 self._warn(f"{text}. It is left out")
 
     # Hosts
 
-    def _defined_behind(self, path: str) -> tuple[dict[str, set[str]], set[str]]:
-        """The hosts, with the names of their variables, and the groups of the sources that Ansible reads after this one, if they are files.
+    def _defined_later(self, path: str) -> tuple[dict[str, set[str]], set[str]]:
+        """Return the hosts, with the names of their variables, and the groups of the static sources that Ansible reads after this one.
 
-        Whether a host is one of another source must not depend on the order of the sources.
+        Whether another source defines a host must not depend on the order of the sources.
         """
         given = [source if "," in source else unfrackpath(source, follow=False) for source in context.CLIARGS.get("inventory") or ()]
         files = [file for source in given for file in _files(source)]
-        behind = files[files.index(path) + 1 :] if path in files else []
-        plain = [file for file in behind if "," in file or not _is_dynamic(Path(file))]
+        later = files[files.index(path) + 1 :] if path in files else []
+        plain = [file for file in later if "," in file or not _is_dynamic(Path(file))]
         if not plain:
             return {}, set()
         try:
             others = InventoryManager(loader=self.loader, sources=plain)
         except AnsibleError as problem:
-            raise AnsibleParserError(f"{path}: cannot read the sources behind it, whose hosts it must not change: {problem}") from problem
-        return {name: _said_of(host) for name, host in others.hosts.items()}, set(others.groups)
+            raise AnsibleParserError(f"{path}: cannot read the inventory sources after it, to keep their hosts: {problem}") from problem
+        return {name: _defined_variables(host) for name, host in others.hosts.items()}, set(others.groups)
 
-    def _adding(self, behind: Mapping[str, Collection[str]]) -> Callable[[str, Facts], None]:
-        """What adds one host, with all options read: they are the same for thousands.
+    def _adding(self, later: Mapping[str, Collection[str]]) -> Callable[[str, Variables], None]:
+        """Return a function that adds one host. The options are read once for all hosts.
 
-        ``behind``: hosts of sources that are read later, each with the names of its variables.
+        ``later``: hosts of sources that are read after this one, each with the names of its variables.
         """
         inventory, prefix, addresses = self.inventory, self.get_option("variable_prefix"), self.get_option("addresses")
         compose, strict = self.get_option("compose"), self.get_option("strict")
         kinds, groups, keyed_groups = (self.get_option(name) for name in ("groups_by", "groups", "keyed_groups"))
 
-        def add(name: str, facts: Facts) -> None:
-            address = preferred(facts, addresses, self._warn, usable=is_reachable, what="ansible_host")
+        def add(name: str, variables: Variables) -> None:
+            address = preferred(variables, addresses, self._warn, usable=is_reachable, what="ansible_host")
             if address is None and not is_reachable(name):
-                self._warn(f"device {shown(facts['id'])} has no address, and its name {name!r} would be read as one: it is left out")
+                self._warn(f"device {shown(variables['id'])} has no address, and its name {name!r} is not reachable: it is left out")
                 return
-            there = inventory.hosts.get(name)
+            existing = inventory.hosts.get(name)
             inventory.add_host(name, group="metal")
             host = inventory.hosts[name]
-            if there is None and name not in behind:
-                MADE.add(host)
-            own = ADDED.setdefault(host, set()) if host not in MADE else None
-            theirs = {*_said_of(host), *behind.get(name, ())} - own if own is not None else set()
-            for key, value in facts.items():
-                # What another source says of its host stays. What it says in files of group variables is not known yet.
-                taken = own is not None and (key in WANTED or prefix + key in theirs)
+            if existing is None and name not in later:
+                CREATED.add(host)
+            own = ADDED.setdefault(host, set()) if host not in CREATED else None
+            defined = {*_defined_variables(host), *later.get(name, ())} - own if own is not None else set()
+            for key, value in variables.items():
+                # Variables of another source stay. Those in its files of group variables are not loaded yet, so DESIRED lists them.
+                taken = own is not None and (key in DESIRED or prefix + key in defined)
                 variable = f"{prefix}existing_{key}" if taken else prefix + key
                 inventory.set_variable(name, variable, unsafe(value))
                 if own is not None:
@@ -736,14 +735,14 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
                 inventory.set_variable(name, "ansible_host", unsafe(address))
             elif address and address != host.vars.get("ansible_host") and "ansible_host" not in (compose or {}):
                 self._warn(
-                    f"device {shown(facts['id'])} has the name of the host {name!r} of another inventory source, which keeps its variables:"
-                    f" {address} does not become its ansible_host"
+                    f"device {shown(variables['id'])} has the name of the host {name!r} of another inventory source:"
+                    f" ansible_host of that host is not set to {address}"
                 )
-            for group in groups_of(facts, kinds):
+            for group in groups_of(variables, kinds):
                 inventory.add_host(name, group=group)
             if compose:
                 self._set_composite_vars(compose, inventory.get_host(name).get_vars(), name, strict=strict)
-            # These read the host's variables again, so that composed ones can be used.
+            # Groups are added last, since their expressions can use composed variables.
             if groups:
                 self._add_host_to_composed_groups(groups, {}, name, strict=strict)
             if keyed_groups:
@@ -752,14 +751,14 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         return add
 
     def _add_host_to_keyed_groups(self, keys: Any, variables: Any, host: str, *more: Any, **further: Any) -> None:
-        """Add the host to groups that are named by what the API returns, but to none of another source: what is in those is wanted."""
+        """Add the host to its keyed groups, but to none of another source, whose members are desired machines."""
         this = self.inventory.get_host(host)
         before = set(this.groups)
         super()._add_host_to_keyed_groups(keys, variables, host, *more, **further)
-        for group in [each for each in this.groups if each not in before and each.name in self._others_groups and this in each.hosts]:
+        for group in [each for each in this.groups if each not in before and each.name in self._foreign_groups and this in each.hosts]:
             group.remove_host(this)
             self._warn(f"host {host!r} is not added to the group {group.name!r} of another inventory source (keyed_groups)")
 
     def _warn(self, text: str) -> None:
-        self._told += 1
-        (self.display.warning if self._told <= TOLD_ONE_BY_ONE else self.display.v)(f"inventory {self.NAME}: {text}")
+        self._warnings += 1
+        (self.display.warning if self._warnings <= MAX_WARNINGS else self.display.v)(f"inventory {self.NAME}: {text}")

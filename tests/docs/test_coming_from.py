@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.inventory.metal import facts_of
+from ansible_collections.equinix_metal.openshift.plugins.inventory.metal import host_variables
 from sandbox.testing.process import RunningSandbox, is_write
 from tests.conftest import SPEED
 
@@ -142,7 +142,7 @@ def test_returned_values(row: Row, documented: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.kind == "host variable"], ids=lambda row: row.title)
 def test_host_variables(row: Row) -> None:
-    known = {f"metal_{name}" for name in facts_of({"id": "1", "hostname": "a"})} | {"ansible_host"}
+    known = {f"metal_{name}" for name in host_variables({"id": "1", "hostname": "a"})} | {"ansible_host"}
     assert row.ours or row.remark, "no reason is given"
     assert set(row.ours) <= known
 

@@ -266,7 +266,7 @@ def test_one_odd_device_spoils_only_itself(listed: Listed, sandbox: RunningSandb
     sandbox.call("POST", "faults", json=fault)
     try:
         answer = listed(where="id")
-        # An expression that cannot be told of a device leaves out that one, or with strict ends it.
+        # An expression that cannot be evaluated for a device leaves out that device, or is an error with strict.
         chosen = listed(where="starts_with(hostname, 'big-')")
         strict = listed(where="starts_with(hostname, 'big-')", strict=True)
     finally:
@@ -275,8 +275,8 @@ def test_one_odd_device_spoils_only_itself(listed: Listed, sandbox: RunningSandb
     assert set(hosts(answer)) == {*big, odd[0]["id"], odd[1]["id"]}
     assert set(hosts(chosen)) == big
     # Two of them cannot even be told apart, so one warning is for both.
-    assert chosen["told"].count("where cannot be told of device") == 3
-    assert "where cannot be told of device" in strict["told"]
+    assert chosen["told"].count("where cannot be evaluated for device") == 3
+    assert "where cannot be evaluated for device" in strict["told"]
     assert "_meta" not in strict or not hosts(strict)
     assert "Traceback" not in answer["told"] + chosen["told"] + strict["told"]
 

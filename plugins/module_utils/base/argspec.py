@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Options that carry their constraints, and those every module shares.
+"""Options with their constraints, and the options that all modules share.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -31,7 +31,7 @@ def identifiers(*keywords: str, **option: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Options:
-    """An argument spec together with the rules that hold between its options, under the names ``AnsibleModule`` gives them."""
+    """An argument spec and the rules between its options, with the names of ``AnsibleModule``'s arguments."""
 
     argument_spec: Mapping[str, Any] = field(default_factory=dict)
     mutually_exclusive: Sequence[Sequence[str]] = ()
@@ -41,12 +41,12 @@ class Options:
     required_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def also_known_as(self, **aliases: Sequence[str]) -> Options:
-        """The same options, some of them with other names that are taken as well: those of the collections before this one."""
+        """Return these options with aliases: the names of options in earlier collections."""
         named = {name: {**self.argument_spec[name], "aliases": list(others)} for name, others in aliases.items()}
         return replace(self, argument_spec={**self.argument_spec, **named})
 
     def merge(self, *others: Options) -> Options:
-        """All options and all rules of these; an option named twice is a mistake of the caller."""
+        """Return all options and rules. Raises ValueError if an option is defined twice."""
         merged = self
         for other in others:
             twice = set(merged.argument_spec) & set(other.argument_spec)
@@ -63,9 +63,9 @@ class Options:
         return merged
 
     def cleared(self, params: Mapping[str, Any], identities: Iterable[str] = ()) -> list[str]:
-        """What is wrong with the options by which something is found, of which ``identities`` do so by themselves.
+        """Return a problem for each empty option that selects an object; each of ``identities`` selects one by itself.
 
-        Ansible takes an empty text for one that is given. It is that of a variable which was cleared, and would mean anything or nothing.
+        For Ansible an empty text is a given value. It comes from an empty variable, and would match any object or none.
         """
         alone = [[name] for name in identities if self.argument_spec.get(name, {}).get("type") == "str"]
         empty: list[str] = []
@@ -76,16 +76,16 @@ class Options:
         return [f"{name} is given, but empty: a variable may have been cleared" for name in dict.fromkeys(empty)]
 
     def canonical(self, params: dict[str, Any]) -> list[str]:
-        """Write the ids among the parameters as the API returns them; returns what is wrong with those that are none."""
+        """Replace ids among the parameters by their form in the API; return a problem for each malformed one."""
         return _canonical(self.argument_spec, params)
 
     def out_of_range(self, params: Mapping[str, Any]) -> list[str]:
-        """Return what is wrong with the numbers among the parameters: Ansible also takes ``nan``, ``inf`` and negative ones."""
+        """Return a problem for each number out of range: Ansible also accepts ``nan``, ``inf`` and negative numbers."""
         floats = [name for name, option in self.argument_spec.items() if option.get("type") == "float"]
         return [problem for name in floats if (problem := out_of_range(name, params.get(name)))]
 
     def arguments(self) -> dict[str, Any]:
-        """What ``AnsibleModule`` takes."""
+        """Return the arguments of ``AnsibleModule``."""
         return {
             "argument_spec": _without_own_keys(self.argument_spec),
             "mutually_exclusive": [list(names) for names in self.mutually_exclusive],
@@ -97,20 +97,20 @@ class Options:
 
 
 ABOVE_ZERO = frozenset({"metal_api_timeout", "api_timeout", "timeout"})
-"""Within no time at all no service answers."""
+"""Timeouts, which must not be 0."""
 GREATEST = 1e9
-"""Of all options that are fractions (seconds, dollars): 31 years. Timers and sockets raise OverflowError beyond 292 years."""
+"""Maximum of options of type float (seconds, dollars): 31 years. Timers and sockets raise OverflowError beyond 292 years."""
 
 
 def out_of_range(name: str, value: float | None) -> str | None:
-    """Return what is wrong with the value of an option that is a fraction; None for a good one."""
+    """Return the problem of a value of an option of type float; None for a valid one."""
     if value is None or (0 < value <= GREATEST) or (value == 0 and name not in ABOVE_ZERO):
         return None
     return f"{name} must be {'greater than 0' if name in ABOVE_ZERO else '0 or greater'} and at most {GREATEST:.0f}, not {value:g}"
 
 
 ATTRIBUTES = frozenset({"tags", "description", "details"})
-"""By these something can be found, and it may have none of them: where another option says which it is, an empty one is the truth."""
+"""Options that can select an object and can be empty attributes of it: empty is valid if another option selects the object."""
 
 ENVIRONMENT: Mapping[str, Sequence[str]] = {
     "metal_api_url": ["METAL_API_URL"],
@@ -120,11 +120,11 @@ ENVIRONMENT: Mapping[str, Sequence[str]] = {
     "metal_ua_prefix": ["METAL_UA_PREFIX"],
     "project_id": ["METAL_PROJECT_ID"],
 }
-"""Options of modules and inventory that can be in the environment as well, each with its variables, the strongest first."""
+"""Options of modules and inventory that environment variables can set, with their variables in order of precedence."""
 
 
 def from_environment(names: Sequence[str]) -> str | None:
-    """The first of these environment variables that is not empty: an empty one is how a variable is left out where all are listed."""
+    """Return the first of these environment variables that is not empty; an empty one counts as not set."""
     values = (os.environ.get(name) for name in names)
     return next((value for value in values if value), None)
 
@@ -176,4 +176,4 @@ RESUME_OPTIONS = Options({"resume": {"type": "dict"}})
 STATE_OPTIONS = Options({"state": {"type": "str", "choices": ["present", "absent"], "default": "present"}})
 
 PRESENT_OPTIONS = Options({"state": {"type": "str", "choices": ["present"], "default": "present"}})
-"""Of what the API neither makes nor deletes: the option is there for who is used to giving it, and ``absent`` is refused."""
+"""For objects that the API neither creates nor deletes: ``state: present`` is accepted, ``absent`` is refused."""

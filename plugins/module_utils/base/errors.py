@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can go wrong and is expected to: everything a module tells its user instead of showing a traceback.
+"""Expected failures, which a module returns as an error message in place of a traceback.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -14,16 +14,16 @@ from typing import Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 
 LONGEST_MESSAGE = 20_000
-"""Characters of an error: one of hundreds of machines has a sentence for each."""
+"""Characters of an error message, which may have a sentence for each of hundreds of machines."""
 
 
 class CollectionError(Exception):
     """An expected failure.
 
-    ``message`` says what was attempted on what, what the other side answered and what to do next. ``details`` is plain data
-    for programs (JSON types only, no secrets); a module returns it as ``failure``. ``acted``: something was changed before it came.
+    ``message``: what failed, on which object, the server's answer, and the next step. ``details``: plain data for programs (JSON types
+    only, no secrets), which a module returns as ``failure``. ``acted``: something was changed before the failure.
 
-    A message is one line, whatever is in the names and texts that it quotes.
+    A message is one line of printable text.
     """
 
     acted = False
@@ -46,7 +46,7 @@ class CollectionError(Exception):
 
 
 class MetalError(CollectionError):
-    """The API refused, failed or could not be understood. ``status`` is the HTTP status, or nothing when there was no answer."""
+    """The API refused a request, failed, or returned a malformed answer. ``status``: the HTTP status; None without an answer."""
 
     def __init__(  # noqa: PLR0913 - all of it is what one answer was; passed by keyword
         self,
@@ -69,49 +69,49 @@ class MetalError(CollectionError):
         self.request_id = request_id
 
     def says(self, text: str) -> bool:
-        """Whether one of the API's own sentences contains ``text``, whatever its case."""
+        """Return whether one of the API's error messages contains ``text``, case-insensitive."""
         return any(text.lower() in error.lower() for error in self.errors)
 
 
 class NotFoundError(MetalError):
-    """404, said by the API itself (in JSON), not by something on the way."""
+    """404 by the API itself (in JSON), not by a proxy."""
 
 
 class DeniedError(MetalError):
-    """401 or 403: the token is wrong, or may not do this or see this."""
+    """401 or 403: the token is invalid or has no permission."""
 
 
 class ValidationError(MetalError):
-    """422 or another 4xx: the API will not do this. ``errors`` has all its reasons."""
+    """422 or another 4xx: the API refuses the request. ``errors`` has all its reasons."""
 
 
 class RateLimitedError(MetalError):
-    """429 to the last try."""
+    """429 after the last retry."""
 
 
 class UnreachableError(MetalError):
-    """No connection, or no answer to a read within the time limit, to the last try."""
+    """No connection, or no answer to a read within the time limit, after the last retry."""
 
 
 class ServerError(MetalError):
-    """5xx to the last try."""
+    """5xx after the last retry."""
 
 
 class UnreadableError(MetalError):
-    """An answer that is not the JSON the API gives."""
+    """An answer that is not JSON in the API's form."""
 
 
 class LostAnswerError(MetalError):
     """A write was sent and its effect is unknown: the connection was lost, the API failed, or its answer could not be read.
 
-    ``late``: it may still happen, since nobody said that it is over: there was no answer in time, from the API or behind a gateway.
+    ``late``: it may still take effect, since neither the API nor a gateway answered in time.
     """
 
     late = False
 
 
 class NotYetError(CollectionError):
-    """What was asked for cannot be done now, and will be possible by itself. ``waiting``: what has to pass, one text each."""
+    """The request is not possible yet, and will be without any action. ``waiting``: what it waits for, one text each."""
 
     def __init__(self, message: str, waiting: Sequence[str], details: Mapping[str, Any] | None = None) -> None:
         super().__init__(message, {**(details or {}), "waiting": list(waiting)})
@@ -119,11 +119,11 @@ class NotYetError(CollectionError):
 
 
 class StillExistsError(CollectionError):
-    """A deletion was accepted, and what was to be deleted is there all the same."""
+    """A deletion was accepted, and the object still exists."""
 
 
 class ReadOnlyError(MetalError):
-    """A write in check mode. It was not sent: this is a mistake in the collection, never in what the user asked for."""
+    """A write in check mode. It was not sent: this is a defect of the collection, never of the user's input."""
 
 
 class LockedError(CollectionError):
@@ -144,9 +144,9 @@ class PausedError(Exception):
 
 
 class LockNeededError(Exception):
-    """A write was to be sent without the cluster lock having been held since before the module read anything: acquire it, and begin anew.
+    """A write without a cluster lock that was held before the module's first read. The module acquires the lock and starts again.
 
-    ``lost``: why the lock is not held any more; empty when it never was.
+    ``lost``: why the lock is not held any more; empty if it was never held.
     """
 
     def __init__(self, lost: str = "") -> None:
@@ -155,21 +155,21 @@ class LockNeededError(Exception):
 
 
 class PlayEndedError(Exception):
-    """The playbook that this module belongs to does not run any more: nothing more is sent, and nobody reads the result."""
+    """The module's playbook has ended: no more requests are sent, and no process reads the result."""
 
 
 class DeviceFailedError(CollectionError):
-    """A device will never be as wanted: its provisioning has failed. ``gone``: the API has taken it back already."""
+    """A device will never reach the desired state: its provisioning has failed. ``gone``: the API has already deleted it."""
 
     gone = False
 
 
 class ClusterError(CollectionError):
-    """The cluster's API refused, or could not be understood."""
+    """The cluster's API refused a request, or returned a malformed answer."""
 
 
 class ClusterUnreachableError(ClusterError):
-    """No address of the cluster's API gave an answer that can be used: while a cluster starts, something to wait for."""
+    """No address of the cluster's API returned a usable answer. Waits retry this, since it is normal while a cluster starts."""
 
 
 class ClusterRefusedError(ClusterError):
@@ -186,11 +186,11 @@ class ClusterRefusedError(ClusterError):
 
 
 class ClusterConflictError(ClusterRefusedError):
-    """409: the object is not any more what was read before."""
+    """409: the object has changed since it was read."""
 
 
 def together(heading: str, problems: list[str]) -> str:
-    """One message for several problems, so that a user mends them in one go: the heading alone with a single problem."""
+    """Return one message for several problems, so that a user can fix all at once; a single problem has no number."""
     if len(problems) == 1:
         return f"{heading}: {problems[0]}"
     return f"{heading}, {len(problems)} problems: " + "; ".join(f"({number}) {problem}" for number, problem in enumerate(problems, 1))

@@ -1,10 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shape of what a Metal API answers: what is JSON, and which field is of which type.
+"""Validation of the Metal API's answers: JSON, and the types of fields.
 
-A field that is not of its type is as good as missing: it is left out here, once for all, and everything behind the client deals with
-missing fields only.
+A field of another type is removed here, so that all other code has to handle missing fields only.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -17,17 +16,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 DEEPEST = 64
-"""Levels of lists and objects in each other. Answers have up to 10, beside what users keep as customdata."""
+"""Levels of nested lists and objects. Answers have up to 10, except in users' customdata."""
 LARGEST = 2**63
-"""No number of the API comes near it, and beyond it arithmetic with fractions fails."""
+"""Limit of numbers. The API's are far smaller, and arithmetic with floats fails beyond it."""
 LONGEST = 1000
-"""Characters of a text that names something."""
+"""Characters of a text, except long ones such as descriptions."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class NotJsonError(ValueError):
-    """Bytes that are no JSON, or JSON that cannot be read."""
+    """Bytes that are not valid JSON."""
 
 
 def decoded(content: bytes) -> Any:
@@ -49,13 +48,13 @@ def _refuse(constant: str) -> Any:
 
 
 def number(value: Any) -> int | float | None:
-    """Return a number that can be calculated with; nothing for everything else."""
+    """Return a finite number in the limits; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return value if -LARGEST < value < LARGEST else None
 
 
-# Each returns the value as it may be used, or nothing.
+# Each returns the valid value, or None.
 
 
 def _text(value: Any) -> Any:
@@ -71,7 +70,7 @@ def _flag(value: Any) -> Any:
 
 
 def _word(value: Any) -> Any:
-    """What is a text in one kind of object and a number in another."""
+    """Return a text or a number: the type depends on the kind of object."""
     return _text(value) if isinstance(value, str) else number(value)
 
 
@@ -129,7 +128,7 @@ FIELDS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def shaped(item: dict[str, Any]) -> dict[str, Any]:
-    """Return the object without what is not of its type, at every level, and without what is deeper than ``DEEPEST`` levels.
+    """Return the object without fields of another type, at every level, and without levels deeper than ``DEEPEST``.
 
     ``null`` is of every type. Fields of unknown names stay as they are.
     """
@@ -162,7 +161,7 @@ def _is_flat(value: Any) -> bool:
 
 
 def _cut(value: Any, levels: int) -> Any:
-    """The value without the lists and objects below so many levels."""
+    """Return the value without lists and objects below this number of levels."""
     if isinstance(value, dict):
         return {name: _cut(inner, levels - 1) for name, inner in value.items() if levels > 1 or not isinstance(inner, (dict, list))}
     if isinstance(value, list):

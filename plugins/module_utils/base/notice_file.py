@@ -1,9 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A file in which a job beside a play leaves lines for the operator, and from which the play's tasks show each line once.
+"""A file with a background job's notices for the operator. The play's tasks show each notice once.
 
-One JSON object a line: a notice (``level``, ``text``), or a mark that everything above it was shown. Only appended to, under a lock.
+Each line is a JSON object: a notice (``level``, ``text``), or a mark that all notices above it were shown. Lines are only appended, under
+a file lock.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -22,7 +23,7 @@ _SHOWN = {"shown": True}
 
 
 def append(path: str, notices: Iterable[Mapping[str, str]]) -> None:
-    """Add notices; the file is made for its owner alone when it is not there."""
+    """Append notices; a new file gets mode 0600."""
     text = "".join(json.dumps(dict(notice)) + "\n" for notice in notices)
     if text:
         with _locked(path, os.O_CREAT | os.O_RDWR | os.O_APPEND) as file:
@@ -30,7 +31,7 @@ def append(path: str, notices: Iterable[Mapping[str, str]]) -> None:
 
 
 def take_unshown(path: str) -> list[dict[str, Any]]:
-    """Return the notices that no one has shown yet, and mark them as shown. None without the file."""
+    """Return the notices that were not shown yet, and mark them as shown; an empty list without the file."""
     if not Path(path).is_file():
         return []
     with _locked(path, os.O_RDWR | os.O_APPEND) as file:
@@ -43,7 +44,7 @@ def take_unshown(path: str) -> list[dict[str, Any]]:
 
 
 def texts(path: str) -> set[str]:
-    """The texts of all its notices, shown or not."""
+    """Return the texts of all notices, shown or not."""
     if not Path(path).is_file():
         return set()
     with _locked(path, os.O_RDWR) as file:
@@ -63,7 +64,7 @@ def _entries(file: IO[str]) -> Iterator[dict[str, Any]]:
         try:
             entry = json.loads(line)
         except ValueError:
-            # Cut off with a full disk, or by a kill.
+            # Truncated by a full disk or a kill.
             continue
         if isinstance(entry, dict):
             yield entry

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A service that serves no request: said once, while it is still tried, instead of minutes of silence.
+"""A notice for the operator when a service serves no request, while requests are still retried.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -15,16 +15,16 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 NOTICE_AFTER = 30.0
-"""Seconds without an answer after which it is said."""
+"""Seconds without an answer after which a notice is shown."""
 FILE_VARIABLE = "EQUINIX_METAL_NOTICES"
-"""Environment variable with the file in which a module leaves what its action plugin shows at once."""
+"""Environment variable with the file of a module's notices, which its action plugin shows at once."""
 
 
 class Outage:
-    """Notices when every request to a service fails for long; shared by the threads of a client.
+    """An outage of a service, during which every request fails; shared by the threads of a client.
 
-    ``notify`` gets a line when it has lasted ``NOTICE_AFTER`` seconds, in the middle of a pause or of a request that hangs as well, and one
-    when the API answers again. ``lines`` keeps them.
+    ``notify`` gets a line after ``NOTICE_AFTER`` seconds, also during a pause or a blocked request, and one when the service answers again.
+    ``lines`` has all lines.
     """
 
     def __init__(self, service: str, notify: Callable[[str], None] | None = None, *, now: Callable[[], float] = time.monotonic) -> None:
@@ -40,7 +40,7 @@ class Outage:
 
     @contextmanager
     def watched(self, *failures: type[Exception]) -> Iterator[None]:
-        """One request: it fails with one of these, or the API has answered, be it with an error."""
+        """Run one request. Any result except these exceptions is an answer, errors of the service included."""
         began = self._now()
         try:
             yield

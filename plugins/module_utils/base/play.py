@@ -4,8 +4,8 @@
 """Processes of this computer: the ansible-playbook that a module belongs to, and whether it still runs.
 
 ``kill -9`` of ansible-playbook does not reach its modules: a module runs below a worker process, which survives its parent, and since
-ansible-core 2.19 has a session of its own, so that a signal to the process group does not reach it either. Nobody reads the module's result
-then, and the next run may have begun. So a module asks before each request and in each wait whether its play still runs.
+ansible-core 2.19 has a session of its own, so that a signal to the process group does not reach it either. No process reads its result
+then, and the next run may have started. So a module checks before each request and in each wait whether its play still runs.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -53,10 +53,9 @@ class Process:
 
 @dataclass(frozen=True)
 class Play:
-    """The processes without which a module has nobody to answer to, the nearest first: the worker, and ansible-playbook.
+    """The processes that a module's result goes to, the nearest first: the worker, and ansible-playbook.
 
-    Without any that can be recognised (``is_ansible``), it is the parent process. ``orphaned``: ansible-playbook was gone before anybody
-    looked.
+    If none is recognised (not ``is_ansible``), it is the parent process. ``orphaned``: ansible-playbook ended before the module started.
     """
 
     processes: tuple[Process, ...]
@@ -153,12 +152,12 @@ def find_play() -> Play:
 
 
 def boot_time() -> float:
-    """Return seconds since this computer started, which nobody can set back and which go on while it sleeps, where it can tell."""
+    """Return seconds since this computer started, by a monotonic clock that also runs while it sleeps, if the platform has one."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
 def boot_id() -> str:
-    """Return what tells this start of this computer from all others; empty where there is no /proc."""
+    """Return the unique id of this boot of this computer; empty without /proc."""
     try:
         return (PROC / "sys" / "kernel" / "random" / "boot_id").read_text(encoding="ascii").strip()
     except OSError:

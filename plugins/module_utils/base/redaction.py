@@ -3,9 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Text and data of other programs without the secrets in them.
 
-Two nets lie one behind the other. What is known to be secret is replaced wherever it stands, also quoted, escaped or in base64. What looks
-like a secret is replaced too: by the name it stands under, or by its form. Rather too much than too little: a log with a hole can be read,
-a key that is out cannot be called back.
+Redaction has two parts. Known secrets are replaced everywhere, also quoted, escaped or in base64. Values with the name or the form of a
+secret are replaced too. In doubt a value is replaced: a log without it is still readable, a published key cannot be revoked in all places.
 
 Nothing but Python's own library is used: ``roles/gather/files/bundle.py`` imports this file as a program.
 
@@ -37,7 +36,7 @@ LARGEST_PACKED = 5_000_000
 """Bytes of what was packed before it was written in base64."""
 
 _DEPTH = 4
-"""How often base64 is looked into: an Ignition file in an Ignition file in a log."""
+"""Levels of base64 that are decoded: an Ignition file in an Ignition file in a log."""
 
 _SECRET_NAME = re.compile(
     r"""
@@ -124,7 +123,7 @@ _BEHIND = (
         rf"(?P<value>(?:[^\s/\"'<>]|{REDACTED})+|[^\s/:@\"'<>]{{0,200}}:(?!\d+/)(?:[^\s\"'<>]|{REDACTED}){{1,200}})(?=@)"
     ),
     re.compile(r"(?P<before>(?<![\w./@:-])[\w.-]+:)(?P<value>(?!//)[^\s/@\"'<>]+)(?=@[\w.-]+:\d)"),
-    # Words of a command: curl -u admin:..., podman login -p ..., and what the login of a .netrc looks like.
+    # Words of a command: curl -u admin:..., podman login -p ..., and the login of a .netrc.
     re.compile(
         rf"(?P<before>(?<![\w-])(?:-[uU]|--(?:proxy-)?user|--(?:src-|dest-)?creds)(?:=|{_SEPARATE}|(?=\w))[\"']?[\w.@+-]+:)"
         r"(?P<value>(?![\d:.]+(?:[\s\"'\\]|$))[^\s\"'\\]+)"
@@ -163,7 +162,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 
 
 class Redactor:
-    """Takes what is secret out of text and of data. ``count`` is how often it found something."""
+    """Replaces secrets in text and data. ``count``: the number of replacements."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self.count = 0
@@ -173,12 +172,12 @@ class Redactor:
         self._known = re.compile("|".join(map(re.escape, ordered))) if ordered else None
 
     def text(self, text: str) -> str:
-        """``text`` without what is secret in it."""
+        """Return ``text`` without secrets."""
         return self._text(text, _DEPTH)
 
     def data(self, value: Any, name: str = "") -> Any:
-        """The same for what is in lists and dictionaries; what stands under the name of a secret goes whole."""
-        if name and is_secret_name(name) and not _tells_none(name, value) and value not in (None, "", [], {}, True, False):
+        """Return a value without secrets. Under the name of a secret the whole value is replaced."""
+        if name and is_secret_name(name) and not _is_harmless(name, value) and value not in (None, "", [], {}, True, False):
             self.count += 1
             return REDACTED
         if isinstance(value, Mapping):
@@ -223,14 +222,14 @@ class Redactor:
         return pattern.sub(redacted, text)
 
     def _named(self, match: re.Match[str]) -> str:
-        """What stands behind the name of a secret."""
-        if not is_secret_name(match["name"]) or _tells_none(match["name"], match["value"]) or match["value"] in _NO_VALUE:
+        """Replace the value after the name of a secret."""
+        if not is_secret_name(match["name"]) or _is_harmless(match["name"], match["value"]) or match["value"] in _NO_VALUE:
             return match[0]
         self.count += 1
         return f"{match['before']}{REDACTED}"
 
     def _field(self, match: re.Match[str]) -> str:
-        """An error about a field that is a secret: what is wrong with its value stays, the value goes."""
+        """Replace the value of a secret field in an error, and keep the reason."""
         if not is_secret_name(match["name"].rpartition(".")[2]) or match["value"].strip("\\\"'") in _NO_VALUE:
             return match[0]
         self.count += 1
@@ -258,7 +257,7 @@ class Redactor:
             whole: Any = said
             if secret and said.startswith(("{", "[")):
                 whole, end = _document(text, key.end()) or (said, end)
-            if secret and str(whole) not in _NO_VALUE and not _tells_none(name, whole):
+            if secret and str(whole) not in _NO_VALUE and not _is_harmless(name, whole):
                 self.count += 1
                 opening = re.match(r"\\*[\"']|", value[0])
                 mark = (opening[0] if opening else "") or key["quote"]
@@ -297,16 +296,16 @@ class Redactor:
 
 @functools.lru_cache(maxsize=4096)  # a log has few names, many times
 def is_secret_name(name: str) -> bool:
-    """Whether what stands under this name is a secret, going by the name alone."""
+    """Return whether the value of this name is a secret, by the name alone."""
     return bool(_SECRET_NAME.search(name)) and not _PUBLIC_NAME.search(name)
 
 
-def _tells_none(name: str, value: Any) -> bool:
-    """Whether what stands under the name of a secret, or of secrets, is none: how many there are, or which one is used."""
+def _is_harmless(name: str, value: Any) -> bool:
+    """Return whether the value of a secret name is no secret: a number of secrets, or a reference to one."""
     if isinstance(value, Mapping):
         return bool(value) and _REFERENCE.issuperset(value)
     if isinstance(value, (list, tuple)):
-        return all(isinstance(item, Mapping) and _tells_none(name, item) for item in value)
+        return all(isinstance(item, Mapping) and _is_harmless(name, item) for item in value)
     return bool(_MANY.search(name) and re.match(r"\d{1,9}(?![^\s,;)}\]])", str(value)))
 
 

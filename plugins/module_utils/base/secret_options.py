@@ -41,7 +41,7 @@ def holds_secrets(option: Mapping[str, Any]) -> bool:
 def secret_values(spec: Spec, params: Mapping[str, Any]) -> set[str]:
     """Return every text to be hidden from output: for ``AnsibleModule.no_log_values``.
 
-    All texts and numbers in place of a ``no_log`` option or below it, and where a list or dictionary with such options is wanted, what
+    All texts and numbers in place of a ``no_log`` option or below it, and where a list or dictionary with such options is expected, what
     came in its place. Each also as it is written in JSON and in Python, since errors quote it so.
     """
     found: set[str] = set()

@@ -11,19 +11,19 @@ from __future__ import annotations
 from typing import Any
 
 CLUSTER_TAG = "openshift-cluster="
-"""Followed by the cluster, ``<name>.<base domain>``; on everything that is created for it."""
+"""Prefix of the tag with the cluster, ``<name>.<base domain>``, on all objects that are created for it."""
 
 ROLE_TAG = "openshift-role="
-"""Followed by what it is for the cluster: ``bootstrap``, ``control-plane``, ``worker``, ``load-balancer``, ``lock``."""
+"""Prefix of the tag with the role in the cluster: ``bootstrap``, ``control-plane``, ``worker``, ``load-balancer``, ``lock``."""
 
 NODE_ROLES = ("bootstrap", "control-plane", "worker")
 """Roles of devices that are created from the installer's Ignition files."""
 
 INFRA_TAG = "openshift-infra-id="
-"""Followed by the installer's infraID; on devices that were made from its Ignition files. Another install of the same name has another."""
+"""Prefix of the tag with the installer's infraID, on devices created from its Ignition files. It is unique for each install."""
 
 
 def tag_values(tags: Any, prefix: str) -> list[str]:
-    """Return what stands behind ``prefix`` in these tags. The API keeps the case of tags, so only the exact text is one of ours."""
+    """Return the values of the tags with ``prefix``. The API keeps the case of tags, so the comparison is case-sensitive."""
     texts = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
     return [tag.removeprefix(prefix) for tag in texts if tag.startswith(prefix) and tag != prefix]

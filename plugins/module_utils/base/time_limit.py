@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How long one call may take from its beginning to its end, for everything that goes through pools of urllib3.
+"""A time limit for one whole API call, for clients that use pools of urllib3.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -15,10 +15,10 @@ from typing import Any
 
 
 class TimeLimit:
-    """The time one call may take, as a context: when it is over, its connection is shut down under whoever reads from it.
+    """The time limit of one call, as a context manager. At the limit the call's connection is shut down, which ends a blocked read.
 
-    Libraries limit how long a server may be silent, so one that sends a byte now and then could hold a call for ever. ``over`` says
-    whether that happened: what came until then is no whole answer.
+    The timeouts of libraries apply to each read, so a server that sends a byte now and then could block a call forever. ``over``: the
+    limit was reached, so the answer is incomplete.
     """
 
     _current = threading.local()
@@ -41,7 +41,7 @@ class TimeLimit:
 
     @classmethod
     def watch(cls, connection: Any) -> None:
-        """This thread's call goes through this connection."""
+        """Set the connection of this thread's call."""
         limit: TimeLimit | None = getattr(cls._current, "limit", None)
         if limit is not None:
             with limit._lock:
@@ -56,12 +56,12 @@ class TimeLimit:
     def _shut_if_over(self) -> None:
         if self.over and self._socket is not None:
             with suppress(OSError):  # it may be closed already, which is as good
-                # The plain socket's way: TLS would want to say good-bye to somebody who does not listen.
+                # Of the plain socket: a TLS shutdown would wait for the server.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
 
 class _Watched:
-    """Mixed into a connection's class: it tells which call it serves."""
+    """A mixin for classes of connections, which registers the connection of a call."""
 
     def connect(self) -> None:
         super().connect()  # type: ignore[misc]  # of the connection it is mixed into
@@ -73,7 +73,7 @@ class _Watched:
 
 
 def watch(manager: Any) -> None:
-    """Let the connections that this pool manager of urllib3 will make be known to :class:`TimeLimit`."""
+    """Register all future connections of this pool manager of urllib3 with :class:`TimeLimit`."""
     manager.pool_classes_by_scheme = {
         scheme: type(pool.__name__, (pool,), {"ConnectionCls": type(pool.ConnectionCls.__name__, (_Watched, pool.ConnectionCls), {})})
         for scheme, pool in manager.pool_classes_by_scheme.items()

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One clock for everything that waits.
+"""Polling with a timeout and an interval, for all waits.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -16,7 +16,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 
 
 class WaitTimeout(CollectionError):  # noqa: N818 - read as "raise WaitTimeout": it is the time that ran out, nothing failed
-    """The time allowed for waiting is over. ``waiting``: what is still missing, one text each."""
+    """The timeout of a wait is over. ``waiting``: what is still pending, one text each."""
 
     def __init__(self, message: str, waiting: Sequence[str] = (), details: Mapping[str, Any] | None = None) -> None:
         super().__init__(message, {**(details or {}), "waiting": list(waiting)})
@@ -24,7 +24,7 @@ class WaitTimeout(CollectionError):  # noqa: N818 - read as "raise WaitTimeout":
 
 
 class StillWaiting(CollectionError):  # noqa: N818 - not an error: one slice of a longer wait is over (option progress_interval)
-    """A slice of a longer wait is over, nothing has failed: the module answers with ``waiting`` and is called again."""
+    """A slice of a longer wait is over, without an error: the module returns ``waiting`` and is called again."""
 
     def __init__(self, waiting: Sequence[str]) -> None:
         super().__init__("Waiting for " + "; ".join(waiting), {"waiting": list(waiting)})
@@ -38,9 +38,9 @@ def clock(
     sleep: Callable[[float], None] = time.sleep,
     now: Callable[[], float] = time.monotonic,
 ) -> Iterator[float]:
-    """Yield the seconds gone by: at once, then every ``interval`` seconds, a last time at ``timeout``; then end.
+    """Yield the elapsed seconds: at once, then every ``interval`` seconds, and a last time at ``timeout``.
 
-    The body of the loop looks at the world; what it takes counts. Seconds are real ones, by a clock that cannot be set back.
+    The time of the loop's body counts. The clock is monotonic.
     """
     started = now()
     elapsed = 0.0
@@ -54,11 +54,10 @@ def clock(
 
 
 class Waiter:
-    """How long one call of a module may wait, from the options of the fragment ``_wait``.
+    """The waits of one module call, with the options of the fragment ``_wait``.
 
-    ``look`` is called until it answers with nothing missing, and ``tick`` before each of these calls. When ``progress_interval`` is over,
-    :class:`StillWaiting` is raised, when ``wait_timeout`` is, :class:`WaitTimeout`. The clock starts with the first wait and is shared by
-    all waits of a call.
+    ``poll`` is called until it returns nothing pending, and ``tick`` before each poll. After ``progress_interval`` :class:`StillWaiting`
+    is raised, after ``wait_timeout`` :class:`WaitTimeout`. The clock starts with the first wait and is shared by all waits of a call.
     """
 
     def __init__(  # noqa: PLR0913 - the options of the fragment _wait, and what tests replace by keyword
@@ -80,13 +79,12 @@ class Waiter:
         self._started: float | None = None
 
     def until_nothing_pending(
-        self, look: Callable[[], Sequence[str]], what: str, *, whole: bool = False, interval: float | None = None
+        self, poll: Callable[[], Sequence[str]], what: str, *, whole: bool = False, interval: float | None = None
     ) -> None:
-        """Call ``look`` until it returns no text; each text names one thing that is still missing and what was last seen of it.
+        """Call ``poll`` until it returns no text. Each text names one pending object and its last state.
 
-        ``what`` begins the message of a time-out: ``What did not happen in time: ...``. Whatever ``look`` raises ends the wait at once.
-        ``whole``: not in slices, since a call that took it up again could not know what is left to do. ``interval``: seconds between two
-        calls of ``look``, if these are not those of the option.
+        ``what``: the subject of the message of a timeout. An exception of ``poll`` ends the wait at once. ``whole``: not in slices, since
+        the next call could not determine what is left to do. ``interval``: seconds between two polls, in place of the option.
         """
         if self._started is None:
             self._started = self._now()
@@ -97,7 +95,7 @@ class Waiter:
         pause = self._interval if interval is None else interval
         for _elapsed in clock(max(0.0, limit - gone), pause, sleep=self._sleep, now=self._now):
             self._tick()
-            waiting = list(look())
+            waiting = list(poll())
             if not waiting:
                 return
         if sliced:

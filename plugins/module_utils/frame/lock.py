@@ -79,7 +79,7 @@ class LockModule(MetalModule):
             raise CollectionError(f"Cannot lock {params['name']}: cluster_lock is a run that locks {run.locked.scope}")
         lock = lock_with_client(self.module, run, gate=gate_of(run), read_only=self.check_mode)
         if params["resume"]:
-            lock.go_on_watching(params["resume"])
+            lock.resume_watching(params["resume"])
         self._gate.lock = lock
         return lock
 
@@ -88,7 +88,7 @@ class LockModule(MetalModule):
         about = {"name": lock.run.locked.scope, "run": lock.run.holder.run}
         self.result["changed"] = self.result["changed"] or (before is not None) != after
         self.result["diff"] = shown(about if before else {}, about if after else {}, f"cluster lock of {lock.run.locked.scope}")
-        self.result["lock"] = lock.held.facts() if after and lock.held is not None else None
+        self.result["lock"] = lock.held.result() if after and lock.held is not None else None
 
     # The states.
 
@@ -144,7 +144,7 @@ class LockModule(MetalModule):
                 return
             about = {"name": lock.run.locked.scope, "run": found.holder.run}
             diff = shown(about, {}, f"cluster lock of {lock.run.locked.scope}")
-            self.result.update(changed=True, broken_lock=found.facts(), diff=diff)
+            self.result.update(changed=True, broken_lock=found.result(), diff=diff)
             if self.check_mode:
                 return
             settled_at = lock.break_lock(found)

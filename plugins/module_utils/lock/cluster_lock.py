@@ -1,17 +1,17 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cluster lock: which run may write to a cluster now, as all runs see it on whatever computer, since it is kept at the Metal API.
+"""The cluster lock, an object at the Metal API: only the run that holds it writes to the cluster, whatever computer it runs on.
 
-Rules, each in one place here; the protocol itself and why it is safe stand in ``record``.
+Rules, each implemented once here. ``record`` describes the protocol and why it is safe.
 
-- A run takes the lock before its first write and no earlier, so that a run with nothing to do writes nothing. What a module has read
-  without the lock may be old by then: :class:`LockNeededError` makes it begin anew once the lock is held.
-- Before a write the lock object is read again when that was more than CHECK_EVERY seconds ago, and after every pause.
-- The lock expires when nobody renews it. No write is sent when less is left of it than a request may take, so whatever a holder has sent
-  has arrived by then. An expired lock is never renewed. Times are those of the API (the header Date), which all runs see.
-- The lock of a run that has ended on this computer is taken over as soon as the last write of that run must have arrived: a request
-  outlives its process.
+- A run acquires the lock before its first write and no earlier, so a run without changes writes nothing. What a module read without the
+  lock may be stale by then: :class:`LockNeededError` makes it start again once the lock is held.
+- The lock object is read before a write if the last read is more than CHECK_EVERY seconds old, and after every pause.
+- A lock that is not renewed expires. No write is sent if the lock expires before the request's time limit, so all writes of a holder have
+  arrived by then. An expired lock is never renewed. Times are the API's (the header Date), which is the same for all runs.
+- The lock of a run that has ended on this computer is taken over once the last write of that run must have arrived: a request can outlive
+  its process.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -52,31 +52,31 @@ if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
 
 LIFETIME = 300.0
-"""Seconds for which a lock is good without being renewed."""
+"""Seconds until a lock that is not renewed expires."""
 
 CHECK_EVERY = 5.0
-"""Seconds for which nobody asks again whether the lock is still there."""
+"""Seconds for which a holder relies on its last read of the lock object."""
 
 MARGIN = 5.0
-"""Seconds on top of the time limit of a call, for what is not the call itself: clocks in steps of a second, a computer that is busy."""
+"""Seconds on top of the time limit of a call, for clocks in steps of a second and a busy computer."""
 
 SETTLE = 10.0
-"""Seconds for which a lock object that was created may be missing from a list before another one is created."""
+"""Seconds for which a created lock object may be absent from a list before another one is created."""
 
 STAY = 15.0
-"""Seconds for which a run waits for others that have created their lock object at the same time to delete theirs."""
+"""Seconds for which a run waits for others that created their lock object at the same time to delete it."""
 
 SLICE = 1.0
-"""Seconds of a pause after which it is seen whether the play still runs."""
+"""Seconds between two checks in a pause whether the play still runs."""
 
 
 def lifetime_for(asked: float, timeout: float) -> float:
-    """Return a lifetime that leaves time to work between renewals, whatever the time limit of one call is."""
+    """Return the requested lifetime, or a longer one if the time limit of a call leaves too little time between renewals."""
     return max(4 * (timeout + MARGIN), asked)
 
 
 class LockStore:
-    """The lock objects of one scope at the Metal API: virtual networks of the project, which cost nothing and touch no device."""
+    """The lock objects of one scope at the Metal API: virtual networks of the project, which cost nothing and affect no device."""
 
     def __init__(self, client: MetalClient, project: str, scope: str) -> None:
         self._client = client
@@ -84,20 +84,20 @@ class LockStore:
         self._scope = scope
 
     def now(self) -> float:
-        """Return the earliest that it can be by the API's clock, or this computer's if the API returns none."""
+        """Return the earliest current time by the API's clock, or this computer's if the API returns no time."""
         return self._client.service_time() or time.time()
 
     def latest_now(self) -> float:
-        """Return the latest that it can be by the API's clock, or this computer's if the API returns none."""
+        """Return the latest current time by the API's clock, or this computer's if the API returns no time."""
         return self._client.service_time(latest=True) or time.time()
 
-    def tells_time(self) -> bool:
+    def has_clock(self) -> bool:
         return self._client.service_time() is not None
 
     def locks(self) -> list[Lock]:
         """Return all lock objects of this scope, the oldest first.
 
-        Raises CollectionError when the API does not tell enough of a network to say whether it is one.
+        Raises CollectionError if the API returns a network without tags, which may be a lock object.
         """
         return sorted(map(lock_of_network, self.networks()), key=lambda lock: (lock.since or 0.0, lock.id))
 
@@ -106,14 +106,13 @@ class LockStore:
         try:
             networks = self._client.read_list(self._path, "virtual_networks", doing=f"read {self._title}")
         except MetalError as error:
-            self._advise(error, "This service may have none")
+            self._advise(error, "The service may not support virtual networks")
             raise
         return [network for network in networks if self._is_ours(network)]
 
     def _is_ours(self, network: Mapping[str, Any]) -> bool:
         if "tags" not in network:
-            # It may be the lock of another run.
-            text = f"Cannot read {self._title}: the API returned no tags for the virtual network {network.get('id')}, which may be it"
+            text = f"Cannot read {self._title}: the API returned no tags for the virtual network {network.get('id')}, which may be the lock"
             problem = CollectionError(text, {"id": network.get("id"), "untold": ["tags"]})
             self._client.add_origin(problem)
             raise problem
@@ -126,11 +125,11 @@ class LockStore:
 
     @staticmethod
     def _advise(error: MetalError, hint: str) -> None:
-        """Have an error say what to do where the API refuses; one that may pass by itself stays as it is."""
+        """Add the next step to the message of an error that a retry does not resolve."""
         if not isinstance(error, LostAnswerError) and error.status in (403, 404, 422, 501):
             error.message += (
-                f". The lock is a virtual network, which costs nothing. {hint}; or go without the lock (openshift_lock=false, for a module"
-                " cluster_lock=none), and see to it that nothing else writes to this cluster"
+                f". The lock is a virtual network, which costs nothing. {hint}. Or disable the lock (openshift_lock=false, for a module"
+                " cluster_lock=none) and make sure that no other run writes to this cluster"
             )
 
     @property
@@ -138,7 +137,7 @@ class LockStore:
         return f"the cluster lock of {self._scope}"
 
     def create(self, lock: Lock, ownership: Sequence[str], metro: str) -> Found:
-        """Create this lock object, see ``create_once``. Raises CollectionError when it is refused."""
+        """Create this lock object, for ``create_once``. Raises CollectionError if the API refuses it."""
         body = {
             "metro": metro or self._metro(ownership),
             "tags": lock.tags(self._scope, ownership),
@@ -147,19 +146,20 @@ class LockStore:
         try:
             return self._client.write_one("POST", self._path, body, doing=f"create {self._title}", again=False)
         except MetalError as error:
-            self._advise(error, f"Delete one in metro {body['metro']} that nobody needs, or have the project's quota of them raised")
+            self._advise(error, f"Delete an unused one in metro {body['metro']}, or request a higher quota for the project")
             raise
 
     def _metro(self, ownership: Sequence[str]) -> str:
-        """Return where a lock object can be when the inventory does not say: where a device is, or in the API's first metro."""
-        devices = self._client.read_list(f"projects/{self._project}/devices", "devices", doing=f"see in which metro {self._title} can be")
+        """Return a metro for the lock object if the inventory has none: a device's, preferably of this cluster, or the API's first."""
+        doing = f"choose a metro for {self._title}"
+        devices = self._client.read_list(f"projects/{self._project}/devices", "devices", doing=doing)
         ours = [device for device in devices if set(ownership) <= set(device.get("tags") or [])]
         found = next((code for device in (*ours, *devices) if (code := metro_code(device))), None)
         if found is None:
-            metros = self._client.read_list("locations/metros", "metros", doing=f"see in which metro {self._title} can be")
+            metros = self._client.read_list("locations/metros", "metros", doing=doing)
             found = next((code for metro in metros if isinstance(code := metro.get("code"), str)), None)
         if found is None:
-            raise CollectionError(f"Cannot create {self._title}: the API lists no metro. Give one (metro)")
+            raise CollectionError(f"Cannot create {self._title}: the API lists no metro. Set the option metro")
         return found
 
     def read(self, identity: str) -> Lock | None:
@@ -169,9 +169,9 @@ class LockStore:
             return None
 
     def renew(self, lock: Lock, ownership: Sequence[str]) -> bool:
-        """Write the time of its renewal into a lock object; False when it is gone.
+        """Update a lock object with the time of its renewal; return False if it does not exist any more.
 
-        Raises PausedError instead of repeating it after a pause: the lock may have expired meanwhile.
+        Raises PausedError instead of sending the update again after a pause: the lock may have expired meanwhile.
         """
         tags = lock.tags(self._scope, ownership)
         try:
@@ -189,15 +189,15 @@ class LockStore:
 
 
 def lock_of_network(network: Mapping[str, Any]) -> Lock:
-    """Return the lock that a virtual network is."""
+    """Return the lock in the tags of a virtual network."""
     tags = [tag for tag in network.get("tags") or [] if isinstance(tag, str)]
     return read_lock(str(network["id"]), tags, network.get("created_at"), lifetime=LIFETIME)
 
 
 class ClusterLock:
-    """The lock as one module of a run has it.
+    """The lock in one module of a run.
 
-    ``timeout``: the time limit of one call. ``patient``: wait for other runs that are alive instead of raising LockedError.
+    ``timeout``: the time limit of one call in seconds. ``patient``: wait for other runs that are alive instead of raising LockedError.
     """
 
     def __init__(self, store: LockStore, run: Run, *, timeout: float, patient: bool = False, now: Callable[[], float] = boot_time) -> None:
@@ -206,7 +206,7 @@ class ClusterLock:
         self._patient = patient
         self._now = now
         self._mutex = threading.RLock()
-        # Before anything is read: only a lock that was held by then makes what is read good enough to write by.
+        # Only a lock that was held before the module's first read makes what it reads current enough for a write.
         self._id = run.lock
         self._held: Lock | None = None
         self._lost = ""
@@ -216,19 +216,19 @@ class ClusterLock:
         self._watched: dict[str, tuple[str, float]] = {}
         self.run = run
         self.cleared: list[Lock] = []
-        """Lock objects that were deleted: of runs that have ended, and expired ones."""
+        """Deleted lock objects: those of ended runs, and expired ones."""
 
     @property
     def held(self) -> Lock | None:
-        """The lock object as it was read last while this run has it."""
+        """The lock object as it was last read, while this run holds it."""
         return self._held
 
-    # A holder.
+    # While the lock is held
 
     def before_write(self, *, paused: bool) -> None:
-        """Let a write pass; ``paused``: time has gone by since the caller knew that it was to be sent.
+        """Check that a write may be sent; ``paused``: time has passed since the caller decided to send it.
 
-        Raises LockNeededError when the lock is not held, or was not from the beginning.
+        Raises LockNeededError if the lock is not held, or was not held from the beginning.
         """
         with self._mutex:
             if not self._id:
@@ -239,11 +239,11 @@ class ClusterLock:
                 self._check()
                 self._renew_if_due()
             if self._left() < self._needed:
-                self._lose("it expires before a request would be over")
+                self._lose("it expires before the time limit of a request")
             self.run.note_write(self._needed)
 
     def tick(self) -> None:
-        """Renew the lock in a wait, when it is held and that is due."""
+        """Renew the lock during a wait, if it is held and due for renewal."""
         with self._mutex:
             if not self._id or self._now() - self.run.renewed < self.run.locked.lifetime / 3:
                 return
@@ -251,16 +251,16 @@ class ClusterLock:
                 self._check()
                 self._renew_if_due()
             except (MetalError, PausedError, LockNeededError):
-                # To wait needs no lock: the next write reads it again and says what became of it.
+                # A wait needs no lock. The next write reads the lock again and reports its loss.
                 return
 
     @property
     def _needed(self) -> float:
-        """Seconds that have to be left of the lock for a write: by then it has arrived, or never will."""
+        """Seconds that the lock must still be valid for a write: by then the write has arrived, or never will."""
         return self._timeout + MARGIN
 
     def _left(self) -> float:
-        """Return for how many seconds the lock is good, at least."""
+        """Return for how many seconds at least the lock is still valid."""
         if self._held is None or self._held.expires is None:
             return 0.0
         return self._held.expires - self._store.latest_now()
@@ -276,7 +276,7 @@ class ClusterLock:
 
     def _renew_if_due(self) -> None:
         held = self._held
-        # One that is about to expire is not renewed: the request might arrive when another run has taken over.
+        # A lock that is about to expire is not renewed: the request could arrive after another run has taken over.
         if held is None or not self._needed <= self._left() < held.lifetime * 2 / 3:
             return
         renewed, began = held.renewed_at(self._store.now()), self._now()
@@ -284,19 +284,19 @@ class ClusterLock:
             if not self._store.renew(renewed, self.run.locked.tags):
                 self._lose("its lock object is gone")
         except PausedError:
-            # It is as it was, and time has gone by: whoever wants to write looks again.
+            # The lock is unchanged, and time has passed: the next write reads it again.
             return
         self._held, self._checked = renewed, began
         self.run.note_lock(self._id, unsure=self.run.unsure)
 
     def _lose(self, reason: str) -> NoReturn:
         self._id, self._held, self._lost = "", None, f"the cluster lock of {self.run.locked.scope} was lost: {reason}"
-        # It may be there all the same, and is deleted in the end.
+        # The lock object may still exist; release() deletes it.
         self.run.note_lock("", unsure=True)
         raise LockNeededError(self._lost)
 
     def release(self) -> bool:
-        """Delete this run's lock objects; returns whether there was one."""
+        """Delete this run's lock objects; return whether there was one."""
         with self._mutex:
             found = {self.run.lock} if self.run.lock else set()
             if self.run.unsure:
@@ -307,32 +307,35 @@ class ClusterLock:
             self.run.note_lock("", unsure=False)
             return bool(found)
 
-    # A run that wants it.
+    # Acquiring the lock
 
     def attempt(self) -> list[str]:
-        """Take a step towards holding the lock; returns what it waits for, nothing when the lock is held.
+        """Take one step to acquire the lock; return what it waits for, an empty list if the lock is held.
 
-        Raises LockedError when another run holds it, or is just taking it, and is not waited for.
+        Raises LockedError if another run holds or acquires the lock, unless ``patient``.
         """
         with self._mutex:
-            waiting, alive, decision = self._look()
+            waiting, alive, decision = self._list_and_decide()
             if decision is Decision.CREATE and not waiting and not self._is_coming():
                 self._create()
-                waiting, alive, decision = self._look()
+                waiting, alive, decision = self._list_and_decide()
             if decision is Decision.BLOCKED:
                 if not self._patient:
                     raise locked(self.run.locked.scope, alive[0], self._lost)
                 return [*waiting, *(f"the cluster lock of {self.run.locked.scope}: held by {lock}" for lock in alive)]
             if decision is Decision.STAY:
-                return [*waiting, *(f"the cluster lock of {self.run.locked.scope}: {lock.holder} is taking it as well" for lock in alive)]
+                return [
+                    *waiting,
+                    *(f"the cluster lock of {self.run.locked.scope}: {lock.holder} tries to acquire it too" for lock in alive),
+                ]
             if decision is Decision.CREATE and not waiting:
-                return [f"the cluster lock of {self.run.locked.scope}: what was created is not listed yet"]
+                return [f"the cluster lock of {self.run.locked.scope}: its lock object was created and is not listed yet"]
             return waiting
 
-    def _look(self) -> tuple[list[str], list[Lock], Decision]:
-        """List the lock objects and do what follows from that: hold the lock, retreat, or nothing yet.
+    def _list_and_decide(self) -> tuple[list[str], list[Lock], Decision]:
+        """List the lock objects and act on the list: hold the lock, delete this run's lock object, or wait.
 
-        Returns what ends by itself and is waited for, the locks of other runs, and what was decided.
+        Returns what the run waits for that ends by itself, the locks of other live runs, and the decision.
         """
         began, found = self._now(), self._store.locks()
         mine = [lock for lock in found if lock.holder.run == self.run.holder.run]
@@ -353,41 +356,41 @@ class ClusterLock:
         return waiting, alive, decision
 
     def _is_coming(self) -> bool:
-        """Return whether what was created a moment ago may still be missing from lists (the API's known behaviour)."""
+        """Return whether a lock object created a moment ago may still be absent from lists (known behaviour of the API)."""
         return self._created is not None and self._now() - self._created < SETTLE
 
     def _has_stayed(self) -> bool:
-        """Whether others had time enough to retreat, so that one of them held the lock already."""
+        """Return whether the other runs had enough time to retreat. One that did not holds the lock."""
         if self._stayed is None:
             self._stayed = self._now()
         return self._now() - self._stayed > max(STAY, self._timeout)
 
     def _create(self) -> None:
-        now, what = self._store.now(), self.run.locked
-        lock = Lock("", self.run.holder, since=now, renewed=now, lifetime=what.lifetime, limit=self._needed)
+        now, locked_scope = self._store.now(), self.run.locked
+        lock = Lock("", self.run.holder, since=now, renewed=now, lifetime=locked_scope.lifetime, limit=self._needed)
         tries = 0
 
         def create() -> Found:
             nonlocal tries
             tries += 1
-            return self._store.create(lock, what.tags, what.metro)
+            return self._store.create(lock, locked_scope.tags, locked_scope.metro)
 
         def find() -> Found | None:
             return next((each for each in self._store.networks() if lock_of_network(each).holder.run == self.run.holder.run), None)
 
-        # Should one whose answer was lost be created later, it is this run's all the same, and has to be looked for in the end.
+        # A create whose answer was lost may still take effect later. release() then searches for the lock object.
         self.run.note_lock("", unsure=True)
         create_once(create, find)
         if tries == 1:
             self.run.note_lock("", unsure=False)
         self._stayed, self._created = None, self._now()
 
-    # Other runs.
+    # Locks of other runs
 
     def clear(self) -> list[str]:
-        """See that no other run holds the lock; returns what has to be waited for until it is free for this run to take.
+        """Delete locks of ended runs; return what this run waits for until the lock is free.
 
-        Raises LockedError for a run that is alive: on this computer at once, elsewhere as soon as it renews its lock.
+        Raises LockedError for a run that is alive: on this computer at once, elsewhere as soon as that run renews its lock.
         """
         with self._mutex:
             waiting, alive = self._sort(self.others())
@@ -395,7 +398,7 @@ class ClusterLock:
                 here = lock.holder.is_of_this_computer()
                 if (here and not lock.holder.process.is_gone()) or self._was_renewed(lock):
                     raise locked(self.run.locked.scope, lock)
-                state = "it has ended, and a module of it may still run" if here else "whether it runs cannot be seen from here"
+                state = "it has ended, but one of its modules may still run" if here else "it runs on another computer or has ended"
                 waiting.append(f"{lock}: {state}. The lock expires {self._expiry_text(lock)} unless it is renewed")
             return waiting
 
@@ -404,77 +407,77 @@ class ClusterLock:
         return [lock for lock in self._store.locks() if lock.holder.run != self.run.holder.run]
 
     def own(self) -> Lock | None:
-        """Return this run's lock, if it has one that is good."""
+        """Return this run's lock, if it has one that has not expired."""
         found = [self._store.read(self.run.lock)] if self.run.lock else self._store.locks() if self.run.unsure else []
         mine = [lock for lock in found if lock and lock.holder.run == self.run.holder.run and not self._has_expired(lock)]
         return mine[0] if mine else None
 
     def is_over(self, lock: Lock) -> bool:
-        """Return whether nobody has this lock any more: its run has ended here and what it sent is over, or it has expired."""
+        """Return whether no run holds this lock: its run has ended here and its writes have arrived, or the lock has expired."""
         remains = remains_of(lock.holder)
-        return self._has_expired(lock) if remains is None else remains.quiet_from <= self._now()
+        return self._has_expired(lock) if remains is None else remains.settled_at <= self._now()
 
     def watched(self) -> dict[str, Any]:
-        """Return what the next call has to know of the locks that are watched."""
+        """Return the state of watched locks, for ``resume_watching`` in the next call."""
         return {"watched": {name: list(each) for name, each in self._watched.items()}}
 
-    def go_on_watching(self, known: Mapping[str, Any]) -> None:
+    def resume_watching(self, known: Mapping[str, Any]) -> None:
         self._watched = {name: (str(renewed), float(since)) for name, (renewed, since) in known["watched"].items()}
 
     def break_lock(self, lock: Lock) -> float:
-        """Delete the lock of another run; returns from when, by ``boot_time``, nothing that this run may still send can arrive.
+        """Delete the lock of another run; return the ``boot_time`` after which no write of that run can arrive.
 
-        It finds out when it looks at its lock the next time, which may be after one more request.
+        That run notices at its next read of the lock, which may be after one more request.
         """
         remains = remains_of(lock.holder)
         self._store.delete(lock.id)
-        return self._now() + CHECK_EVERY + lock.limit if remains is None else remains.quiet_from
+        return self._now() + CHECK_EVERY + lock.limit if remains is None else remains.settled_at
 
     def _watch(self, lock: Lock) -> tuple[str, float]:
-        """Return when the lock had been renewed when it was first seen, and since when it is watched."""
+        """Return the lock's time of renewal when it was first read, and the ``boot_time`` of that read."""
         return self._watched.setdefault(lock.id, (time_text(lock.renewed), self._now()))
 
     def _was_renewed(self, lock: Lock) -> bool:
         return self._watch(lock)[0] != time_text(lock.renewed)
 
     def _expiry_text(self, lock: Lock) -> str:
-        if lock.expires is not None and self._store.tells_time():
+        if lock.expires is not None and self._store.has_clock():
             return f"at {time_text(lock.expires)}"
         return f"in {max(0.0, self._watch(lock)[1] + lock.lifetime - self._now()):.0f} s"
 
     def _sort(self, others: Sequence[Lock]) -> tuple[list[str], list[Lock]]:
-        """Delete the locks nobody has any more; returns what is waited for of those that end by themselves, and those that are held."""
+        """Delete the locks that no run holds; return what to wait for of ended runs, and the locks that are held."""
         waiting, alive = [], []
         for lock in others:
             if self.is_over(lock):
                 self._store.delete(lock.id)
                 self.cleared.append(lock)
             elif (remains := remains_of(lock.holder)) is not None:
-                quiet = remains.quiet_from - self._now()
-                waiting.append(f"{lock.holder} has ended: what it has sent is over in {quiet:.0f} s at the latest")
+                seconds = remains.settled_at - self._now()
+                waiting.append(f"{lock.holder} has ended: its last request arrives within {seconds:.0f} s")
             else:
                 alive.append(lock)
         return waiting, alive
 
     def _has_expired(self, lock: Lock) -> bool:
-        if lock.expires is not None and self._store.tells_time():
+        if lock.expires is not None and self._store.has_clock():
             return self._store.now() >= lock.expires
-        # The API or the lock has no time: by this computer's clock, from when it was first seen.
+        # Without a time of the API or in the lock, the lifetime counts from its first read, by this computer's clock.
         return not self._was_renewed(lock) and self._now() - self._watch(lock)[1] >= lock.lifetime
 
 
 def locked(scope: str, lock: Lock, lost: str = "") -> LockedError:
-    """Return the error that says who holds the lock, and what to do."""
+    """Return the error that names the run that holds the lock, and the next step."""
     before = f"{lost[0].upper()}{lost[1:]}. " if lost else ""
     return LockedError(
-        f"{before}Another run writes to {scope}: {lock}. Wait for its end. If it is certain that it has ended, break its lock:"
+        f"{before}Another run writes to {scope}: {lock}. Wait until that run has ended. If it has certainly ended, break its lock:"
         f" ansible-playbook playbooks/unlock.yml -e openshift_unlock={lock.id}",
-        {"lock": lock.facts()},
+        {"lock": lock.result()},
     )
 
 
 class Guard(Protocol):
-    """What a gate asks of a lock; :class:`ClusterLock` is one."""
+    """The part of :class:`ClusterLock` that a gate uses."""
 
     def before_write(self, *, paused: bool) -> None: ...
 
@@ -482,9 +485,9 @@ class Guard(Protocol):
 
 
 class Gate:
-    """What every request of a module passes: it is sent only while the play runs, and a write only with the lock.
+    """Checks before each request of a module: the play still runs, and for a write the lock is held.
 
-    ``lock``: None where none is taken.
+    ``lock``: None if the module uses none.
     """
 
     def __init__(self, play: Play, *, sleep: Callable[[float], None] = time.sleep) -> None:
@@ -501,13 +504,13 @@ class Gate:
             self.lock.before_write(paused=paused)
 
     def tick(self) -> None:
-        """What has to be done now and then in a wait."""
+        """Check the play and renew the lock; called regularly during a wait."""
         self.before_request()
         if self.lock is not None:
             self.lock.tick()
 
     def sleep(self, seconds: float) -> None:
-        """Sleep, but not beyond the end of the play."""
+        """Sleep; raise PlayEndedError as soon as the play has ended."""
         end = boot_time() + seconds
         while (left := end - boot_time()) > 0:
             self.before_request()

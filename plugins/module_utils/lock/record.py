@@ -1,19 +1,19 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cluster lock as a value: who holds it since when, what of that stands in tags, and the one decision of the protocol.
+"""The cluster lock as a value: its holder and times, their form as tags, and the decision of the protocol.
 
-The protocol needs no compare-and-swap, which the Metal API does not have. A run that wants the lock creates a lock object of its own and
+The protocol needs no compare-and-swap, which the Metal API does not have. To acquire the lock, a run creates a lock object of its own and
 then lists all lock objects of the cluster:
 
-- A run holds the lock from a list on that has its own lock object and no other run's (:func:`decide` returns HELD).
+- A run holds the lock as soon as a list has its own lock object and no other run's (:func:`decide` returns HELD).
 - It holds the lock until it deletes its lock object, or until that expires.
 
 Why two runs never hold it at the same time: let X and Y both hold it, and let X's deciding list be the earlier one. X's lock object existed
 at that list, and still exists at Y's deciding list, since X has neither deleted it nor let it expire. So Y's list has two lock objects,
 and Y does not hold the lock. This needs lists that show what was created before them, and nothing else: no order of creation, no clock.
 
-A holder therefore never looks for others. Before a write it reads its own lock object: while that exists and has not expired, no other run
+So a holder never lists again. Before a write it reads its own lock object: while that exists and has not expired, no other run
 holds the lock. tests/unit/plugins/module_utils/test_lock_protocol.py tries all interleavings of two and three runs that may crash anywhere.
 
 Note that this module util is private to the collection: it may change without notice.
@@ -42,11 +42,11 @@ FIELDS = ("run", "holder", "operation", "job", "process", "since", "renewed", "l
 """Each is a tag ``openshift-lock-<field>=<value>``."""
 
 LONGEST = 120
-"""Characters of one value. No limit of the API is known; what a person or a host is called must not make one."""
+"""Characters of one value: names of users and hosts are cut, since the API's limit for tags is unknown."""
 
 
 class Decision(enum.Enum):
-    """What a run has to do next to get the lock, by one list of lock objects."""
+    """The next step of a run that acquires the lock, by one list of lock objects."""
 
     HELD = "held"
     CREATE = "create"
@@ -56,10 +56,10 @@ class Decision(enum.Enum):
 
 
 def decide(run: str, runs: Collection[str]) -> Decision:
-    """Return what ``run`` has to do next, by the runs that have a lock object in a list taken just now.
+    """Return the next step of ``run``, given the runs that have a lock object in the newest list.
 
-    Of several runs that have created theirs at the same time, the one with the smallest id waits for the others to delete theirs (STAY),
-    and all others do so (RETREAT): so one of them gets the lock without a second round.
+    Of several runs that created their lock objects at the same time, the one with the smallest id waits (STAY) until the others have
+    deleted theirs (RETREAT). So one of them gets the lock without a second round.
     """
     others = {each for each in runs if each != run}
     if run not in runs:
@@ -71,9 +71,9 @@ def decide(run: str, runs: Collection[str]) -> Decision:
 
 @dataclass(frozen=True)
 class Holder:
-    """A run: one ansible-playbook, or one task where it takes the lock for itself.
+    """A run: one ansible-playbook, or one task that acquires the lock for itself.
 
-    ``process`` with the boot and the pid namespace it belongs to: where these are one's own, whether the run has ended can be seen.
+    ``boot`` and ``namespace``: those of ``process``. Whether it has ended can be checked from the same boot and pid namespace only.
     """
 
     run: str
@@ -86,14 +86,14 @@ class Holder:
 
     @classmethod
     def here(cls, process: Process, scope: str, *, operation: str, job: str = "") -> Holder:
-        """Return this process as a run. The same process is the same run whenever it asks, for each scope."""
+        """Return this process as a run. The run's id is the same in each call of a process, for each scope."""
         boot, namespace = boot_id(), pid_namespace()
-        # Without /proc nothing tells this computer from another.
+        # Without /proc there is no boot id, and the network card identifies the computer.
         name = f"{boot or uuid.getnode()}/{namespace}/{process.pid}/{process.started}/{scope}"
         return cls(str(uuid.uuid5(uuid.NAMESPACE_URL, name)), _user_and_host(), operation, job, boot, namespace, process)
 
     def is_of_this_computer(self) -> bool:
-        """Return whether its process id is one of this process's own computer and pid namespace."""
+        """Return whether the holder's process has the boot and pid namespace of this process."""
         return bool(self.boot and self.namespace) and (self.boot, self.namespace) == (boot_id(), pid_namespace())
 
     def __str__(self) -> str:
@@ -103,9 +103,9 @@ class Holder:
 
 @dataclass(frozen=True)
 class Lock:
-    """A lock object. Times are the API's, in seconds since 1970; None where the object does not say.
+    """A lock object. Times are the API's, in seconds since 1970; None if the object has none.
 
-    ``limit``: seconds after which what its run has sent has arrived, or never will.
+    ``limit``: seconds after which a write of its run has arrived, or never will.
     """
 
     id: str
@@ -120,7 +120,7 @@ class Lock:
         return None if self.renewed is None else self.renewed + self.lifetime
 
     def tags(self, scope: str, ownership: Iterable[str]) -> list[str]:
-        """Return the tags of the object, those of FIELDS that have a value."""
+        """Return the tags of the lock object; fields without a value have none."""
         holder = self.holder
         values = {
             "run": holder.run,
@@ -139,8 +139,8 @@ class Lock:
     def renewed_at(self, moment: float) -> Lock:
         return replace(self, renewed=moment)
 
-    def facts(self) -> dict[str, Any]:
-        """Return what a module tells of it."""
+    def result(self) -> dict[str, Any]:
+        """Return the lock as modules return it."""
         return {
             "id": self.id,
             "run": self.holder.run,
@@ -159,23 +159,23 @@ class Lock:
 
 
 def read_lock(identity: str, tags: Sequence[str], created_at: str | None, *, lifetime: float) -> Lock:
-    """Return the lock that an object's tags describe; what they do not say is unknown, and ``lifetime`` stands for theirs."""
-    said = {name: text for name in FIELDS for tag in tags if (text := tag.removeprefix(f"openshift-lock-{name}=")) != tag}
-    boot, namespace, pid, started = (*said.get("process", "").split("/"), "", "", "", "")[:4]
-    # What has no run of its own is one that nobody is.
+    """Return the lock in an object's tags. Fields without a tag are empty; ``lifetime`` is the default."""
+    values = {name: text for name in FIELDS for tag in tags if (text := tag.removeprefix(f"openshift-lock-{name}=")) != tag}
+    boot, namespace, pid, started = (*values.get("process", "").split("/"), "", "", "", "")[:4]
+    # Without a run it belongs to no known run.
     holder = Holder(
-        run=said.get("run") or f"unknown-{identity}",
-        user=said.get("holder", ""),
-        operation=said.get("operation", ""),
-        job=said.get("job", ""),
+        run=values.get("run") or f"unknown-{identity}",
+        user=values.get("holder", ""),
+        operation=values.get("operation", ""),
+        job=values.get("job", ""),
         boot=boot if pid.isdecimal() else "",
         namespace=namespace,
         process=Process(int(pid) if pid.isdecimal() else 0, started),
     )
-    seconds = _seconds(said.get("lifetime")) or lifetime
-    # A lifetime is at least four times that.
-    limit = _seconds(said.get("limit")) or seconds / 4
-    return Lock(identity, holder, time_of(said.get("since") or created_at), time_of(said.get("renewed")), seconds, limit)
+    seconds = _seconds(values.get("lifetime")) or lifetime
+    # A lifetime is at least four times the limit (lifetime_for).
+    limit = _seconds(values.get("limit")) or seconds / 4
+    return Lock(identity, holder, time_of(values.get("since") or created_at), time_of(values.get("renewed")), seconds, limit)
 
 
 def _seconds(text: str | None) -> float | None:
@@ -183,24 +183,24 @@ def _seconds(text: str | None) -> float | None:
 
 
 def is_lock(tags: Iterable[Any]) -> bool:
-    """Return whether these are the tags of a lock object, of whatever scope."""
+    """Return whether these are the tags of a lock object, of any scope."""
     return LOCK_TAG in tags
 
 
 def scope_of(tags: Sequence[str]) -> str:
-    """Return what is locked for devices with these ownership tags: their cluster, or else all these tags together."""
+    """Return the scope of the lock for these ownership tags: their cluster, or else a hash of all tags."""
     clusters = tag_values(list(tags), CLUSTER_TAG)
     return clusters[0] if clusters else "tags-" + hashlib.sha256("\n".join(sorted(set(tags))).encode()).hexdigest()[:16]
 
 
 def scope_tags(tags: Sequence[str]) -> list[str]:
-    """Return those of the ownership tags that a lock object of their scope carries."""
+    """Return the ownership tags of a lock object of this scope."""
     cluster = [tag for tag in tags if tag.startswith(CLUSTER_TAG)]
     return cluster[:1] or sorted(set(tags))
 
 
 def time_text(moment: float | None) -> str:
-    """Return a time as the API writes it; empty for None, and for what no calendar has."""
+    """Return a time in the API's format; empty for None and for a time outside the calendar."""
     try:
         return "" if moment is None else datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError, OSError):
@@ -208,7 +208,7 @@ def time_text(moment: float | None) -> str:
 
 
 def time_of(text: Any) -> float | None:
-    """Return a time that the API wrote, in seconds since 1970; None for what is none."""
+    """Return a time of the API in seconds since 1970; None for a malformed one."""
     try:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
@@ -220,11 +220,11 @@ def _user_and_host() -> str:
     try:
         user = getpass.getuser()
     except (OSError, KeyError):
-        # In a container the user may have a number and no name.
+        # In a container the user may have no name.
         user = str(os.getuid())
     return f"{user}@{socket.gethostname()}"
 
 
 def _one_line(text: str) -> str:
-    """Return a text that can be a tag: the API takes a comma in a filter for two tags."""
+    """Return a text as one tag of printable ASCII without commas, which separate tags in the API's filters."""
     return re.sub(r"[^\x21-\x2b\x2d-\x7e]+", " ", text).strip()[:LONGEST]

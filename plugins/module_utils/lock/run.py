@@ -1,12 +1,11 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A run as a file of this computer: what its modules have to know of it, and whether one of them still runs.
+"""A run as files on the controller: the state that its modules share, and whether one of them still runs.
 
-Two files in a folder of the user's own below the folder for temporary files. ``<run>.json`` is what modules read: the holder, what is
-locked, and the id of the lock object once one of them has created it. Each module of the run keeps a shared ``flock`` on ``<run>.lock``
-for as long as it runs; the kernel ends that with the process, however it ends. In that file stands until when the last write that was sent
-may still arrive.
+There are two files, in a folder of the user below the folder for temporary files. Modules read ``<run>.json``: the holder, the locked
+scope, and the id of the lock object once it exists. Each module of the run has a shared ``flock`` on ``<run>.lock`` while it runs; the
+kernel releases it when the process ends, however it ends. The content of that file is the time until which the last write may still arrive.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -28,16 +27,16 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder
 
 KEPT = 86400.0
-"""Seconds after which the files of a run that has ended are removed by another one."""
+"""Seconds after which another run removes the files of an ended run."""
 
 _WIDTH = 20
 
 
 @dataclass(frozen=True)
 class Locked:
-    """What is locked: devices of one project with these ownership ``tags``, which is ``scope`` as one word.
+    """What is locked: devices of one project with these ownership ``tags``. ``scope`` is the name of that set.
 
-    ``metro``: where the lock object is created; empty: wherever it can be. ``lifetime``: of the lock, in seconds.
+    ``metro``: where the lock object is created; empty: in any metro. ``lifetime``: of the lock, in seconds.
     """
 
     scope: str
@@ -49,10 +48,10 @@ class Locked:
 
 @dataclass
 class Run:
-    """A run that writes to what is locked. ``path`` is its file, the identity that modules are given as ``cluster_lock``.
+    """A run that writes to the locked scope. ``path``: its file, the value of the modules' option ``cluster_lock``.
 
-    ``lock``: the id of its lock object; empty while it has none. ``unsure``: whether there may be another one, of a create whose
-    answer was lost. ``renewed``: when the lock was taken or renewed last, by ``boot_time``.
+    ``lock``: the id of its lock object; empty if it has none. ``unsure``: whether there may be another lock object, of a create whose
+    answer was lost. ``renewed``: when the lock was acquired or last renewed, by ``boot_time``.
     """
 
     path: Path
@@ -62,13 +61,13 @@ class Run:
     unsure: bool = False
     renewed: float = 0.0
     _marker: int = -1
-    _quiet_from: float = 0.0
+    _settled_at: float = 0.0
 
-    # The file.
+    # The file
 
     @classmethod
     def begin(cls, holder: Holder, locked: Locked) -> Run:
-        """Return this run: as its file has it, or with a file that is written now. Raises CollectionError when there can be none."""
+        """Return this run, read from its file or with a new file. Raises CollectionError if the file cannot be read or written."""
         folder = runs_folder()
         path = folder / f"{holder.run}.json"
         run = cls(path, holder, locked)
@@ -83,12 +82,12 @@ class Run:
 
     @staticmethod
     def is_begun(holder: Holder) -> bool:
-        """Return whether this run has its file already."""
+        """Return whether this run has a file."""
         return (runs_folder() / f"{holder.run}.json").exists()
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
-        """Return the run of a file. Raises CollectionError when it is none."""
+        """Return the run in a file. Raises CollectionError if the file cannot be read or is malformed."""
         path = Path(path)
         try:
             content = json.loads(path.read_bytes())
@@ -101,11 +100,12 @@ class Run:
         except (OSError, ValueError, TypeError, KeyError) as problem:
             reason = problem.strerror if isinstance(problem, OSError) else "it is not the file of a run"
             raise CollectionError(
-                f"Cannot read the run {path} (cluster_lock): {reason}. It is what metal_cluster_lock returns as run, on the same computer"
+                f"Cannot read the run {path} (cluster_lock): {reason}. Set cluster_lock to the run that metal_cluster_lock returned"
+                " on this computer"
             ) from problem
 
     def save(self) -> None:
-        """Write the file; who reads it meanwhile reads the old or the new one."""
+        """Replace the file atomically."""
         holder = self.holder
         content = {
             "run": holder.run,
@@ -129,23 +129,23 @@ class Run:
             raise CollectionError(f"Cannot write the run {self.path}: {problem.strerror}") from problem
 
     def note_lock(self, lock: str, *, unsure: bool) -> None:
-        """Keep the id of the lock object, which is good from now on, for the modules that come after this one."""
+        """Save the id of the lock object, acquired or renewed now, for the next modules of the run."""
         self.lock, self.unsure, self.renewed = lock, unsure, boot_time()
         self.save()
 
     def remove(self) -> None:
-        """Remove the files: nobody asks for this run any more."""
+        """Remove the files of this run."""
         for path in (self.path, self._marker_path):
             path.unlink(missing_ok=True)
 
-    # Its modules.
+    # Its modules
 
     @property
     def _marker_path(self) -> Path:
         return self.path.with_suffix(".lock")
 
     def attach(self) -> None:
-        """Be one of this run's modules until this process ends."""
+        """Register this process as a module of the run until it ends."""
         if self._marker >= 0:
             return
         try:
@@ -155,23 +155,23 @@ class Run:
             raise CollectionError(f"Cannot open {self._marker_path}: {problem.strerror}") from problem
 
     def note_write(self, within: float) -> None:
-        """Write down that a request is sent now which has an effect within so many seconds, or none."""
+        """Save that a write is sent now, which takes effect within this number of seconds or never."""
         self.attach()
-        self._quiet_from = max(self._quiet_from, boot_time() + within)
-        os.pwrite(self._marker, f"{self._quiet_from:{_WIDTH}.3f}".encode(), 0)
+        self._settled_at = max(self._settled_at, boot_time() + within)
+        os.pwrite(self._marker, f"{self._settled_at:{_WIDTH}.3f}".encode(), 0)
 
 
 @dataclass(frozen=True)
 class Remains:
-    """What is left here of a run that ended on this computer. ``quiet_from``: when what it had sent is over, by :func:`boot_time`."""
+    """A run that ended on this computer. ``settled_at``: from then on, by :func:`boot_time`, none of its writes can arrive."""
 
-    quiet_from: float
+    settled_at: float
 
 
 def remains_of(holder: Holder) -> Remains | None:
-    """Return what a run has left when it surely has ended: its process is gone, and with it the last of its modules.
+    """Return the remains of a run whose process and modules have certainly ended.
 
-    None: it still runs, or that cannot be seen from here (another computer or container, another user, another folder for temporary files).
+    None: it still runs, or this cannot be checked here (another computer, container, user or folder for temporary files).
     """
     if not holder.is_of_this_computer() or not holder.process.is_gone():
         return None
@@ -189,22 +189,22 @@ def remains_of(holder: Holder) -> Remains | None:
 
 
 def runs_folder() -> Path:
-    """Return the folder of this user's runs. Raises CollectionError when somebody else may write there."""
+    """Return the folder of this user's runs. Raises CollectionError if another user has access to it."""
     folder = Path(tempfile.gettempdir()) / f"equinix_metal.openshift-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()
     except OSError as problem:
         raise CollectionError(
-            f"Cannot make the folder {folder}: {problem.strerror}. Set TMPDIR to a folder that you may write"
+            f"Cannot create the folder {folder}: {problem.strerror}. Set TMPDIR to a folder that you can write to"
         ) from problem
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise CollectionError(f"{folder} is no folder of yours alone. Remove it, or set TMPDIR to a folder that is for you alone")
+        raise CollectionError(f"Cannot use {folder}: other users have access to it. Remove it, or set TMPDIR to a private folder")
     return folder
 
 
 def _remove_old(folder: Path) -> None:
-    """Remove what runs have left that ended long ago, without anybody who has seen it."""
+    """Remove the files of runs that ended more than KEPT seconds ago."""
     for path in folder.glob("*.json"):
         with suppress(OSError, CollectionError):
             run = Run.load(path)

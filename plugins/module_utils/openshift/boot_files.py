@@ -68,7 +68,7 @@ def boot_contents(
     programs: Sequence[Mapping[str, str]],
     settings: Mapping[str, Any],
 ) -> dict[str, str]:
-    """Return the content of each boot script and live config, by file name. Everybody may read them: they have no secrets.
+    """Return the content of each boot script and live config, by file name. They are public and have no secrets.
 
     ``programs``: ``name``, ``script`` and ``unit`` of what runs in the live system. ``settings``: ``cluster``, ``image_mirror_url``,
     ``kernel_arguments`` and ``metadata_url``.
@@ -92,8 +92,8 @@ def bootstrap_pointer(bootstrap_ign: str, url: str, bearer: str = "", ca: str = 
         "httpHeaders": [{"name": "Authorization", "value": f"Bearer {bearer}"}] if bearer else [],
         "verification": {"hash": f"sha512-{digest}"},
     }
-    authorities = [{"source": f"data:text/plain;charset=utf-8;base64,{_base64(ca)}"}] if ca else []
-    security = {"tls": {"certificateAuthorities": authorities}}
+    ca_bundle = [{"source": f"data:text/plain;charset=utf-8;base64,{_base64(ca)}"}] if ca else []
+    security = {"tls": {"certificateAuthorities": ca_bundle}}
     return {"ignition": {"version": IGNITION_VERSION, "config": {"replace": replace}, "security": security}}
 
 

@@ -22,7 +22,7 @@ Record = dict[str, Any]
 """``name`` and ``values``; without values the record must not exist."""
 
 SERVICES = ("api", "api-int", "*.apps", "api-members", "ingress-members")
-"""Records that are no host names. The last two are what a load balancer looks up."""
+"""Records that are no host names. A load balancer resolves the last two."""
 
 
 def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by keyword
@@ -49,8 +49,8 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by
     ingress = sorted(addresses_of(routers))
     services = [api, api, ingress, [], []]
     if balanced:
-        balancers = sorted(addresses_of(by_role["load_balancer"]))
-        services = [balancers, balancers, balancers, api, ingress]
+        load_balancers = sorted(addresses_of(by_role["load_balancer"]))
+        services = [load_balancers, load_balancers, load_balancers, api, ingress]
     hosts = [
         {"name": device["hostname"], "values": [address_of(device)]}
         for device in named

@@ -1,11 +1,11 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether what exists of a cluster at the Metal API is of the install whose files this controller has.
+"""Check that a cluster's existing objects at the Metal API belong to the install whose files this controller has.
 
-The one rule for that. A cluster's name may be in use by somebody else in the project: the devices of that cluster carry the same
-ownership tag, and would be adopted, changed or deleted. Files and devices of one install have the same infraID, which the installer makes
-up anew each time: it is in metadata.json, and in the tag ``openshift-infra-id`` of the devices.
+Another user of the project may use the cluster's name: the devices of that cluster have the same
+ownership tag, and would be adopted, changed or deleted. Files and devices of one install have the same infraID, which the installer
+generates anew: it is in metadata.json, and in the tag ``openshift-infra-id`` of the devices.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -19,7 +19,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
 
 SHOWN = 6
-"""Of more devices only so many are named."""
+"""Maximum number of devices in a message."""
 
 DESTROY = "ansible-playbook destroy.yml -e openshift_destroy_without_state=true"
 
@@ -28,7 +28,7 @@ CHOICES = (
     f" cluster has with {DESTROY}. Devices that are certainly of this install and lost their tag get it back:"
     f" {INFRA_TAG}<infraID of ignition/metadata.json>"
 )
-"""What can be done about a cluster whose files are not here."""
+"""Next steps for a cluster whose files are not on this controller."""
 
 
 def state_problem(cluster: Mapping[str, Any], infra_id: str, directory: str) -> str:
@@ -38,7 +38,7 @@ def state_problem(cluster: Mapping[str, Any], infra_id: str, directory: str) -> 
     all that exists, other kinds too. ``infra_id``: that of the folder's metadata.json, empty where there is none.
     """
     devices = [device for device in cluster.get("devices") or [] if device.get("state") not in DELETING_STATES]
-    # Devices go last: what is left beside them while they go is nobody's to adopt.
+    # Devices are deleted last, so objects that remain while devices are deleted are not adopted.
     exists = bool(devices) or int(cluster.get("count") or 0) > len(cluster.get("devices") or [])
     name = cluster.get("name")
     if not exists:
@@ -53,7 +53,7 @@ def state_problem(cluster: Mapping[str, Any], infra_id: str, directory: str) -> 
 
 
 def _is_node(device: Mapping[str, Any]) -> bool:
-    """Return whether a device is a node, or may be one: it would be looked for by its infraID, not be found, and be ordered again."""
+    """Return whether a device is a node, or may be one: it would not be found by its infraID, and be ordered again."""
     role = device["role"] if "role" in device else next(iter(tag_values(device.get("tags"), ROLE_TAG)), None)
     return role is None or role in NODE_ROLES
 

@@ -1,24 +1,23 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who may join: the decision on every certificate signing request of a cluster, without any input or output.
+"""The approval of certificate signing requests (CSRs): a decision on every CSR of a cluster, without input or output.
 
-Whoever holds the node bootstrap token can ask for the certificate of any node name (KEP-4872, machine-config-operator issue 731), so a
-request is only ever approved when it is for a machine this inventory has made. The rules are those of OpenShift's
-cluster-machine-approver with the machines of the inventory in the place of its Machine objects, and stricter where the content of a
-request is read (see `pkcs10`). A machine joins once: that a Node of it was registered, or that a request was filed by its own node
-identity, stands for the nodeRef of a Machine object. It is joined then even when its Node is deleted, and only another machine of the same
-name (created later) is new again. Refusing means leaving a request pending: a denied kubelet asks again within seconds, and a request
-that is refused today may be right tomorrow (its Node gets removed, its address becomes known).
+A client with the node bootstrap token can file a CSR for any node name (KEP-4872, machine-config-operator issue 731), so a CSR is approved
+only for a machine of this inventory. The rules are those of OpenShift's cluster-machine-approver, with the inventory's machines in place of
+Machine objects, and a stricter parser (see `pkcs10`). A machine joins once. In place of a Machine's nodeRef, a registered Node or a CSR
+filed by the machine's own node identity proves that it has joined. It has then joined even if its Node is deleted, and only another
+machine of the same name (created later) can join again. A refused CSR stays pending: a denied kubelet files another one within seconds,
+and a refused CSR may become valid (its Node is removed, its address becomes known).
 
 A decision is one of
 - `approve`: all rules hold;
-- `wait`: nothing speaks against it, yet something is still missing, so it may be approved later;
-- `refuse`: a rule speaks against it; somebody should look;
-- `deny`: the same, where that was chosen;
-- `ignore`: not ours to decide (another signer, a renewal, decided already).
+- `wait`: no rule is broken, but a condition is not met yet, so the CSR may be approved later;
+- `refuse`: a rule is broken, and an administrator should check the CSR;
+- `deny`: the same, with `deny_refused`;
+- `ignore`: not decided here (another signer, a renewal, a CSR that has a decision).
 
-Beside the decisions there are alarms: of two requests of one machine with different keys nothing here can tell whose is the machine's.
+Alarms are separate from decisions: if CSRs of one machine have different keys, nothing shows which key is the machine's.
 
 Note that this module util is PRIVATE to the collection.
 """
@@ -41,7 +40,13 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings as _objects
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import text as _text
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pkcs10 import Address, Content, OddRequest, read, shown
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pkcs10 import (
+    Address,
+    Content,
+    MalformedRequest,
+    read,
+    shown,
+)
 
 Decision = Literal["approve", "wait", "refuse", "deny", "ignore"]
 State = Literal["pending", "approved", "issued", "denied", "failed"]
@@ -68,15 +73,15 @@ CLOCK_TOLERANCE = timedelta(seconds=10)
 # kube-controller-manager removes approved requests after an hour, pending ones after a day (csrcleaner).
 CLEANED_AFTER = timedelta(hours=1)
 RECENT = timedelta(hours=1)
-# A kubelet that has its client certificate again asks for its serving certificate, if that ended too, as soon as it has told its addresses.
+# A kubelet that has a new client certificate files a CSR for an expired serving certificate as soon as it has reported its addresses.
 SERVING_FOLLOWS = timedelta(minutes=2)
-# A kubelet that nobody answers asks again with another key after this time, and never sooner unless it was started again.
-ASKS_AGAIN = timedelta(minutes=15)
-# Where the machine's own key is, once it was let in, in the form requests are told with. Before that the key is in its memory alone.
+# A kubelet without an answer files another CSR with another key after this time, and sooner only after a restart.
+RETRIED_AFTER = timedelta(minutes=15)
+# Prints the SHA-256 of the machine's own key after it has joined. Before that the key is in the kubelet's memory only.
 OWN_KEY = (
     "openssl x509 -in /var/lib/kubelet/pki/kubelet-client-current.pem -noout -pubkey | openssl pkey -pubin -outform DER | openssl sha256"
 )
-# Whoever has the token may file thousands for one machine; an alarm's text names so many.
+# CSRs that the text of an alarm names: a client with the token may file thousands for one machine.
 _NAMED = 4
 # Names of requests are free text of up to megabytes.
 _NAME_LIMIT = 80
@@ -88,9 +93,9 @@ _NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine the inventory has made. `created_at` None: the operator has named it, no window of time applies.
+    """A machine of the inventory. `created_at` None: no window of time applies.
 
-    `ambiguous`: several machines of this name were given, so which of them may join is not known.
+    `ambiguous`: several different machines have this name, so which of them may join is unknown.
     """
 
     name: str
@@ -99,16 +104,16 @@ class Machine:
     ambiguous: bool = False
 
     def is_of_an_earlier_one(self, moment: datetime | None) -> bool:
-        """Whether something of this time belongs to an earlier machine of the same name."""
+        """Return whether a CSR or Node of this time belongs to an earlier machine of the same name."""
         return bool(self.created_at and moment and moment < self.created_at - CLOCK_TOLERANCE)
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What the rules are measured against. Times are seconds; `window` 0 means without end.
+    """The settings of the rules. Times are in seconds; `window` 0 means no limit.
 
-    `recover_nodes`: machines whose Node exists may ask for a client certificate again, when nobody hears from that Node.
-    `deny_refused`: what a rule speaks against is denied instead of left pending.
+    `recover_nodes`: machines with a Node that is unreachable may get another client certificate.
+    `deny_refused`: refused CSRs are denied instead of left pending.
     """
 
     machines: Mapping[str, Machine]
@@ -123,11 +128,11 @@ class Policy:
 
 @dataclass(frozen=True)
 class Request:
-    """One request with what can be said about it on its own. `fault` is the rule it breaks, `foreign` why it is not ours to decide,
-    `late` what speaks against it unless its Node exists and is being recovered. `first_version`: its resourceVersion when it was seen
-    first, since an answer makes that greater.
+    """One CSR with the results of the rules that need no other object. `fault`: the rule it breaks. `foreign`: why it is not decided here.
+    `not_yet`: why it waits. `late`: the reason to refuse it unless its Node is recovered. `first_version`: the resourceVersion when it was
+    first read, since a decision increases it.
 
-    It keeps neither the request's bytes nor the object: ten thousand of them are a few megabytes.
+    Neither the request's bytes nor the object are kept, so ten thousand take a few megabytes.
     """
 
     name: str
@@ -149,7 +154,7 @@ class Request:
 
     @property
     def label(self) -> str:
-        """Its name, printable: an API server takes any characters for it, and any number of them."""
+        """Its name, printable: the API server accepts any characters, and any number of them."""
         return printable(self.name, _NAME_LIMIT)
 
     @property
@@ -159,37 +164,37 @@ class Request:
 
     @property
     def is_answered(self) -> bool:
-        """Whether it was approved, or denied by an administrator although no rule forbids it. A denied one that breaks a rule says nothing
-        about the machine it names: whoever has the token could make the machine's own request the older one with it.
+        """Return whether it was approved, or denied by an administrator without breaking a rule. A denied CSR that breaks a rule does not
+        count: with it, a client with the token could outdate the machine's own CSR.
         """
         return self.state in ("approved", "issued") or (self.state in ("denied", "failed") and not self.fault)
 
     @property
     def age(self) -> Age:
-        """Later requests of a machine sort behind earlier ones; times have whole seconds, so the version breaks ties."""
+        """The sort key of a machine's CSRs, oldest first. Times have whole seconds, so the version breaks ties."""
         return (self.filed_at.timestamp() if self.filed_at else 0.0, self.first_version)
 
     @property
     def order(self) -> tuple[Age, str]:
-        """As `age`, and never the same for two requests."""
+        """As `age`, but unique."""
         return (self.age, self.name)
 
     def seen_before(self, earlier: Request | None) -> Request:
-        """This request, known to be the one that was seen before."""
+        """Return this request with the `first_version` of an earlier read."""
         return self if earlier is None else replace(self, first_version=min(self.first_version, earlier.first_version))
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The decision on one request, with a reason a human understands."""
+    """The decision on one CSR and its reason."""
 
     request: Request
     decision: Decision
     reason: str
 
     @property
-    def lets_in(self) -> bool:
-        """Whether its asker has, or is about to have, a certificate."""
+    def is_admitted(self) -> bool:
+        """Return whether a certificate was or will be issued for it."""
         return self.decision == "approve" or self.request.state in ("approved", "issued")
 
     def result(self) -> dict[str, str]:
@@ -206,8 +211,8 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Alarm:
-    """Requests with different keys for one machine, oldest first. Its kubelet may have been restarted while it waited, or someone else has
-    the bootstrapper's token: both look the same from here.
+    """CSRs with different keys for one machine, oldest first. Either its kubelet was restarted while it waited, or another client has the
+    bootstrap token: the CSRs do not show which.
     """
 
     node: str
@@ -215,14 +220,14 @@ class Alarm:
 
     @property
     def subject(self) -> str:
-        """The machine and the requests that were approved: the same alarm again says nothing new, whoever files more."""
-        return " ".join([self.node, *(verdict.request.uid for verdict in self.verdicts if verdict.lets_in)])
+        """The machine and its approved CSRs. An alarm with the same subject is not shown again, even if more CSRs are filed."""
+        return " ".join([self.node, *(verdict.request.uid for verdict in self.verdicts if verdict.is_admitted)])
 
     @property
     def message(self) -> str:
-        named = sorted(self.verdicts, key=lambda verdict: not verdict.lets_in)[:_NAMED]
+        named = sorted(self.verdicts, key=lambda verdict: not verdict.is_admitted)[:_NAMED]
         more = f" and {len(self.verdicts) - len(named)} more" if len(self.verdicts) > len(named) else ""
-        requests = ", ".join(f"{verdict.request.label} ({'approved' if verdict.lets_in else 'pending'})" for verdict in named)
+        requests = ", ".join(f"{verdict.request.label} ({'approved' if verdict.is_admitted else 'pending'})" for verdict in named)
         return (
             f"CSRs with different keys were filed for node {self.node}: {requests}{more}."
             " Usual after a restart; otherwise compare the node's key (docs/generated/joining.md)"
@@ -237,7 +242,7 @@ class Alarm:
                     "name": verdict.request.label,
                     "filed_at": _when(verdict.request.filed_at) if verdict.request.filed_at else "",
                     "key": verdict.request.key,
-                    "approved": verdict.lets_in,
+                    "approved": verdict.is_admitted,
                 }
                 for verdict in self.verdicts
             ],
@@ -248,9 +253,9 @@ class Alarm:
 
 @dataclass(frozen=True)
 class NodeState:
-    """What is wanted of a Node object: is it there, since when, is it Ready and if not why.
+    """The used attributes of a Node: times, whether it is Ready, and if not why.
 
-    `silent`: its kubelet has not been heard from for so long that the cluster does not know how it is (node lifecycle controller).
+    `silent`: its Ready condition is Unknown, since its kubelet has not reported for a while (node lifecycle controller).
     """
 
     name: str
@@ -261,11 +266,11 @@ class NodeState:
     since: datetime | None = None
     """Since when it is Ready or not."""
     heard_at: datetime | None = None
-    """When its kubelet has reported last."""
+    """Time of its kubelet's last report."""
 
 
 def policy(options: Mapping[str, Any]) -> Policy:
-    """The policy from module options; every problem of the options is told in one error."""
+    """Return the policy of a module's options. Raises CollectionError with all problems of the options."""
     problems: list[str] = []
     machines: dict[str, Machine] = {}
     for number, given in enumerate(options["machines"]):
@@ -278,7 +283,7 @@ def policy(options: Mapping[str, Any]) -> Policy:
             problems.append(f"machines[{number}].created_at: {shown(given['created_at'])} is not a time like 2026-03-01T12:00:00Z")
         addresses = _addresses(given.get("addresses") or [], f"machines[{number}].addresses", problems)
         machine = Machine(name, addresses, created_at)
-        # Two devices of one host name: which of them may join is not known, and no reason to keep the others waiting.
+        # If two devices have one host name, neither may join, but all other machines may.
         machines[name] = machine if machines.get(name, machine) == machine else replace(machine, ambiguous=True)
     additional = _addresses(options.get("additional_addresses") or [], "additional_addresses", problems)
     problems += [
@@ -294,7 +299,7 @@ def policy(options: Mapping[str, Any]) -> Policy:
         additional_addresses=additional,
         window=float(options["window"]),
         short_names=bool(options.get("short_names")),
-        # A kubelet asks again every 15 minutes, so four or five an hour are usual; the 100 are cluster-machine-approver's.
+        # A kubelet files another CSR every 15 minutes, so four or five an hour are normal; cluster-machine-approver uses 100, too.
         pending_limit=int(limit) if limit is not None else 10 * len(machines) + 100,
         second_key_after=float(options["second_key_after"]),
         recover_nodes=bool(options.get("recover_nodes")),
@@ -313,7 +318,7 @@ def _addresses(texts: Iterable[Any], where: str, problems: list[str]) -> frozens
 
 
 def time_of(value: Any) -> datetime | None:
-    """An RFC 3339 time of either API as an aware datetime, None when it is not one. Without a zone it is UTC, as the Metal API has it."""
+    """Return an RFC 3339 time of either API as an aware datetime; None if it is malformed. Without a zone it is UTC (Metal API)."""
     if isinstance(value, datetime):
         moment = value
     else:
@@ -325,7 +330,7 @@ def time_of(value: Any) -> datetime | None:
 
 
 def node_state(obj: Any) -> NodeState:
-    """A Node object cut down to what is needed; odd or missing fields make it not Ready, never an error."""
+    """Return the state of a Node object; with malformed or missing fields it is not Ready."""
     metadata = _mapping(_mapping(obj).get("metadata"))
     ready, silent, message, since, heard_at = False, False, "it has not reported its state yet", None, None
     for condition in _objects(_mapping(_mapping(obj).get("status")).get("conditions")):
@@ -336,21 +341,21 @@ def node_state(obj: Any) -> NodeState:
     return NodeState(_text(metadata.get("name")), ready, message, time_of(metadata.get("creationTimestamp")), silent, since, heard_at)
 
 
-def asking_to_join(objects: Iterable[Any]) -> dict[str, Request]:
-    """Of each node that is named in a pending client request the newest one, whoever filed it: nothing is judged here."""
-    nobody = policy({"machines": [], "window": 0, "second_key_after": 0})
-    requests = (assess(obj, nobody) for obj in objects)
+def pending_client_requests(objects: Iterable[Any]) -> dict[str, Request]:
+    """Return the newest pending client CSR for each node name, of any client: no rule is applied."""
+    no_machines = policy({"machines": [], "window": 0, "second_key_after": 0})
+    requests = (assess(obj, no_machines) for obj in objects)
     pending = [request for request in requests if request.kind == "client" and request.state == "pending" and request.node]
     return {request.node: request for request in sorted(pending, key=lambda request: request.order)}
 
 
 def _texts(value: Any) -> list[str]:
-    """A list of strings; anything else in it becomes something no rule accepts."""
+    """Return a list of strings; other items become texts that no rule accepts."""
     return [item if isinstance(item, str) else f"(not a string: {item!r})" for item in value] if isinstance(value, list) else []
 
 
 def assess(obj: Any, rules: Policy) -> Request:
-    """Everything that can be said about one CertificateSigningRequest on its own. Never raises, whatever the object is."""
+    """Return a CertificateSigningRequest with the results of all rules that need no other object. Never raises."""
     metadata, spec, status = (_mapping(_mapping(obj).get(key)) for key in ("metadata", "spec", "status"))
     signer, requestor = _text(spec.get("signerName")), _text(spec.get("username"))
     kind: Kind = "client" if signer == CLIENT_SIGNER else "serving" if signer == SERVING_SIGNER else "other"
@@ -360,10 +365,10 @@ def assess(obj: Any, rules: Policy) -> Request:
 
     fault = foreign = not_yet = late = node = key = ""
     if kind == "other":
-        foreign = f"signer {shown(signer)} is none of the two a joining kubelet uses"
+        foreign = f"signer {shown(signer)} is not one of the two that a joining kubelet uses"
     elif kind == "client" and requestor.startswith(NODE_PREFIX):
         node = requestor.removeprefix(NODE_PREFIX)
-        foreign = "a joined node renews its client certificate; the cluster itself answers that"
+        foreign = "a joined node renews its client certificate; the cluster itself approves that"
     else:
         try:
             content = read(_pem(spec.get("request")))
@@ -371,7 +376,7 @@ def assess(obj: Any, rules: Policy) -> Request:
             fault = next(_faults(kind, spec, content), "")
             machine = rules.machines.get(node)
             if not fault and machine is None:
-                fault = _stranger(node, rules)
+                fault = _unexpected_name(node, rules)
             elif not fault and machine and kind == "client":
                 fault, late = next(_client_faults(content, machine, filed_at), ""), _late(machine, filed_at, rules)
                 if not rules.recover_nodes:
@@ -383,7 +388,7 @@ def assess(obj: Any, rules: Policy) -> Request:
                     not_yet = f"the addresses of {machine.name} are not known yet, it asks for {', '.join(unknown)}"
             if machine and machine.ambiguous and not fault:
                 not_yet = f"{_several(machine)}: which of them may join is not known"
-        except OddRequest as problem:
+        except MalformedRequest as problem:
             fault = str(problem)
             node = node or (requestor.removeprefix(NODE_PREFIX) if kind == "serving" and requestor.startswith(NODE_PREFIX) else "")
     return Request(
@@ -407,7 +412,9 @@ def assess(obj: Any, rules: Policy) -> Request:
 
 
 def _state(status: Mapping[str, Any]) -> tuple[State, datetime | None]:
-    """Pending means no conditions at all; a certificate counts only together with Approved (Kubernetes certificates API)."""
+    """Return the state and the time of the decision. A CSR without conditions is pending; a certificate counts only together with Approved
+    (Kubernetes certificates API).
+    """
     conditions = {str(condition.get("type")): condition for condition in _objects(status.get("conditions"))}
     if not status.get("conditions") and not status.get("certificate"):
         return "pending", None
@@ -421,15 +428,15 @@ def _state(status: Mapping[str, Any]) -> tuple[State, datetime | None]:
 
 def _pem(value: Any) -> bytes:
     if not isinstance(value, str) or not value:
-        raise OddRequest("it holds no request")
+        raise MalformedRequest("it holds no request")
     try:
         return base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError) as problem:
-        raise OddRequest("its request is not base64") from problem
+        raise MalformedRequest("its request is not base64") from problem
 
 
 def _node_name(content: Content) -> str:
-    """The node a request claims to be, for messages also where the subject is not as it has to be."""
+    """Return the node name in a CSR's subject, also of a subject that breaks a rule, for messages."""
     for common_name in content.common_names:
         if common_name.startswith(NODE_PREFIX):
             return common_name.removeprefix(NODE_PREFIX)
@@ -437,11 +444,11 @@ def _node_name(content: Content) -> str:
 
 
 def _faults(kind: Kind, spec: Mapping[str, Any], content: Content) -> Iterator[str]:
-    """What speaks against a request whoever it is for; the first is told."""
+    """Yield the rules that a CSR breaks for any machine. The first one is reported."""
     usages, groups, requestor = _texts(spec.get("usages")), _texts(spec.get("groups")), _text(spec.get("username"))
     if frozenset(usages) not in USAGES[kind] or len(set(usages)) != len(usages):
-        wanted = " or ".join(str(sorted(choice)) for choice in USAGES[kind])
-        yield f"its usages are {shown(sorted(usages))}, a kubelet asks for {wanted}"
+        expected = " or ".join(str(sorted(choice)) for choice in USAGES[kind])
+        yield f"its usages are {shown(sorted(usages))}, a kubelet asks for {expected}"
     if kind == "client":
         if requestor != NODE_BOOTSTRAPPER:
             yield f"it was filed by {shown(requestor)}, first certificates are asked for by the node-bootstrapper"
@@ -455,13 +462,13 @@ def _faults(kind: Kind, spec: Mapping[str, Any], content: Content) -> Iterator[s
         if content.common_names != (requestor,):
             yield f"it names {shown(', '.join(content.common_names))} but was filed by {shown(requestor)}"
     if content.organizations != (NODES_GROUP,):
-        yield f"its organization is {shown(list(content.organizations))}, exactly system:nodes is wanted"
+        yield f"its organization is {shown(list(content.organizations))}, exactly system:nodes is required"
     if len(content.common_names) != 1 or not content.common_names[0].startswith(NODE_PREFIX):
-        yield f"its common name is {shown(list(content.common_names))}, exactly one system:node:<name> is wanted"
+        yield f"its common name is {shown(list(content.common_names))}, exactly one system:node:<name> is required"
 
 
-def _stranger(node: str, rules: Policy) -> str:
-    """Why a name is not one of the expected machines'."""
+def _unexpected_name(node: str, rules: Policy) -> str:
+    """Return why a name is not that of an expected machine."""
     for name in rules.machines:
         if name.lower() == node.strip().rstrip(".").lower():
             return f"{shown(node)} is not written as the machine's name {name} is"
@@ -471,7 +478,7 @@ def _stranger(node: str, rules: Policy) -> str:
 
 
 def _client_faults(content: Content, machine: Machine, filed_at: datetime | None) -> Iterator[str]:
-    """What speaks against a client certificate for this machine."""
+    """Yield the rules for this machine that a client CSR breaks."""
     if content.dns_names or content.addresses:
         yield f"a client certificate has no alternative names, this asks for {_names(content)}"
     if machine.created_at is None:
@@ -484,7 +491,7 @@ def _client_faults(content: Content, machine: Machine, filed_at: datetime | None
 
 
 def _late(machine: Machine, filed_at: datetime | None, rules: Policy) -> str:
-    """Whether a machine's first certificate is asked for later than it should be."""
+    """Return why a machine's first CSR was filed too late; empty if it was not."""
     if machine.created_at is None or filed_at is None or not rules.window:
         return ""
     late = (filed_at - machine.created_at).total_seconds()
@@ -497,7 +504,7 @@ def _late(machine: Machine, filed_at: datetime | None, rules: Policy) -> str:
 
 
 def _serving_faults(content: Content, machine: Machine, rules: Policy) -> Iterator[str]:
-    """What speaks against a serving certificate for this machine."""
+    """Yield the rules for this machine that a serving CSR breaks."""
     if not content.dns_names and not content.addresses:
         yield "a serving certificate needs at least one name or address"
     accepted = {machine.name, machine.name.split(".")[0]} if rules.short_names else {machine.name}
@@ -528,7 +535,7 @@ def _when(moment: datetime) -> str:
 
 @dataclass(frozen=True)
 class Past:
-    """What is known of a machine's name beyond the requests and Nodes there are: both are deleted sooner or later.
+    """What is remembered of a machine's name, since CSRs and Nodes are deleted sooner or later.
 
     `joined_at`: when the newest of its Nodes was registered, or its own node identity last filed a request. `answered`: when its newest
     client request was filed that was approved, or denied by an administrator.
@@ -538,7 +545,7 @@ class Past:
     answered: datetime | None = None
 
     def merged(self, other: Past) -> Past:
-        """The newer of both."""
+        """Return the newer time of each field."""
         return Past(
             max((moment for moment in (self.joined_at, other.joined_at) if moment), default=None),
             max((moment for moment in (self.answered, other.answered) if moment), default=None),
@@ -549,9 +556,9 @@ NO_PAST = Past()
 
 
 def remember(past: Mapping[str, Past], requests: Iterable[Request], nodes: Iterable[NodeState], rules: Policy) -> dict[str, Past]:
-    """The past with what these requests and Nodes add to it, for the machines of the policy.
+    """Return the past of the policy's machines, with what these requests and Nodes add.
 
-    A request by system:node:<name> proves that the name has joined, whatever it asks for: the API server has seen the certificate.
+    Any CSR filed by system:node:<name> proves that the name has joined: the API server has verified its certificate.
     """
     known = dict(past)
 
@@ -570,8 +577,8 @@ def remember(past: Mapping[str, Past], requests: Iterable[Request], nodes: Itera
 
 
 @dataclass(frozen=True)
-class _Scene:
-    """What the rules need beside the request itself: the other requests, the Nodes, the past, the time."""
+class _Context:
+    """What the rules need besides the CSR: other CSRs, Nodes, the past and the time."""
 
     rules: Policy
     nodes: frozenset[str]
@@ -591,8 +598,8 @@ def decide(  # noqa: PLR0913, PLR0917 - all that a decision depends on
     silent: Iterable[str] = (),
     past: Mapping[str, Past] | None = None,
 ) -> list[Verdict]:
-    """The decision on every request of the cluster, seen together. `nodes` are the names of the Nodes there are, `silent` of those among
-    them nobody hears from, `past` what is remembered of machines (what `requests` prove of it need not be in there).
+    """Return the decision on every CSR of the cluster. `nodes`: names of all Nodes; `silent`: of those that are unreachable; `past`: what
+    is remembered of machines, without what `requests` prove.
     """
     requests = list(requests)
     newest: dict[tuple[Kind, str], Request] = {}
@@ -612,11 +619,11 @@ def decide(  # noqa: PLR0913, PLR0917 - all that a decision depends on
             if request.kind == "client" and request.state in ("approved", "issued"):
                 answered.setdefault(request.node, []).append(request)
     known = remember(past or {}, requests, (), rules)
-    scene = _Scene(rules, frozenset(nodes), frozenset(silent), newest, answered, last_answered, known, now)
+    context = _Context(rules, frozenset(nodes), frozenset(silent), newest, answered, last_answered, known, now)
     flooded = too_many(requests, rules, now)
     verdicts = []
     for request in requests:
-        decision, reason = _alone(request) or _together(request, scene)
+        decision, reason = _alone(request) or _together(request, context)
         if decision == "approve" and flooded:
             decision, reason = "wait", flooded
         elif decision == "refuse" and rules.deny_refused and not request.not_yet:
@@ -626,13 +633,13 @@ def decide(  # noqa: PLR0913, PLR0917 - all that a decision depends on
 
 
 def too_many(requests: Iterable[Request], rules: Policy, now: datetime) -> str:
-    """Why nothing is approved now: more requests are pending than there may be. Empty when there are not."""
+    """Return why nothing is approved now, since more CSRs are pending than the limit; empty if not."""
     recent = sum(1 for request in requests if _counts(request, now))
     if recent <= rules.pending_limit:
         return ""
     return (
         f"{recent} requests of kubelets of the last hour are pending, more than the limit of {rules.pending_limit}:"
-        " nothing is approved until somebody has looked (pending_limit)"
+        " nothing is approved until an administrator has checked them (pending_limit)"
     )
 
 
@@ -641,7 +648,7 @@ def _counts(request: Request, now: datetime) -> bool:
 
 
 def _before(request: Request, rules: Policy) -> bool:
-    """It belongs to an earlier machine of the same name."""
+    """Return whether a CSR belongs to an earlier machine of the same name."""
     machine = rules.machines.get(request.node)
     return machine is not None and machine.is_of_an_earlier_one(request.filed_at)
 
@@ -649,7 +656,7 @@ def _before(request: Request, rules: Policy) -> bool:
 _DECIDED: dict[State, str] = {
     "approved": "approved already, not issued yet",
     "issued": "approved and issued already",
-    "denied": "denied by somebody",
+    "denied": "denied already",
     "failed": "failed at the signer",
 }
 
@@ -666,17 +673,17 @@ def _alone(request: Request) -> tuple[Decision, str] | None:
     return None
 
 
-def _older_than_an_answered_one(request: Request, scene: _Scene) -> str:
-    """Why a request is dead since a later one of the same machine was answered, empty when none was. Whoever has kept its key, the
-    machine's kubelet has not.
+def _older_than_an_answered_one(request: Request, context: _Context) -> str:
+    """Return why a CSR is outdated, since a later one of the same machine was answered; empty if none was. The machine's kubelet does not
+    have the key of an outdated CSR any more.
     """
-    last = scene.last_answered.get((request.kind, request.node))
+    last = context.last_answered.get((request.kind, request.node))
     if last is not None and last.age > request.age:
         return (
             f"{last.label} of the same machine was filed later and {'approved' if last.state == 'issued' else last.state};"
             " a kubelet that files another request has forgotten its older key"
         )
-    answered = scene.past.get(request.node, NO_PAST).answered if request.kind == "client" else None
+    answered = context.past.get(request.node, NO_PAST).answered if request.kind == "client" else None
     known = last is not None and last.filed_at == answered
     if answered is not None and not known and (request.filed_at is None or request.filed_at <= answered):
         return (
@@ -686,9 +693,9 @@ def _older_than_an_answered_one(request: Request, scene: _Scene) -> str:
     return ""
 
 
-def _key_of_a_joined_machine(request: Request, scene: _Scene) -> tuple[Decision, str]:
-    """Older than the one that let the machine in: its kubelet has forgotten it, unless it was somebody else's (see `alarms`)."""
-    if older := _older_than_an_answered_one(request, scene):
+def _key_of_a_joined_machine(request: Request, context: _Context) -> tuple[Decision, str]:
+    """Decide on a client CSR of a joined machine. One older than the approved CSR is outdated, or of another client (see `alarms`)."""
+    if older := _older_than_an_answered_one(request, context):
         return "wait", older
     return "refuse", (
         f"the node {request.node} has joined already, a second key for it is not approved"
@@ -696,21 +703,21 @@ def _key_of_a_joined_machine(request: Request, scene: _Scene) -> tuple[Decision,
     )
 
 
-def _of_a_known_node(request: Request, scene: _Scene) -> tuple[Decision, str]:
-    """A client certificate for a Node that exists: its own may have ended while the machine was off, or a stranger wants to be it."""
-    name, newest = request.node, scene.newest[(request.kind, request.node)]
-    if not scene.rules.recover_nodes or (name not in scene.silent and scene.answered.get(name)):
-        return _key_of_a_joined_machine(request, scene)
-    if name not in scene.silent:
+def _of_a_known_node(request: Request, context: _Context) -> tuple[Decision, str]:
+    """Decide on a client CSR for an existing Node: its certificate expired while it was off, or the client is unauthorized."""
+    name, newest = request.node, context.newest[(request.kind, request.node)]
+    if not context.rules.recover_nodes or (name not in context.silent and context.answered.get(name)):
+        return _key_of_a_joined_machine(request, context)
+    if name not in context.silent:
         return (
             "wait",
-            f"the node {name} is heard from, it needs no other certificate; if it is off, the cluster will notice within a minute",
+            f"the kubelet of node {name} reports, so it needs no other certificate; if it is off, the cluster notices within a minute",
         )
     if request is not newest:
         return "wait", _superseded(newest)
-    decision, reason = _first_or_second_key(request, scene)
+    decision, reason = _first_or_second_key(request, context)
     if decision == "approve":
-        reason = f"another certificate of the expected machine {name}, whose node is there and which nobody hears from (recover_nodes)"
+        reason = f"another certificate of the expected machine {name}, whose node exists and is unreachable (recover_nodes)"
     return decision, reason
 
 
@@ -718,17 +725,17 @@ def _superseded(newest: Request) -> str:
     return f"{newest.label} of the same machine is newer; a kubelet that asks again has forgotten its older key"
 
 
-def _together(request: Request, scene: _Scene) -> tuple[Decision, str]:
-    """The rules that need the other requests and the Nodes, for a request nothing speaks against on its own."""
+def _together(request: Request, context: _Context) -> tuple[Decision, str]:
+    """Decide on a CSR that breaks no rule, by the other CSRs and the Nodes."""
     name = request.node
-    newest = scene.newest[(request.kind, name)]
+    newest = context.newest[(request.kind, name)]
     if request.kind == "client":
-        return _of_a_known_node(request, scene) if name in scene.nodes else _of_a_new_node(request, scene)
+        return _of_a_known_node(request, context) if name in context.nodes else _of_a_new_node(request, context)
     if request is not newest:
         return "wait", _superseded(newest)
-    if older := _older_than_an_answered_one(request, scene):
+    if older := _older_than_an_answered_one(request, context):
         return "wait", older
-    if name not in scene.nodes:
+    if name not in context.nodes:
         return "wait", f"the node {name} is not registered yet"
     return "approve", f"serving certificate of the expected machine {name} for names and addresses that are its own"
 
@@ -738,17 +745,17 @@ def _deleted(name: str, past: Past) -> str:
 
 
 def has_joined(machine: Machine, past: Past) -> bool:
-    """Whether this machine has joined, as far as is known: not an earlier one of its name, which was created before."""
+    """Return whether this machine is known to have joined, and not an earlier one of its name."""
     return past.joined_at is not None and not machine.is_of_an_earlier_one(past.joined_at)
 
 
-def _of_a_new_node(request: Request, scene: _Scene) -> tuple[Decision, str]:
-    """A client certificate for a machine that has no Node: it has not joined yet, or its Node was deleted."""
-    name, newest = request.node, scene.newest[(request.kind, request.node)]
-    past = scene.past.get(name, NO_PAST)
-    joined = has_joined(scene.rules.machines[name], past)
-    if joined and not scene.rules.recover_nodes:
-        if older := _older_than_an_answered_one(request, scene):
+def _of_a_new_node(request: Request, context: _Context) -> tuple[Decision, str]:
+    """Decide on a client CSR for a machine without a Node: it has not joined yet, or its Node was deleted."""
+    name, newest = request.node, context.newest[(request.kind, request.node)]
+    past = context.past.get(name, NO_PAST)
+    joined = has_joined(context.rules.machines[name], past)
+    if joined and not context.rules.recover_nodes:
+        if older := _older_than_an_answered_one(request, context):
             return "wait", older
         return "refuse", (
             f"{_deleted(name, past)}: a second key for it is not approved"
@@ -758,26 +765,27 @@ def _of_a_new_node(request: Request, scene: _Scene) -> tuple[Decision, str]:
         return "refuse", request.late
     if request is not newest:
         return "wait", _superseded(newest)
-    decision, reason = _first_or_second_key(request, scene)
+    decision, reason = _first_or_second_key(request, context)
     if joined and decision == "approve":
         reason = f"another certificate of the expected machine {name}, which had joined and whose Node was deleted (recover_nodes)"
     return decision, reason
 
 
-def _first_or_second_key(request: Request, scene: _Scene) -> tuple[Decision, str]:
-    """A machine started again before it fetched its certificate asks with another key: taken, once the first had its time to register.
+def _first_or_second_key(request: Request, context: _Context) -> tuple[Decision, str]:
+    """Decide on a CSR whose key may differ from an approved one. A kubelet restarted before it got its certificate has another key,
+    which is approved after the first one had time to register.
 
-    Without that time whoever holds the bootstrap token could slip in a second key between an approval and the Node it leads to. What is
-    older than an answered request is never taken.
+    Without that time a client with the bootstrap token could get a certificate between an approval and the registration of the Node. A CSR
+    older than an answered one is never approved.
     """
-    name, patience = request.node, scene.rules.second_key_after
-    if older := _older_than_an_answered_one(request, scene):
+    name, patience = request.node, context.rules.second_key_after
+    if older := _older_than_an_answered_one(request, context):
         return "wait", older
-    others = [earlier for earlier in scene.answered.get(name, ()) if earlier.key != request.key]
+    others = [earlier for earlier in context.answered.get(name, ()) if earlier.key != request.key]
     if not others:
         return "approve", f"first certificate of the expected machine {name}"
     last = max(others, key=lambda earlier: earlier.decided_at or datetime.min.replace(tzinfo=UTC))
-    age = (scene.now - last.decided_at).total_seconds() if last.decided_at else patience
+    age = (context.now - last.decided_at).total_seconds() if last.decided_at else patience
     if age < patience:
         return "wait", (
             f"{last.label} of the same machine was approved {max(age, 0):.0f} s ago with another key;"
@@ -787,15 +795,15 @@ def _first_or_second_key(request: Request, scene: _Scene) -> tuple[Decision, str
 
 
 def alarms(verdicts: Iterable[Verdict], rules: Policy) -> list[Alarm]:
-    """The machines for which was asked with another key where a kubelet that simply waits would not: sooner than it asks again, or after
-    an answer. What a rule speaks against, and what was denied, is named as that.
+    """Return an alarm for each machine with CSRs of different keys that a waiting kubelet does not file: sooner than its next try, or after
+    an approval. Refused and denied CSRs are reported as such, not here.
     """
     asked: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         request = verdict.request
         if request.kind != "client" or request.foreign or request.node not in rules.machines or _before(request, rules):
             continue
-        if verdict.lets_in or (request.state == "pending" and not request.fault):
+        if verdict.is_admitted or (request.state == "pending" and not request.fault):
             asked.setdefault(request.node, []).append(verdict)
     ordered = {node: tuple(sorted(found, key=lambda verdict: verdict.request.order)) for node, found in asked.items()}
     return [Alarm(node, found) for node, found in ordered.items() if _with_another_key(found)]
@@ -804,7 +812,7 @@ def alarms(verdicts: Iterable[Verdict], rules: Policy) -> list[Alarm]:
 def _with_another_key(ordered: Iterable[Verdict]) -> bool:
     answered: set[str] = set()
     for earlier, later in pairwise(ordered):
-        if earlier.lets_in:
+        if earlier.is_admitted:
             answered.add(earlier.request.key)
         if answered - {later.request.key}:
             return True
@@ -814,17 +822,17 @@ def _with_another_key(ordered: Iterable[Verdict]) -> bool:
 
 
 def _sooner(earlier: Request, later: Request) -> bool:
-    """Whether a kubelet that waits for an answer to the earlier one would not have asked again yet."""
-    return not (earlier.filed_at and later.filed_at) or later.filed_at - earlier.filed_at < ASKS_AGAIN
+    """Return whether the later CSR was filed before a waiting kubelet would file another one."""
+    return not (earlier.filed_at and later.filed_at) or later.filed_at - earlier.filed_at < RETRIED_AFTER
 
 
 def missing(machine: Machine, node: NodeState | None, verdicts: Iterable[Verdict], now: datetime, past: Past = NO_PAST) -> str:
-    """What a machine still lacks to be joined, as a sentence without its name; empty when it is.
+    """Return why a machine has not joined yet, without its name; empty if it has.
 
-    Joined: its Node exists and is Ready and its serving certificate is issued. Approved requests are removed after an hour, so for a Node
-    older than that "no request of it is waiting" proves the same: a kubelet without the certificate asks again every 15 minutes. A Node
-    that was given another client certificate may need another serving certificate as well, and is given a moment to ask for it. A Node that
-    was registered and heard from only before the machine was created is that of an earlier machine of its name.
+    It has joined if its Node is Ready and its serving certificate is issued. Approved CSRs are removed after an hour, so for an older Node
+    the absence of a pending CSR proves the same: a kubelet without the certificate files one every 15 minutes. A Node with a second client
+    certificate may need another serving certificate too, and gets time to file that CSR. A Node that registered and reported only before
+    the machine was created is that of an earlier machine of its name.
     """
     mine = [verdict for verdict in verdicts if verdict.request.node == machine.name and not verdict.request.foreign]
     client = [verdict for verdict in mine if verdict.request.kind == "client"]
@@ -852,12 +860,12 @@ def missing(machine: Machine, node: NodeState | None, verdicts: Iterable[Verdict
 
 
 def _recovers(request: Request, since: datetime) -> bool:
-    """Whether a client request was let in after its Node had been made."""
+    """Return whether a client CSR was filed after its Node was created, and approved."""
     return request.state in ("approved", "issued") and request.filed_at is not None and request.filed_at > since
 
 
 def _pending_text(pending: list[Verdict]) -> list[str]:
-    """The pending request that matters, and why it is: rather one that may be approved later than one that a rule speaks against."""
+    """Return the newest CSR that may be approved later, or else the newest refused one, with its reason."""
     if not pending:
         return []
     latest = max([verdict for verdict in pending if verdict.decision == "wait"] or pending, key=lambda verdict: verdict.request.order)
@@ -881,5 +889,5 @@ def _missing_serving(serving: list[Verdict], pending: list[Verdict]) -> str:
         return "its serving certificate is approved, not issued yet"
     if pending:
         latest = max(pending, key=lambda verdict: verdict.request.order)
-        return f"its serving certificate is missing, {latest.request.label} stays pending: {latest.reason}"
+        return f"its serving certificate is pending, {latest.request.label} stays pending: {latest.reason}"
     return "its node has not asked for a serving certificate yet"

@@ -1,10 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is remembered of machines as texts, for a ConfigMap of the cluster and from one call of a module to the next.
+"""The past of machines as texts, for a ConfigMap of the cluster and between calls of a module.
 
-The cluster removes answered requests after an hour and forgets a Node when that is deleted; what they prove of a machine holds for as long
-as there is that machine.
+The cluster removes answered CSRs after an hour and Nodes can be deleted, but a machine that has joined stays joined while it exists.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -20,7 +19,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 
 
 def to_text(past: Past) -> str:
-    """One machine's past; the same past is the same text."""
+    """Return one machine's past as a text; equal pasts have equal texts."""
     return json.dumps({"joined": _moment(past.joined_at), "answered": _moment(past.answered)}, sort_keys=True)
 
 
@@ -29,7 +28,7 @@ def _moment(moment: datetime | None) -> str | None:
 
 
 def from_text(text: Any) -> Past:
-    """The past of such a text. Never raises: what cannot be read is no past."""
+    """Return the past in a text of ``to_text``; NO_PAST if it is malformed."""
     try:
         data = json.loads(text)
     except (TypeError, ValueError, RecursionError):
@@ -42,6 +41,6 @@ def to_texts(past: Mapping[str, Past]) -> dict[str, str]:
 
 
 def from_texts(texts: Any) -> dict[str, Past]:
-    """The pasts of such texts by name, without the empty ones."""
+    """Return the pasts in such texts by name, without empty ones."""
     read = {name: from_text(text) for name, text in texts.items()} if isinstance(texts, Mapping) else {}
     return {name: known for name, known in read.items() if known != NO_PAST}

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an operator has to see of the approval of certificate requests, line by line and each line once.
+"""Notices about CSR approval for the operator, each shown once.
 
-A module has no terminal: it returns notices, or appends them to a file, and an action plugin displays them. Whoever has the bootstrap token
-may file a request each second and choose its name, so lines are limited in number and length; the module's result has everything.
+A module has no terminal: it returns notices, or appends them to a file, and an action plugin displays them. A client with the bootstrap
+token can file a CSR with any name each second, so lines are limited in number and length. The module's result has all CSRs.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -22,9 +22,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 Level = Literal["info", "warning"]
 
 LIMIT = 20
-"""So many warnings of each kind have a line of their own; of more refused requests the number is told each time it has doubled."""
+"""Warnings of each kind with a line of their own. Of more refused CSRs only the number is shown, each time it has doubled."""
 LIMIT_OF_MACHINE = 5
-"""So many refused requests that name one of the machines: they are not hidden by any number that name something else."""
+"""Warnings about refused CSRs that name one machine, independent of the number of CSRs with other names."""
 
 _TEXT_LIMIT = 600
 _NAMED = 3
@@ -43,7 +43,7 @@ class Notice:
 
 
 class Notices:
-    """Finds what is new. ``state`` is what an earlier call of the module in the same wait has returned as its state."""
+    """The notices of one wait. ``state``: the state that an earlier call of the module in the same wait returned."""
 
     def __init__(self, machines: Collection[str], state: Any = None, *, read_only: bool = False) -> None:
         given = state if isinstance(state, Mapping) else {}
@@ -57,13 +57,13 @@ class Notices:
         self._read_only = read_only
 
     def state(self) -> dict[str, Any]:
-        """What the next call needs, as plain data."""
+        """Return the state for the next call, as plain data."""
         return {"shown": {kind: list(keys) for kind, keys in self._shown.items()}, "total": self._refused}
 
     def fresh(
         self, verdicts: Sequence[Verdict], answered: Iterable[Verdict], alarms: Sequence[Alarm], problems: Mapping[str, str]
     ) -> list[Notice]:
-        """The lines that were not shown yet. ``answered``: what was approved and denied here; ``problems``: what failed, by its subject."""
+        """Return the notices that were not shown yet. ``answered``: CSRs approved and denied here; ``problems``: errors by subject."""
         found = [*self._approvals(answered), *self._refusals(verdicts), *self._alarms(alarms)]
         found += [Notice("warning", text) for subject, text in problems.items() if self._is_new("problem", subject)]
         self._is_first = False
@@ -112,7 +112,7 @@ class Notices:
         fresh = [alarm for alarm in alarms if self._is_new("alarm", alarm.subject)]
         if not self._is_first or len(fresh) < 2:
             return [Notice("warning", alarm.message) for alarm in fresh]
-        # They were there before this run: machines were restarted while no one approved, as after a run that was interrupted.
+        # These CSRs were filed before this run, by machines that were restarted while no run approved CSRs.
         names = ", ".join(alarm.node for alarm in alarms[:_NAMED])
         more = f" and {len(alarms) - _NAMED} more" if len(alarms) > _NAMED else ""
         text = f"CSRs with different keys were filed before this run for {len(alarms)} nodes: {names}{more}."

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The certificate requests of a cluster as they come, change and go: a list, then a watch, over and over, as client-go's reflector does it.
+"""Changes of a cluster's certificate signing requests: list, then watch, repeatedly, as client-go's reflector does.
 
-Whatever ends a watch or refuses a list, it is listed again after a pause that grows: RBAC is not there yet, certificates are exchanged, a
-server is restarted. How long a refusal may last is decided by the wait that this is part of (`frame.cluster`).
+After any error of a list or watch (RBAC not created yet, rotated certificates, a restarted server), the requests are listed again after a
+growing pause. The caller's wait limits how long a refusal may last (`frame.cluster`).
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
 
 Change: TypeAlias = "tuple[str, list[Request]] | ClusterError"
-"""What has changed: 'all', 'there' or 'gone', and the requests; or why nothing is known."""
+"""The kind of change ('all', 'there' or 'gone') and the requests; or the error of the list or watch."""
 
 _SHORTEST_WATCH = 1.0
 _GONE = 410
@@ -84,7 +84,7 @@ class Follower:
                 self._version = ""
                 if time.monotonic() - began > Backoff.LONGEST:
                     self._backoff.reset()
-                # A forgotten version is no trouble, unless the server says so of each one.
+                # An expired version is normal: the next list returns a new one.
                 if not isinstance(problem, ClusterRefusedError) or problem.status != _GONE:
                     self.seen.put(problem)
                 time.sleep(self._backoff.pause())
@@ -104,12 +104,12 @@ class Follower:
             elif kind == "DELETED":
                 self.seen.put(("gone", [request]))
         if is_empty and time.monotonic() - began < _SHORTEST_WATCH:
-            # Something on the way answers in the server's place; asked again at once it would do so for ever.
+            # A proxy answers in place of the server. Without an error the watch would be repeated without a pause.
             raise ClusterUnreachableError("Cannot follow the certificate requests: the watch ends as soon as it has begun")
 
 
 def listed(client: ClusterClient, rules: Policy) -> tuple[dict[str, Request], str]:
-    """All requests by uid, and the version to watch from."""
+    """Return all requests by uid, and the version to watch from."""
     requests: dict[str, Request] = {}
     version = ""
     for items, listed_at in client.certificate_requests():

@@ -109,9 +109,9 @@ def _task(result: Data) -> dict[str, Any]:
     return {**kept, "outcomes": outcomes} if outcomes else kept
 
 
-def _inventory(wanted: Any, devices: list[Data]) -> dict[str, list[str]]:
+def _inventory(desired: Any, devices: list[Data]) -> dict[str, list[str]]:
     """Return the difference between the inventory and the devices, by host name."""
-    names = {name for name in wanted if isinstance(name, str)} if isinstance(wanted, list) else set()
+    names = {name for name in desired if isinstance(name, str)} if isinstance(desired, list) else set()
     existing = {text(device.get("hostname")) for device in devices} - {""}
     return {"wanted": sorted(names), "missing": sorted(names - existing), "not_wanted": sorted(existing - names)}
 
@@ -155,9 +155,9 @@ def _events(result: Data, devices: list[Data], count: Any) -> Any:
     ]
 
 
-def _unjudged(wanted: Any, results: Mapping[str, Data]) -> str:
+def _unjudged(desired: Any, results: Mapping[str, Data]) -> str:
     """Return why the certificate requests were not judged; empty when they were, or an attempt failed."""
-    if not wanted:
+    if not desired:
         return "this play lets no machine join, so it has no verdicts: run playbooks/approve.yml --check to get them"
     if "devices" not in results["devices"]:
         return f"the devices of the cluster are not known: {text(results['devices'].get('msg'))}"

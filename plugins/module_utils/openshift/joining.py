@@ -59,10 +59,10 @@ APPROVAL_MESSAGE = "This CSR was approved by equinix_metal.openshift.csr_approva
 DENIAL_REASON = "NodeCSRDeny"
 DENIAL_MESSAGE = "This CSR was denied by equinix_metal.openshift.csr_approval: "
 
-# An approval that meets a changed request is judged again; more rounds than this mean that somebody keeps changing it.
+# An approval that meets a changed request is judged again; more rounds than this mean that another client keeps changing it.
 _ROUNDS = 5
 _AT_ONCE = 8
-# When more Nodes than this are to be looked at, one list is less than a call for each.
+# For more Nodes than this, one list replaces a call for each.
 _FEW = 8
 # Seconds in which further changes are gathered after the first: hundreds of machines change their requests thousands of times.
 _GATHER = 0.05
@@ -88,7 +88,7 @@ class _Failure:
 
 
 class Joining:
-    """Machines on their way in. `look` does one round and tells who is missing, `sleep` ends early when a request has changed."""
+    """Machines that join. `poll` does one round and returns what is pending, `sleep` ends early if a request has changed."""
 
     def __init__(  # noqa: PLR0913 - options of the module
         self,
@@ -317,7 +317,7 @@ class Joining:
             listing.set_result(self._listed_nodes())
         except CollectionError as problem:
             listing.set_exception(problem)
-        # Whoever sleeps until something changes is to look at it.
+        # Wakes up `sleep`.
         follower.seen.put(("there", []))
 
     def _listed_nodes(self) -> dict[str, NodeState]:
@@ -325,7 +325,7 @@ class Joining:
         return {state.name: state for state in states if state.name in self._rules.machines}
 
     def _read_nodes(self, names: Collection[str]) -> None:
-        """How these Nodes are now."""
+        """Read the current state of these Nodes."""
         if len(names) > _FEW:
             self._nodes, self._nodes_at = self._listed_nodes(), time.monotonic()
             return
@@ -360,7 +360,7 @@ class Joining:
                 return
 
     def _is_due(self, verdict: Verdict, failed: Collection[str]) -> bool:
-        """Whether its answer may be sent: it has not failed in this look, and not too short ago."""
+        """Return whether its answer may be sent: the last try was neither in this poll nor too recent."""
         uid = verdict.request.uid
         return uid not in failed and (uid not in self._failures or self._failures[uid].due <= time.monotonic())
 
@@ -449,7 +449,7 @@ class Joining:
 
 
 def _failure(verdict: Verdict, problem: ClusterError, before: _Failure | None) -> _Failure:
-    """An API that does not answer is asked at the next look, what it refuses less and less often."""
+    """Return a failed answer with its next try: at the next poll if the API does not answer, after a growing pause if it refuses."""
     pause = min(_AGAIN_AT_MOST, before.pause * 2) if before and before.pause else _AGAIN
     if isinstance(problem, ClusterUnreachableError):
         pause = 0.0

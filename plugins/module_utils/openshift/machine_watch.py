@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The machines beside a wait for their cluster: what they told last, and whether one of them will never get there.
+"""Progress of machines during a wait for their cluster: their last events, and which of them have failed.
 
-A cluster says nothing of a machine that does not come. The Metal API does: the state of its device, and the events that Ignition sends
-from the machine itself (`user.*`, its state `failed` when a stage ended for good).
+A cluster does not report a machine that does not join. The Metal API does: by the state of its device, and by the events that Ignition
+sends from the machine itself (`user.*`, with the state `failed` if a stage failed).
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -42,25 +42,25 @@ MACHINE_WATCH_OPTIONS = Options(
 _TEXT_LIMIT = 300
 
 PAUSE = 15.0
-"""Seconds between two looks: a look is a call for all machines and one for the events of each of some."""
+"""Seconds between two polls. A poll is one call for all machines, and one for the events of each of AT_ONCE machines."""
 
 AT_ONCE = 25
-"""So many machines are asked for their events in one look, and others in the next: of hundreds a look would take minutes."""
+"""Machines whose events one poll reads; the next poll reads those of others. All events of hundreds would take minutes."""
 
-LOOKS_FOR_ABSENT = 3
-"""How many looks in a row have to miss a machine before it is gone: a list may lag behind for a moment (service's known behaviour)."""
+LISTS_FOR_ABSENT = 3
+"""Lists in a row without a machine after which it is absent: a list may lag behind (known behaviour of the service)."""
 
 PAUSE_FOR_ABSENT = 3.0
-"""Seconds between these looks."""
+"""Seconds between these lists."""
 
 
 def last_event(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The newest of a device's events as the API lists them; empty when there is none."""
+    """Return the newest of a device's events; empty if there is none."""
     return (oldest_first(events) or [{}])[-1]
 
 
-def hopeless(device: Mapping[str, Any], event: Mapping[str, Any]) -> str | None:
-    """Why this machine will not get further by waiting, by its device and its newest event; None when it may."""
+def failure_of(device: Mapping[str, Any], event: Mapping[str, Any]) -> str | None:
+    """Return why a machine will never join, by its device and its newest event; None if it may join."""
     hostname = device.get("hostname")
     if device.get("state") == "failed":
         return f"{hostname} is failed: {_words(event)}"
@@ -71,13 +71,13 @@ def hopeless(device: Mapping[str, Any], event: Mapping[str, Any]) -> str | None:
     return None
 
 
-def told(device: Mapping[str, Any], event: Mapping[str, Any]) -> str:
-    """How far a machine is, for a human."""
+def progress_of(device: Mapping[str, Any], event: Mapping[str, Any]) -> str:
+    """Return a machine's state and newest event as a text."""
     return f"machine {device.get('hostname')} is {printable(device.get('state'))}, its last event: {_words(event)}"
 
 
 def _words(event: Mapping[str, Any]) -> str:
-    """An event's text, which a machine may have sent itself (``user.*``), and its time."""
+    """Return an event's text, which is untrusted (machines send ``user.*``), and its time."""
     text = printable(" ".join(str(event.get("body") or event.get("type") or "no event yet").split()), _TEXT_LIMIT)
     at = printable(event.get("created_at") or "")
     return f"{text} ({at[11:]})" if len(at) == 20 else text
@@ -100,20 +100,20 @@ class MachineWatch:
         self._params = params
         self._now = now
         self._sleep = sleep
-        self._looked: float | None = None
+        self._polled: float | None = None
         self._texts: dict[str, str] = {}
         self.lost: dict[str, str] = {}
-        """Why each of those will not get further that can be done without (``quorum_of``)."""
+        """Failed machines of ``quorum_of`` and the reason."""
 
-    def look(self, joined: Collection[str] = ()) -> list[str]:
-        """How far each is that has not ``joined``; looks each PAUSE seconds at most. A Metal API that does not answer is no failure.
+    def poll(self, joined: Collection[str] = ()) -> list[str]:
+        """Return the progress of each machine that has not ``joined``, read every PAUSE seconds. An unreachable Metal API is no error.
 
-        Of many only some are asked for their events each time; what the others told last stands.
+        With many machines a poll reads the events of some, and keeps the last text of the others.
 
-        Raises DeviceFailedError for those that will not get further, unless enough others of ``quorum_of`` still may.
+        Raises DeviceFailedError for failed machines, unless enough others of ``quorum_of`` may still join.
         """
-        if self._looked is None or self._now() - self._looked >= PAUSE:
-            self._looked = self._now()
+        if self._polled is None or self._now() - self._polled >= PAUSE:
+            self._polled = self._now()
             try:
                 self._read(joined)
             except MetalError as problem:
@@ -123,7 +123,7 @@ class MachineWatch:
     def _read(self, joined: Collection[str]) -> None:
         machines: list[str] = self._params["machines"]
         devices = self._devices()
-        for _look in range(LOOKS_FOR_ABSENT - 1):
+        for _list in range(LISTS_FOR_ABSENT - 1):
             if set(machines) <= devices.keys():
                 break
             self._sleep(PAUSE_FOR_ABSENT)
@@ -136,17 +136,17 @@ class MachineWatch:
             event: Mapping[str, Any] = {}
             if hostname in asked or device.get("state") == "failed":
                 event = last_event(self._client.read_list(f"devices/{device['id']}/events", "events", doing=f"see how far {hostname} is"))
-                self._texts[hostname] = told(device, event)
+                self._texts[hostname] = progress_of(device, event)
             else:
                 self._texts[hostname] = before.get(hostname, f"machine {hostname} is {device.get('state')}")
-            if reason := hopeless(device, event):
+            if reason := failure_of(device, event):
                 self.lost[hostname] = reason
         left = [hostname for hostname in self._params["quorum_of"] if hostname not in self.lost]
         if not self.lost.keys() <= set(self._params["quorum_of"]) or len(left) < self._params["quorum"]:
-            raise DeviceFailedError(together("Waiting does not help", list(self.lost.values())))
+            raise DeviceFailedError(together("Giving up, since machines will not join", list(self.lost.values())))
 
     def _whose_turn(self, hostnames: list[str]) -> list[str]:
-        """The machines to be asked in this look. By the clock, since each slice of a wait is a process that knows nothing of the last."""
+        """Return the machines whose events this poll reads, chosen by the clock, since each slice of a wait is a new process."""
         if len(hostnames) <= AT_ONCE:
             return hostnames
         ordered = sorted(hostnames)
@@ -154,7 +154,7 @@ class MachineWatch:
         return [*ordered, *ordered][first : first + AT_ONCE]
 
     def _devices(self) -> dict[str, Mapping[str, Any]]:
-        """The machines that are there, by host name."""
+        """Return the existing machines by host name."""
         params = self._params
         listed = self._client.read_list(
             f"projects/{params['project_id']}/devices",
@@ -164,6 +164,6 @@ class MachineWatch:
         )
         tags = set(params["ownership_tags"])
         ours = [device for device in listed if tags <= set(device.get("tags") or []) and device.get("hostname") in params["machines"]]
-        # Of two of one name the one that stays.
+        # Of two devices with one name, one that is being deleted does not count.
         ours.sort(key=lambda device: device.get("state") not in DELETING_STATES)
         return {str(device["hostname"]): device for device in ours}

@@ -48,18 +48,18 @@ LONGEST = 500
 Kind = Literal["evicted", "daemon set", "static", "finished"]
 
 
-class Look(Protocol):
-    """One look at the cluster, which returns what is waited for."""
+class Poll(Protocol):
+    """A poll of the cluster, which returns what is pending."""
 
     def __call__(self, *, patient: bool) -> list[str]: ...
 
 
-WaitFor = Callable[[Look, str], None]
+WaitFor = Callable[[Poll, str], None]
 
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod, cut down to what its eviction needs. ``kind``: whether it is evicted, or why not."""
+    """A pod with the attributes that its eviction needs. ``kind``: whether it is evicted, or why not."""
 
     namespace: str
     name: str
@@ -216,7 +216,7 @@ def listed(texts: Sequence[str]) -> str:
 
 
 class Drain:
-    """Cordons, drains or uncordons ``params["nodes"]``. Each ``look`` does what can be done now and returns what is waited for.
+    """Cordons, drains or uncordons ``params["nodes"]``. Each ``poll`` does what can be done now and returns what is pending.
 
     What goes on over several calls of the module (the action plugin's slices of a wait) is in ``resume``.
     """
@@ -244,21 +244,21 @@ class Drain:
         self._nodes: dict[str, Node] = {}
         self._remaining: list[dict[str, str]] = []
         self._is_known = False
-        """Whether the last look has read the Nodes and their pods."""
+        """Whether the last poll has read the Nodes and their pods."""
 
-    # --- one look ------------------------------------------------------------------------------------------------------------------
+    # --- one poll ------------------------------------------------------------------------------------------------------------------
 
-    def look(self, *, patient: bool) -> list[str]:
+    def poll(self, *, patient: bool) -> list[str]:
         """Do what can be done now; return one text for each thing that is waited for. With ``patient`` that may be the API server."""
         self._is_known = False
         try:
-            return self._look()
+            return self._step()
         except (ClusterUnreachableError, ClusterConflictError) as problem:
             if not patient:
                 raise
             return [problem.message]
 
-    def _look(self) -> list[str]:
+    def _step(self) -> list[str]:
         self._nodes = self._read_nodes()
         self._settle_nodes()
         pods = self._read_pods()
@@ -279,7 +279,7 @@ class Drain:
             pods = self._read_pods()
         now = self._client.now()
         excuses = {pod.uid: excuse(pod, self._nodes.get(pod.node), self._rules, started=self._started, now=now) for pod in pods}
-        # Of many lines the first ones are read: what somebody has to do something about, then what ends by itself.
+        # Of many lines the first ones are read: those that need an action, then those that end by themselves.
         pods.sort(key=lambda pod: (pod.due is not None, pod.node, pod.title))
         reasons = {pod.uid: excuses[pod.uid] or obstacle(pod, refusals.get(pod.uid, ""), now) for pod in pods}
         self._remaining = [{"namespace": pod.namespace, "name": pod.name, "node": pod.node, "reason": reasons[pod.uid]} for pod in pods]
@@ -304,8 +304,8 @@ class Drain:
 
     def _settle_nodes(self) -> None:
         """Count changes of Nodes whose answers were lost, and that were made."""
-        wanted = self._state == "uncordoned"
-        if any(node.schedulable is wanted for name, node in self._nodes.items() if name in self._unsure_nodes):
+        schedulable = self._state == "uncordoned"
+        if any(node.schedulable is schedulable for name, node in self._nodes.items() if name in self._unsure_nodes):
             self._changed = True
         self._unsure_nodes.clear()
 
@@ -406,15 +406,15 @@ class Drain:
                 return refused
         return ""
 
-    # --- the whole of it -----------------------------------------------------------------------------------------------------------
+    # --- the whole wait -----------------------------------------------------------------------------------------------------------
 
     def carry_out(self, wait_for: WaitFor, result: dict[str, Any], *, resume: dict[str, Any], warn: Callable[[str], None]) -> None:
-        """Wait until everything is as wanted; raise what made that impossible.
+        """Wait until the desired state is reached; raise what made that impossible.
 
-        What is returned is in ``result``, and in ``resume`` what the next slice of the wait has to know.
+        ``result`` gets the module's result, ``resume`` the state for the next slice of the wait.
         """
         try:
-            wait_for(self.look, f"{self._state.capitalize()} state of {', '.join(self._names)}")
+            wait_for(self.poll, f"{self._state.capitalize()} state of {', '.join(self._names)}")
         except StillWaiting:
             resume.update(self._resume())
             raise

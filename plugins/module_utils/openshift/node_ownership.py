@@ -117,13 +117,13 @@ class Ownership:
         """Writes whose answer was lost, each a Node and what it was to become."""
         self._kept: list[dict[str, str]] = []
         self._is_known = False
-        """Whether the last look has read Nodes and devices."""
+        """Whether the last poll has read Nodes and devices."""
 
-    def look(self, *, patient: bool) -> list[str]:
+    def poll(self, *, patient: bool) -> list[str]:
         """Do what can be done now; return one text for each Node that cannot be deleted yet, or for an API server that does not answer."""
         self._is_known = False
         try:
-            waiting = self._look()
+            waiting = self._step()
         except (ClusterUnreachableError, ClusterConflictError) as problem:
             if not patient:
                 raise
@@ -131,7 +131,7 @@ class Ownership:
         self._is_known = True
         return waiting
 
-    def _look(self) -> list[str]:
+    def _step(self) -> list[str]:
         nodes = [read_node(obj) for obj in self._cluster.nodes()]
         self._settle(nodes)
         machines = machines_of(self._devices(self._params["ownership_tags"]))
@@ -146,7 +146,7 @@ class Ownership:
         if not machines:
             tags = ", ".join(self._params["ownership_tags"])
             raise CollectionError(
-                "Cannot tell which nodes were left by their machines: "
+                "Cannot determine which nodes have no device: "
                 f"project {self._params['project_id']} has no device with the tags {tags}. "
                 "Is project_id (metal_project_id in the playbooks) the project of this cluster?"
             )
@@ -190,7 +190,7 @@ class Ownership:
         try:
             self._write(node, DELETED, lambda: self._cluster.delete_node(node.name, node.uid))
         except ClusterRefusedError as refused:
-            # 404: somebody else was quicker.
+            # 404: another client has deleted it.
             if refused.status != 404:
                 raise
 
@@ -226,7 +226,7 @@ class Ownership:
     def carry_out(self, wait_for: Callable[..., None], result: dict[str, Any]) -> None:
         """Wait until no Node is left by its machine, with what is returned in ``result``."""
         try:
-            wait_for(self.look, "Deletion of nodes without a device")
+            wait_for(self.poll, "Deletion of nodes without a device")
         except WaitTimeout as problem:
             if self._is_known:
                 problem.message = (
@@ -235,7 +235,7 @@ class Ownership:
                 )
             raise
         except MetalError as problem:
-            problem.message = f"Cannot tell which nodes were left by their machines. {problem.message}"
+            problem.message = f"Cannot determine which nodes have no device. {problem.message}"
             raise
         finally:
             result.update(

@@ -1,12 +1,12 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When a cluster has got where it is wanted: pure predicates over its objects, in a table by condition.
+"""The conditions that the installation waits for: pure functions over the cluster's objects, in a table by condition.
 
 The steps are those of `openshift-install wait-for bootstrap-complete` and `wait-for install-complete` (installer source), for old
-and new releases: what a release does not have yet is not waited for. Each predicate returns what is still missing, one text each, and
-nothing when the condition is reached; ages are told by the cluster's own times, so a wait may be cut into any number of calls. What the
-rest follows from comes first, since of many lines the first ones are read.
+and new releases: what a release does not have is not waited for. Each function returns what is pending, one text each, and an empty list
+if the condition is reached. Ages use the cluster's own times, so a wait can be split into several calls. Causes come before their effects,
+since operators read the first lines.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -24,8 +24,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.print
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import (
     NodeState,
     Request,
-    asking_to_join,
     node_state,
+    pending_client_requests,
     time_of,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_details import node_details
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 _LINE, _FIELD = 400, 2000
 """Characters of a message of the cluster in a line of progress, and in the module's result."""
 
-TELLS_ETCD_MEMBER = (4, 16)
-"""The first release whose etcd operator tells that the bootstrap machine's member is gone, and whose installer waits for it."""
+REPORTS_ETCD_MEMBER = (4, 16)
+"""The first release whose etcd operator reports the removal of the bootstrap machine's member, and whose installer waits for it."""
 
 
 def since(moment: datetime | None) -> str:
@@ -57,19 +57,19 @@ class Condition:
     message: str
     since: datetime | None
 
-    def told(self) -> str:
-        """Its words for a human: message or reason, and since when it is so."""
+    def text(self) -> str:
+        """Return its message or reason, and the time of its last transition."""
         return _words(self.message or self.reason or "no reason given", _LINE) + since(self.since)
 
 
 def _words(text: str, limit: int) -> str:
-    """A message of the cluster, which may have line ends, and anything a workload could bring into it."""
+    """Return a message of the cluster as one printable line: workloads can write any text into it."""
     return printable(" ".join(text.split()), limit)
 
 
 @dataclass(frozen=True)
 class View:
-    """The part of the cluster a condition looks at. None: there is no such object (yet)."""
+    """The objects that conditions read. None: the object does not exist (yet)."""
 
     now: datetime
     bootstrap_status: Mapping[str, Any] | None = None
@@ -77,17 +77,17 @@ class View:
     cluster_version: Mapping[str, Any] | None = None
     cluster_operators: Sequence[Mapping[str, Any]] = ()
     nodes: Mapping[str, NodeState] = field(default_factory=dict)
-    wanted_nodes: Sequence[str] = ()
+    desired_nodes: Sequence[str] = ()
     asking: Mapping[str, Request] = field(default_factory=dict)
     skipped_nodes: Collection[str] = ()
     """Nodes that are not waited for any longer, since enough others are Ready."""
     machines: Sequence[str] = ()
-    """What is told of machines that are not in yet: nothing that would be missing by itself."""
+    """Progress of machines that have not joined yet, shown beside what is pending."""
     stable_for: float = 30.0
 
 
 def conditions(obj: Mapping[str, Any] | None) -> dict[str, Condition]:
-    """The conditions of an object by type; odd ones are left out."""
+    """Return the conditions of an object by type, without malformed ones."""
     status = (obj or {}).get("status")
     listed = status.get("conditions") if isinstance(status, Mapping) else None
     found = {}
@@ -104,65 +104,67 @@ def name_of(obj: Mapping[str, Any]) -> str:
 
 
 def bootstrap_complete(view: View) -> list[str]:
-    """The control plane stands on its own feet and the bootstrap machine can go.
+    """Return what is pending until the bootstrap machine can be deleted.
 
-    The ConfigMap is written by the bootstrap machine when its work is done. The etcd operator says when the bootstrap's member is out of
-    the etcd cluster, and that is waited for too: taken away before, etcd could lose its quorum. Before that it says nothing, and older
-    releases never say anything: their bootstrap machine has seen to it before it reports.
+    The bootstrap machine writes the ConfigMap when it is finished. The etcd operator reports when that machine's member is removed:
+    deleted before, etcd could lose its quorum. In older releases, which do not report this, the bootstrap machine removes the member before
+    it writes the ConfigMap.
     """
     data = (view.bootstrap_status or {}).get("data")
     status = data.get("status") if isinstance(data, Mapping) else None
     if status != "complete":
-        told = "it has not reported" if view.bootstrap_status is None else f"it reports '{printable(status)}'"
-        return [f"the bootstrap machine has not finished ({told})", *view.machines]
+        report = "it has not reported" if view.bootstrap_status is None else f"it reports '{printable(status)}'"
+        return [f"the bootstrap machine has not finished ({report})", *view.machines]
     if view.etcd is None:
         return []
     removed = conditions(view.etcd).get("EtcdBootstrapMemberRemoved")
-    if (removed and removed.status == "True") or (removed is None and _older_than(TELLS_ETCD_MEMBER, version_of(view.cluster_version))):
+    if (removed and removed.status == "True") or (removed is None and _older_than(REPORTS_ETCD_MEMBER, version_of(view.cluster_version))):
         return []
-    return [f"etcd still has the bootstrap machine as a member{': ' + removed.told() if removed else ''}", *view.machines]
+    return [f"etcd still has the bootstrap machine as a member{': ' + removed.text() if removed else ''}", *view.machines]
 
 
 def _older_than(release: tuple[int, int], version: str | None) -> bool:
-    """Whether that is known to be older; what cannot be read is not."""
+    """Return whether a version is known to be older than a release."""
     number = re.match(r"(\d+)\.(\d+)\.", version or "")
     return number is not None and (int(number[1]), int(number[2])) < release
 
 
 def install_complete(view: View) -> list[str]:
-    """The cluster version is there and every operator has come to rest. Until then nodes are told as well, which operators may wait for."""
-    version = _version_missing(view.cluster_version)
-    operators = operators_missing(view.cluster_operators, view.now, view.stable_for)
-    around = [*nodes_missing(view, view.wanted_nodes), *view.machines] if version or operators else []
+    """Return what is pending until the cluster version and all operators are available and stable, with the nodes that operators may
+    wait for.
+    """
+    version = _pending_version(view.cluster_version)
+    operators = pending_operators(view.cluster_operators, view.now, view.stable_for)
+    around = [*pending_nodes(view, view.desired_nodes), *view.machines] if version or operators else []
     return version + around + operators
 
 
-def _version_missing(cluster_version: Mapping[str, Any] | None) -> list[str]:
+def _pending_version(cluster_version: Mapping[str, Any] | None) -> list[str]:
     if cluster_version is None:
         return ["the cluster version operator has not started"]
     found = conditions(cluster_version)
     invalid = found.get("Invalid")
     if invalid and invalid.status == "True":
-        raise CollectionError(f"The cluster will not get further: its ClusterVersion is invalid: {invalid.told()}")
+        raise CollectionError(f"Giving up: the ClusterVersion is invalid: {invalid.text()}")
     texts = []
-    for kind, wanted, words in (
+    for kind, desired, words in (
         ("Available", "True", "is not available"),
         ("Failing", "False", "is failing"),
         ("Progressing", "False", "is progressing"),
     ):
         condition = found.get(kind)
-        # Failing is set by the operator only once it has something to say.
+        # The operator sets Failing only after a first failure.
         if condition is None and kind == "Failing":
             continue
         if condition is None:
-            texts.append(f"the cluster version does not say whether it is {kind}")
-        elif condition.status != wanted:
-            texts.append(f"the cluster version {words}: {condition.told()}")
+            texts.append(f"the cluster version does not report whether it is {kind}")
+        elif condition.status != desired:
+            texts.append(f"the cluster version {words}: {condition.text()}")
     return texts
 
 
-def operators_missing(operators: Iterable[Mapping[str, Any]], now: datetime, stable_for: float) -> list[str]:
-    """Each operator has to be Available, and Progressing=False for `stable_for` seconds."""
+def pending_operators(operators: Iterable[Mapping[str, Any]], now: datetime, stable_for: float) -> list[str]:
+    """Return the operators that are not Available, are degraded, or were Progressing in the last `stable_for` seconds."""
     texts = []
     count = 0
     for operator in operators:
@@ -170,18 +172,18 @@ def operators_missing(operators: Iterable[Mapping[str, Any]], now: datetime, sta
         name, found = name_of(operator), conditions(operator)
         available, progressing, degraded = (found.get(kind) for kind in ("Available", "Progressing", "Degraded"))
         if available is None or available.status != "True":
-            texts.append(f"operator {name} is not available: {available.told() if available else 'it has not reported'}")
+            texts.append(f"operator {name} is not available: {available.text() if available else 'it has not reported'}")
         elif progressing is None or progressing.status != "False":
-            texts.append(f"operator {name} is progressing: {progressing.told() if progressing else 'it has not reported'}")
+            texts.append(f"operator {name} is progressing: {progressing.text() if progressing else 'it has not reported'}")
         elif progressing.since and (age := (now - progressing.since).total_seconds()) < stable_for:
-            texts.append(f"operator {name} is at rest for {max(age, 0):.0f} s, {stable_for:.0f} s are wanted")
+            texts.append(f"operator {name} is stable for {max(age, 0):.0f} s, {stable_for:.0f} s are required")
         elif degraded and degraded.status == "True":
-            texts.append(f"operator {name} is degraded: {degraded.told()}")
+            texts.append(f"operator {name} is degraded: {degraded.text()}")
     return texts if count else ["no cluster operator has reported"]
 
 
-def nodes_missing(view: View, names: Iterable[str]) -> list[str]:
-    """The Nodes of these that are not Ready; of one that is not there, whether it waits to be let in."""
+def pending_nodes(view: View, names: Iterable[str]) -> list[str]:
+    """Return which of these Nodes are not Ready, and for one that is not registered its pending CSR."""
     texts = []
     for name in names:
         node, request = view.nodes.get(name), view.asking.get(name)
@@ -197,8 +199,8 @@ def nodes_missing(view: View, names: Iterable[str]) -> list[str]:
 
 
 def skipped_nodes(view: View, params: Mapping[str, Any], lost: Collection[str] = ()) -> list[str]:
-    """Those of ``quorum_of`` that are not Ready and not waited for any longer, since ``quorum`` others are: those that are ``lost``, which
-    never will be, at once, all after ``quorum_wait`` seconds. By the cluster's own times, so a wait may be cut into any number of calls.
+    """Return the Nodes of ``quorum_of`` that are not waited for any longer, since ``quorum`` others are Ready: ``lost`` ones at once, all
+    others after ``quorum_wait`` seconds, by the cluster's own times.
     """
     quorum, members = params["quorum"], params["quorum_of"]
     ready = [view.nodes[name] for name in members if name in view.nodes and view.nodes[name].ready]
@@ -211,9 +213,9 @@ def skipped_nodes(view: View, params: Mapping[str, Any], lost: Collection[str] =
 
 
 def nodes_ready(view: View) -> list[str]:
-    """Each of the wanted Nodes is Ready; without wanted names all there are, and there is at least one."""
-    names = list(view.wanted_nodes) or sorted(view.nodes)
-    texts = nodes_missing(view, names) if names else ["no node is registered"]
+    """Return what is pending until the desired Nodes are Ready, or without such a list all Nodes, at least one."""
+    names = list(view.desired_nodes) or sorted(view.nodes)
+    texts = pending_nodes(view, names) if names else ["no node is registered"]
     return [*texts, *view.machines] if texts else []
 
 
@@ -225,7 +227,7 @@ CONDITIONS: dict[str, Callable[[View], list[str]]] = {
 
 
 def operator_facts(operators: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Each operator's state as the module returns it."""
+    """Return each operator's state as the module returns it."""
     facts = []
     for operator in operators:
         found = conditions(operator)
@@ -267,7 +269,7 @@ def _node_is_well(node: Mapping[str, Any]) -> bool:
 
 
 def version_of(cluster_version: Mapping[str, Any] | None) -> str | None:
-    """The release the cluster runs or is getting to, such as 4.20.33."""
+    """Return the release that the cluster runs or installs, such as 4.20.33."""
     status = (cluster_version or {}).get("status")
     desired = status.get("desired") if isinstance(status, Mapping) else None
     version = desired.get("version") if isinstance(desired, Mapping) else None
@@ -282,9 +284,9 @@ def cluster_id_of(cluster_version: Mapping[str, Any] | None) -> str | None:
 
 
 def check_condition(client: ClusterClient, params: Mapping[str, Any], machines: MachineWatch | None = None) -> dict[str, Any]:
-    """The result of one look at the cluster by the module's options; only what the condition needs is read.
+    """Return the result of one poll of the cluster. Only objects that the condition needs are read.
 
-    An API that does not answer is something that is missing, not an error. When something is missing ``machines`` are looked at as well.
+    An API that does not answer is pending, not an error. If anything is pending, ``machines`` are polled as well.
     """
     result: dict[str, Any] = {
         "api_answers": False,
@@ -302,36 +304,36 @@ def check_condition(client: ClusterClient, params: Mapping[str, Any], machines: 
     condition = params["condition"]
     try:
         result["kube_version"] = client.version()
-        view = View(now=client.now(), wanted_nodes=params["nodes"], stable_for=params["stable_for"])
+        view = View(now=client.now(), desired_nodes=params["nodes"], stable_for=params["stable_for"])
         if condition == "bootstrap_complete":
             view = replace(view, bootstrap_status=client.bootstrap_status(), etcd=client.etcd(), cluster_version=client.cluster_version())
         elif condition == "install_complete":
             view = replace(view, cluster_version=client.cluster_version(), cluster_operators=list(client.cluster_operators()))
             result["operators"] = operator_facts(view.cluster_operators)
             result["console_url"] = _console_url(client.console_route())
-            result["ingress_ca"] = _authorities(client.ingress_ca())
+            result["ingress_ca"] = _ca_certificates(client.ingress_ca())
         result["cluster_id"] = cluster_id_of(view.cluster_version)
         result["cluster_version"] = version_of(view.cluster_version)
-        if condition == "nodes_ready" or view.wanted_nodes or params.get("node_details"):
+        if condition == "nodes_ready" or view.desired_nodes or params.get("node_details"):
             nodes = {}
             for node in client.nodes():
                 state = node_state(node)
                 nodes[state.name] = state
                 if params.get("node_details"):
                     result["nodes"].append(node_details(node))
-            absent = set(view.wanted_nodes) - nodes.keys()
+            absent = set(view.desired_nodes) - nodes.keys()
             pages = client.certificate_requests() if absent else ()
-            view = replace(view, nodes=nodes, asking=asking_to_join(item for items, _version in pages for item in items))
+            view = replace(view, nodes=nodes, asking=pending_client_requests(item for items, _version in pages for item in items))
             result["ready_nodes"] = sorted(name for name, node in nodes.items() if node.ready)
         if params.get("pod_details"):
             result["pods"] = [pod_details(pod) for pod in client.pods() if not pod_is_well(pod)]
     except ClusterUnreachableError as problem:
-        # It may go away between two questions: then nothing of this look counts.
-        return {**result, "reached": False, "waiting": [problem.message, *(machines.look() if machines else ())]}
+        # The API may become unreachable between two calls: then nothing of this poll counts.
+        return {**result, "reached": False, "waiting": [problem.message, *(machines.poll() if machines else ())]}
     missing = CONDITIONS[condition]
     view = replace(view, skipped_nodes=skipped_nodes(view, params))
     if missing(view) and machines:
-        texts = machines.look(result["ready_nodes"])
+        texts = machines.poll(result["ready_nodes"])
         view = replace(view, machines=texts, skipped_nodes=skipped_nodes(view, params, machines.lost))
     waiting = missing(view)
     return {**result, "api_answers": True, "reached": not waiting, "waiting": waiting, "skipped_nodes": list(view.skipped_nodes)}
@@ -343,7 +345,7 @@ def _console_url(route: Mapping[str, Any] | None) -> str | None:
     return f"https://{printable(host)}" if isinstance(host, str) and host else None
 
 
-def _authorities(config_map: Mapping[str, Any] | None) -> str | None:
+def _ca_certificates(config_map: Mapping[str, Any] | None) -> str | None:
     data = (config_map or {}).get("data")
     bundle = data.get("ca-bundle.crt") if isinstance(data, Mapping) else None
     return bundle if isinstance(bundle, str) and bundle else None

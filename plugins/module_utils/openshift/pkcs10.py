@@ -1,13 +1,12 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a certificate request says, read so strictly that no second reading is possible.
+"""A strict parser of certificate signing requests (PKCS#10), which accepts only requests that every parser reads in the same way.
 
-The signer of a Kubernetes cluster is Go (`encoding/pem`, `crypto/x509`), this is Python. The two disagree about junk around a PEM
-block and about unusual attributes, so a request can show one name to the judge and another one to the signer. The way out is not to
-imitate the other reader but to take only the one form in which nothing is left to interpret: exactly one canonical PEM block, DER
-without a spare byte, at most one attribute (the standard extensionRequest of PKCS#9), in it at most one extension (subjectAltName),
-in it only DNS names and addresses. Whatever a kubelet sends has this form; whatever has not is refused with its reason.
+The signer of a Kubernetes cluster is written in Go (`encoding/pem`, `crypto/x509`), this in Python. The two differ for data around a PEM
+block and for unusual attributes, so this parser could read one name and the signer another. So only one form is accepted: exactly one
+canonical PEM block, DER without a spare byte, at most one attribute (extensionRequest of PKCS#9) with at most one extension
+(subjectAltName) with only DNS names and addresses. Requests of kubelets have this form; any other is refused with its reason.
 
 Note that this module util is PRIVATE to the collection.
 """
@@ -33,7 +32,7 @@ except ImportError:
 
 Address: TypeAlias = "ipaddress.IPv4Address | ipaddress.IPv6Address"
 
-# A kubelet's request is below 1 KiB, with an RSA key below 2 KiB; the API server takes up to 3 MiB. Reading stops early.
+# A kubelet's request is below 1 KiB, with an RSA key below 2 KiB; the API server accepts up to 3 MiB.
 LARGEST_REQUEST = 16 * 1024
 RSA_BITS = range(2048, 8193)
 
@@ -61,8 +60,8 @@ _PEM = re.compile(rb"-----BEGIN CERTIFICATE REQUEST-----\n([A-Za-z0-9+/=\n]+)\n-
 _PRINTABLE_STRING = re.compile(r"[A-Za-z0-9 '()+,\-./:=?]*")
 
 
-class OddRequest(Exception):  # noqa: N818 - a finding about somebody else's input, not an error of ours
-    """The request is not what a kubelet sends; the text is the reason, made for a human."""
+class MalformedRequest(Exception):  # noqa: N818 - a result about untrusted input, not an error of this program
+    """The request is not one that a kubelet sends. The text is the reason for the operator."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +80,13 @@ class Content:
 
 
 def shown(text: object, limit: int = 100) -> str:
-    """Somebody else's text for a message: quoted, no control characters, no endless lines."""
+    """Return untrusted text for a message: quoted, shortened, without control characters."""
     quoted = ascii(str(text))
     return quoted if len(quoted) <= limit else quoted[:limit] + "...'"
 
 
 class _Der:
-    """A reader of DER (X.690): definite, shortest lengths, one-byte tags, nothing left over."""
+    """A parser of DER (X.690): definite, shortest lengths, one-byte tags, no trailing data."""
 
     def __init__(self, data: bytes, what: str) -> None:
         self._data = data
@@ -99,22 +98,22 @@ class _Der:
 
     def tag(self) -> int:
         if not self.more():
-            raise OddRequest(f"{self._what} ends too early")
+            raise MalformedRequest(f"{self._what} ends too early")
         return self._data[self._at]
 
     def take(self, expected: int) -> bytes:
-        """The content of the next element, which must have this tag."""
+        """Return the content of the next element, which must have this tag."""
         return self.take_whole(expected)[1]
 
     def take_whole(self, expected: int) -> tuple[bytes, bytes]:
-        """The next element with its header, and its content."""
+        """Return the next element with its header, and its content."""
         if self.tag() != expected:
-            raise OddRequest(f"{self._what} has an element with tag 0x{self.tag():02x} where 0x{expected:02x} belongs")
+            raise MalformedRequest(f"{self._what} has an element with tag 0x{self.tag():02x} where 0x{expected:02x} belongs")
         start, self._at = self._at, self._at + 1
         length = self._length()
         content = self._data[self._at : self._at + length]
         if len(content) != length:
-            raise OddRequest(f"{self._what} is cut off")
+            raise MalformedRequest(f"{self._what} is cut off")
         self._at += length
         return self._data[start : self._at], content
 
@@ -128,39 +127,39 @@ class _Der:
         self._at += count
         length = int.from_bytes(octets, "big")
         if not 1 <= count <= 3 or len(octets) != count or octets[0] == 0 or length < 0x80:
-            raise OddRequest(f"{self._what} has a length that is not written as DER wants it")
+            raise MalformedRequest(f"{self._what} has a length that is not in the form of DER")
         return length
 
     def end(self) -> None:
         if self.more():
-            raise OddRequest(f"{self._what} has {len(self._data) - self._at} bytes too many at its end")
+            raise MalformedRequest(f"{self._what} has {len(self._data) - self._at} bytes too many at its end")
 
 
 def der_of(pem: bytes) -> bytes:
-    """The DER of exactly one canonical PEM block with nothing around or inside it."""
+    """Return the DER of exactly one canonical PEM block with no other data."""
     if len(pem) > LARGEST_REQUEST:
-        raise OddRequest(f"it has {len(pem)} bytes, a kubelet's has less than {LARGEST_REQUEST}")
+        raise MalformedRequest(f"it has {len(pem)} bytes, a kubelet's has less than {LARGEST_REQUEST}")
     match = _PEM.fullmatch(pem)
     if not match:
         count = pem.count(b"-----BEGIN ")
         if count > 1:
-            raise OddRequest(f"it holds {count} PEM blocks; only a single clean one is judged")
-        raise OddRequest("it is not one clean PEM block of type CERTIFICATE REQUEST and nothing else")
+            raise MalformedRequest(f"it holds {count} PEM blocks; only a single clean one is judged")
+        raise MalformedRequest("it is not one clean PEM block of type CERTIFICATE REQUEST and nothing else")
     try:
         der = base64.b64decode(match[1].replace(b"\n", b""), validate=True)
     except (binascii.Error, ValueError) as problem:
-        raise OddRequest(f"its base64 cannot be read ({problem})") from problem
+        raise MalformedRequest(f"its base64 cannot be read ({problem})") from problem
     text = base64.b64encode(der)
     lines = b"\n".join(text[start : start + 64] for start in range(0, len(text), 64))
     if lines != match[1]:
-        raise OddRequest("its PEM is not in canonical form (lines of 64 characters, no spare bits)")
+        raise MalformedRequest("its PEM is not in canonical form (lines of 64 characters, no spare bits)")
     return der
 
 
 def read(pem: bytes) -> Content:
-    """Read one request; raise OddRequest with the reason when anything is not as a kubelet writes it.
+    """Return the content of one request. Raises MalformedRequest with the reason if it is not in the form of a kubelet's.
 
-    The strict reader here and the library have to agree on every name, and the signature has to prove that the asker holds the key.
+    This parser and the X.509 library must return the same names, and the signature must prove that the client has the key.
     """
     der = der_of(pem)
     content = _read_strictly(der)
@@ -177,7 +176,7 @@ def _read_strictly(der: bytes) -> Content:
     body.take(_BIT_STRING)
     body.end()
     if info.take(_INTEGER) != b"\x00":
-        raise OddRequest("its PKCS#10 version is not 1")
+        raise MalformedRequest("its PKCS#10 version is not 1")
     organizations, common_names = _subject(info.take(_SEQUENCE))
     key, _inner = info.take_whole(_SEQUENCE)
     dns_names, addresses = _attributes(info.take(_ATTRIBUTES))
@@ -194,16 +193,16 @@ def _subject(data: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
         one.end()
         oid = pair.take(_OID)
         if oid not in found:
-            raise OddRequest("its subject has more than organization and common name")
+            raise MalformedRequest("its subject has more than organization and common name")
         kind = pair.tag()
         if kind not in (_UTF8, _PRINTABLE):
-            raise OddRequest(f"its subject uses the string type 0x{kind:02x}; kubelets use PrintableString or UTF8String")
+            raise MalformedRequest(f"its subject uses the string type 0x{kind:02x}; kubelets use PrintableString or UTF8String")
         try:
             text = pair.take(kind).decode("utf-8")
         except UnicodeDecodeError as problem:
-            raise OddRequest("its subject is not valid UTF-8") from problem
+            raise MalformedRequest("its subject is not valid UTF-8") from problem
         if kind == _PRINTABLE and not _PRINTABLE_STRING.fullmatch(text):
-            raise OddRequest(f"its subject has characters a PrintableString may not have: {shown(text)}")
+            raise MalformedRequest(f"its subject has characters a PrintableString may not have: {shown(text)}")
         pair.end()
         found[oid].append(text)
     return tuple(found[OID_ORGANIZATION]), tuple(found[OID_COMMON_NAME])
@@ -215,26 +214,26 @@ def _attributes(data: bytes) -> tuple[tuple[str, ...], tuple[Address, ...]]:
         return (), ()
     attribute = _Der(attributes.take(_SEQUENCE), "the attribute")
     if attributes.more():
-        raise OddRequest("it has more than one attribute")
+        raise MalformedRequest("it has more than one attribute")
     if attribute.take(_OID) != OID_EXTENSION_REQUEST:
-        raise OddRequest("it has an attribute that is not the standard extensionRequest")
+        raise MalformedRequest("it has an attribute that is not the standard extensionRequest")
     values = _Der(attribute.take(_SET), "the extensionRequest")
     attribute.end()
     extensions = _Der(values.take(_SEQUENCE), "the extensionRequest")
     values.end()
     extension = _Der(extensions.take(_SEQUENCE), "the extension")
     if extensions.more():
-        raise OddRequest("it asks for more than one extension")
+        raise MalformedRequest("it asks for more than one extension")
     if extension.take(_OID) != OID_SUBJECT_ALT_NAME:
-        raise OddRequest("it asks for an extension other than subjectAltName")
+        raise MalformedRequest("it asks for an extension other than subjectAltName")
     if extension.more() and extension.tag() == _BOOLEAN and extension.take(_BOOLEAN) != b"\xff":
-        raise OddRequest("its extension writes out a default, which DER forbids")
+        raise MalformedRequest("its extension writes out a default, which DER forbids")
     alternatives = _Der(extension.take(_OCTET_STRING), "the subjectAltName")
     extension.end()
     general = _Der(alternatives.take(_SEQUENCE), "the subjectAltName")
     alternatives.end()
     if not general.more():
-        raise OddRequest("its subjectAltName is empty")
+        raise MalformedRequest("its subjectAltName is empty")
     dns_names: list[str] = []
     addresses: list[Address] = []
     while general.more():
@@ -245,9 +244,9 @@ def _attributes(data: bytes) -> tuple[tuple[str, ...], tuple[Address, ...]]:
             addresses.append(_address(general.take(tag)))
         else:
             other = _SAN_OTHER.get(tag, f"an element of tag 0x{tag:02x}")
-            raise OddRequest(f"its subjectAltName holds {other}; only DNS names and addresses belong there")
+            raise MalformedRequest(f"its subjectAltName holds {other}; only DNS names and addresses belong there")
     if len(set(dns_names)) != len(dns_names) or len(set(addresses)) != len(addresses):
-        raise OddRequest("its subjectAltName names something twice")
+        raise MalformedRequest("its subjectAltName names something twice")
     return tuple(dns_names), tuple(addresses)
 
 
@@ -255,23 +254,23 @@ def _dns_name(data: bytes) -> str:
     try:
         return data.decode("ascii")
     except UnicodeDecodeError as problem:
-        raise OddRequest("its subjectAltName has a DNS name that is not ASCII") from problem
+        raise MalformedRequest("its subjectAltName has a DNS name that is not ASCII") from problem
 
 
 def _address(data: bytes) -> Address:
     if len(data) == 4:
         return ipaddress.IPv4Address(data)
     if len(data) != 16:
-        raise OddRequest(f"its subjectAltName has an address of {len(data)} bytes")
+        raise MalformedRequest(f"its subjectAltName has an address of {len(data)} bytes")
     address = ipaddress.IPv6Address(data)
     if address.ipv4_mapped:
-        # The signer would write such an address as plain IPv4: another thing than what was asked for.
-        raise OddRequest(f"its subjectAltName writes the IPv4 address {address.ipv4_mapped} as an IPv6 one")
+        # The signer would write such an address as plain IPv4, which differs from the request.
+        raise MalformedRequest(f"its subjectAltName writes the IPv4 address {address.ipv4_mapped} as an IPv6 one")
     return address
 
 
 def _agree_with_library(der: bytes, content: Content) -> None:
-    """Check key and signature, and that the library reads the same names."""
+    """Check key and signature, and that the library returns the same names."""
     try:
         request = x509.load_der_x509_csr(der)
         key = request.public_key()
@@ -286,19 +285,19 @@ def _agree_with_library(der: bytes, content: Content) -> None:
             addresses = tuple(alternatives.get_values_for_type(x509.IPAddress))
     except Exception as problem:
         # The library has no common base for what it raises here: ValueError, UnsupportedAlgorithm, InvalidVersion, DuplicateExtension,
-        # UnsupportedGeneralNameType and others are direct children of Exception, and each release may add one. The request is somebody
-        # else's input, only library calls are inside the try, and every outcome is the same: this request stays pending.
-        raise OddRequest(f"it cannot be read by the X.509 library ({type(problem).__name__}: {shown(problem)})") from problem
+        # UnsupportedGeneralNameType and others are direct children of Exception, and each release may add one. The request is untrusted
+        # input, only library calls are inside the try, and every outcome is the same: this request stays pending.
+        raise MalformedRequest(f"it cannot be read by the X.509 library ({type(problem).__name__}: {shown(problem)})") from problem
     if isinstance(key, ec.EllipticCurvePublicKey):
         if not isinstance(key.curve, ec.SECP256R1):
-            raise OddRequest(f"its key is on the curve {key.curve.name}; ECDSA P-256 or RSA from 2048 bits is wanted")
+            raise MalformedRequest(f"its key is on the curve {key.curve.name}; ECDSA P-256 or RSA from 2048 bits is required")
     elif isinstance(key, rsa.RSAPublicKey):
         if key.key_size not in RSA_BITS:
-            raise OddRequest(f"its RSA key has {key.key_size} bits; {RSA_BITS.start} to {RSA_BITS.stop - 1} are accepted")
+            raise MalformedRequest(f"its RSA key has {key.key_size} bits; {RSA_BITS.start} to {RSA_BITS.stop - 1} are accepted")
     else:
-        raise OddRequest("its key is neither ECDSA P-256 nor RSA")
+        raise MalformedRequest("its key is neither ECDSA P-256 nor RSA")
     if not proven:
-        raise OddRequest("its signature is not valid: the asker does not hold the key, or signed with an outdated algorithm")
+        raise MalformedRequest("its signature is not valid: the asker does not hold the key, or signed with an outdated algorithm")
     mine = sorted([("2.5.4.10", value) for value in content.organizations] + [("2.5.4.3", value) for value in content.common_names])
     if sorted(subject) != mine or dns_names != content.dns_names or addresses != content.addresses:
-        raise OddRequest("two readers do not find the same names in it")
+        raise MalformedRequest("two readers do not find the same names in it")

@@ -150,17 +150,17 @@ def listed(page: str) -> list[str]:
     return list(dict.fromkeys(unescape(unquote(link)).rstrip("/").rpartition("/")[2] for link in links))
 
 
-def alternatives(wanted: str, page: str) -> str:
+def alternatives(requested: str, page: str) -> str:
     """Return which releases or channels a mirror has instead of one that it does not have, by its listing; or nothing.
 
-    Releases that are not finished are named only if such a one is wanted.
+    Pre-releases are listed only if a pre-release is requested.
     """
     folders = listed(page)
-    if _CHANNEL.fullmatch(wanted):
+    if _CHANNEL.fullmatch(requested):
         channels = sorted((name for name in folders if _CHANNEL.fullmatch(name)), key=_by_number)
         return f"its channels are {', '.join(channels[-12:])}" if channels else ""
-    releases = [name for name in folders if is_release(name) and ("-" in wanted or "-" not in name)]
-    parts = re.match(r"[0-9]+\.[0-9]+(?=\.)", wanted)
+    releases = [name for name in folders if is_release(name) and ("-" in requested or "-" not in name)]
+    parts = re.match(r"[0-9]+\.[0-9]+(?=\.)", requested)
     if not parts or not releases:
         return ""
     same_minor = newest((name for name in releases if name.startswith(f"{parts[0]}.")), 3)

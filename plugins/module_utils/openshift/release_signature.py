@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a signature is good, by what gpgv writes to its status file descriptor.
+"""Verification of a signature by the status lines of gpgv.
 
-Its exit code does not tell: it is 0 for a signature of a key that has expired or was revoked since, and for one over SHA-1. Source of the
+The exit code is not enough: it is 0 for a signature of an expired or revoked key, and for one over SHA-1. Source of the
 lines: doc/DETAILS of GnuPG; of the numbers of algorithms: RFC 9580, 9.5.
 
 Note that this module util is private to the collection: it may change without notice.
@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 WEAK = {"1": "MD5", "2": "SHA-1", "3": "RIPEMD-160"}
-"""Hash algorithms, two files of one hash of which can be made, or soon could."""
+"""Hash algorithms with feasible collisions."""
 
 REFUSED = {
     "BADSIG": "key {key} signed something else than these checksums",
@@ -26,19 +26,19 @@ REFUSED = {
     "NO_PUBKEY": "it is by key {key}, which the keyring does not have",
     "ERRSIG": "the signature by key {key} cannot be checked",
 }
-"""What refuses a signature, the most telling first."""
+"""Status lines for which a signature is refused, the most specific one first."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """``good`` only for a valid signature by a key of the keyring; ``found`` says by which, or why not."""
+    """``good`` only for a valid signature by a key of the keyring; ``found`` names the key, or the reason of the refusal."""
 
     good: bool
     found: str
 
 
 def command(keyring: str, signature: str, signed: str, folder: str) -> list[str]:
-    """Return the command whose standard output :func:`judge` reads. ``keyring`` needs a slash: without one gpgv looks in its own folder.
+    """Return the command whose standard output :func:`judge` reads. ``keyring`` needs a slash: else gpgv reads it from its own folder.
 
     Not with ``--weak-digest SHA1``: gpgv then takes no key whose own certificate is over SHA-1, as those of release keys of 2009 are.
     """

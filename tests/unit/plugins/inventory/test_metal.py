@@ -8,17 +8,17 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import FURTHER, TEXTS
 from ansible_collections.equinix_metal.openshift.plugins.inventory.metal import (
-    WANTED,
+    DESIRED,
     InventoryModule,
-    facts_of,
-    fits,
+    api_query,
     group_name,
     groups_of,
+    host_variables,
     is_name,
     is_reachable,
+    matches,
     named,
     preferred,
-    query_of,
     safe_group_name,
 )
 
@@ -54,16 +54,16 @@ ODD: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("odd", ODD, ids=str)
-def test_odd_devices_have_facts_and_spoil_only_themselves(odd: dict[str, Any]) -> None:
+def test_odd_devices_have_variables_and_spoil_only_themselves(odd: dict[str, Any]) -> None:
     told: list[str] = []
-    found = dict(named([facts_of(odd), facts_of(device())], ["hostname"], told.append))
+    found = dict(named([host_variables(odd), host_variables(device())], ["hostname"], told.append))
     assert list(found) == ["worker-0.demo.metal.test"]
     assert len(told) == 1
-    assert fits(facts_of(odd), {}) in (True, False)
+    assert matches(host_variables(odd), {}) in (True, False)
 
 
 def test_no_secret_is_a_fact() -> None:
-    assert "planted" not in str(facts_of(device()))
+    assert "planted" not in str(host_variables(device()))
 
 
 @pytest.mark.parametrize(
@@ -81,18 +81,20 @@ def test_no_secret_is_a_fact() -> None:
     ],
 )
 def test_preferences(choices: list[str], name: str | None) -> None:
-    assert preferred(facts_of(device()), choices) == name
+    assert preferred(host_variables(device()), choices) == name
 
 
 def test_devices_of_one_name_are_all_kept_and_told_apart() -> None:
     told: list[str] = []
     devices = [device(3), device(2, state="deprovisioning"), device(1, created_at="2026-03-01T13:00:00Z")]
-    found = {name: facts["id"][:8] for name, facts in named(map(facts_of, devices), ["hostname"], told.append)}
-    # The oldest that is not about to go has the name, whatever the order in which they are listed.
+    found = {name: variables["id"][:8] for name, variables in named(map(host_variables, devices), ["hostname"], told.append)}
+    # The oldest that is not being deleted has the name, whatever the order in which they are listed.
     name = "worker-0.demo.metal.test"
     assert found == {name: "00000003", f"{name}-00000001": "00000001", f"{name}-00000002": "00000002"}
     assert len(told) == 2
-    assert found == {name: facts["id"][:8] for name, facts in named(map(facts_of, reversed(devices)), ["hostname"], told.append)}
+    assert found == {
+        name: variables["id"][:8] for name, variables in named(map(host_variables, reversed(devices)), ["hostname"], told.append)
+    }
 
 
 def test_a_name_stays_with_the_device_that_another_source_has_told_of() -> None:
@@ -100,7 +102,7 @@ def test_a_name_stays_with_the_device_that_another_source_has_told_of() -> None:
     name = "worker-0.demo.metal.test"
     known = {name: device(2)["id"], f"{name}-00000003": "somebody"}
     devices = [device(1), device(2), device(3), device(4, id=None)]
-    found = {name: facts["id"] for name, facts in named(map(facts_of, devices), ["hostname"], told.append, known=known)}
+    found = {name: variables["id"] for name, variables in named(map(host_variables, devices), ["hostname"], told.append, known=known)}
     assert found == {name: device(2)["id"], f"{name}-00000001": device(1)["id"]}
     assert [text.split(":")[0] for text in told] == [
         f"{name!r} is the name of another device",
@@ -112,8 +114,8 @@ def test_a_name_stays_with_the_device_that_another_source_has_told_of() -> None:
 @pytest.mark.parametrize("name", ["LocalHost", "all", "metal", "metal_role_worker"])
 def test_a_device_cannot_become_the_controller_or_a_group(name: str) -> None:
     told: list[str] = []
-    found = named([facts_of(device(hostname=name))], ["hostname"], told.append, {"metal", "metal_role_worker"})
-    assert [name for name, _facts in found] == [f"{name}-00000001"]
+    found = named([host_variables(device(hostname=name))], ["hostname"], told.append, {"metal", "metal_role_worker"})
+    assert [name for name, _variables in found] == [f"{name}-00000001"]
     assert len(told) == 1
 
 
@@ -136,8 +138,8 @@ def test_a_device_cannot_become_the_controller_or_a_group(name: str) -> None:
     ],
 )
 def test_filters(filters: dict[str, Any], query: dict[str, str], fitting: bool) -> None:
-    assert query_of(filters) == query
-    assert fits(facts_of(device()), filters) is fitting
+    assert api_query(filters) == query
+    assert matches(host_variables(device()), filters) is fitting
 
 
 def test_what_was_done_once_makes_no_group() -> None:
@@ -228,8 +230,10 @@ def test_no_connection_is_made_to_what_stands_for_the_controller(name: str) -> N
 @pytest.mark.parametrize("value", NO_NAMES[:-2])
 def test_what_is_neither_a_name_nor_an_address_is_not_used_and_told(value: str) -> None:
     told: list[str] = []
-    odd = facts_of(device(1, hostname=value, tags=[f"reach={value}"], ip_addresses=[{**device()["ip_addresses"][1], "address": value}]))
-    ((name, _facts),) = named([odd], ["hostname", "tag:reach", "id"], told.append)
+    odd = host_variables(
+        device(1, hostname=value, tags=[f"reach={value}"], ip_addresses=[{**device()["ip_addresses"][1], "address": value}])
+    )
+    ((name, _variables),) = named([odd], ["hostname", "tag:reach", "id"], told.append)
     assert name == device(1)["id"]
     assert preferred(odd, ["public_ipv4", "tag:reach", "hostname"], told.append, usable=is_reachable, what="ansible_host") is None
     assert len(told) == 5
@@ -238,10 +242,10 @@ def test_what_is_neither_a_name_nor_an_address_is_not_used_and_told(value: str) 
 
 def test_a_name_made_of_an_odd_id_is_none() -> None:
     told: list[str] = []
-    both = [facts_of(device(1, id="-oProxyCommand=x")), facts_of(device(2))]
-    assert {name for name, _facts in named(both, ["short_id", "hostname"], told.append)} == {"00000002", "worker-0.demo.metal.test"}
-    twins = [facts_of(device(2)), facts_of(device(3, id="; reboot #"))]
-    assert [name for name, _facts in named(twins, ["hostname"], told.append)] == ["worker-0.demo.metal.test"]
+    both = [host_variables(device(1, id="-oProxyCommand=x")), host_variables(device(2))]
+    assert {name for name, _variables in named(both, ["short_id", "hostname"], told.append)} == {"00000002", "worker-0.demo.metal.test"}
+    twins = [host_variables(device(2)), host_variables(device(3, id="; reboot #"))]
+    assert [name for name, _variables in named(twins, ["hostname"], told.append)] == ["worker-0.demo.metal.test"]
 
 
 @pytest.mark.parametrize(
@@ -253,4 +257,4 @@ def test_a_group_made_of_a_tag_has_a_valid_name(name: str, safe: str) -> None:
 
 def test_what_a_machine_of_the_inventory_may_say_is_not_hidden_by_what_exists() -> None:
     # The filter `machines` reads these of wanted hosts.
-    assert {name for name in (*TEXTS, *FURTHER, "tags") if name in facts_of(device())} <= WANTED
+    assert {name for name in (*TEXTS, *FURTHER, "tags") if name in host_variables(device())} <= DESIRED

@@ -487,7 +487,7 @@ CASES = [
     Case(
         "a length in long form",
         lambda: client(pem(LONG_LENGTH + len(by_hand()[3:]).to_bytes(2, "big") + by_hand()[3:])),
-        "as DER wants",
+        "not in the form of DER",
         server=True,
     ),
     Case("version 2", lambda: client(pem(by_hand(version=b"\x01"))), "version"),

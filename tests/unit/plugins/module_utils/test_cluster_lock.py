@@ -426,7 +426,7 @@ def test_nothing_is_sent_that_might_arrive_when_it_has_expired(networks: Network
     lock = lock_of(networks)
     lock.attempt()
     time.now += LIFETIME - NEEDED + 1
-    assert "before a request would be over" in lost(lock)
+    assert "before the time limit of a request" in lost(lock)
     assert "PUT virtual-networks" not in networks.calls
 
 
@@ -485,7 +485,7 @@ def test_a_run_that_was_killed_here_is_taken_over_when_what_it_sent_is_over(
         child.wait()
         lock = lock_of(networks)
         (text,) = getattr(lock, step)()
-        assert text.endswith("has ended: what it has sent is over in 7 s at the latest")
+        assert text.endswith("has ended: its last request arrives within 7 s")
         assert list(networks.networks) == ["other"], "nothing is created before that either"
         time.now += 8
         assert getattr(lock, step)() == []
@@ -509,7 +509,7 @@ def test_a_module_that_outlives_its_run_keeps_the_lock(networks: Networks) -> No
         assert remains_of(holder) is None
         lock = lock_of(networks)
         (text,) = lock.clear()
-        assert "it has ended, and a module of it may still run" in text
+        assert "it has ended, but one of its modules may still run" in text
         with pytest.raises(LockedError):
             lock.attempt()
     assert lock.clear() == []
@@ -536,7 +536,7 @@ def test_the_lock_of_another_computer_that_is_renewed_is_not_waited_for(networks
     time.now += 20
     networks.add(elsewhere(), renewed=0)
     later = lock_of(networks)
-    later.go_on_watching(known)
+    later.resume_watching(known)
     with pytest.raises(LockedError, match="AWX job 17"):
         later.clear()
 
@@ -584,7 +584,7 @@ def test_other_networks_and_other_scopes_are_none_of_its_business(networks: Netw
 
 def test_a_network_without_tags_may_be_the_lock_of_another_run(networks: Networks) -> None:
     networks.networks["n1"] = {"id": "n1"}
-    with pytest.raises(CollectionError, match="returned no tags for the virtual network n1, which may be it"):
+    with pytest.raises(CollectionError, match="returned no tags for the virtual network n1, which may be the lock"):
         lock_of(networks).attempt()
     assert not [call for call in networks.calls if not call.startswith("GET")]
 
@@ -695,11 +695,11 @@ def test_the_folder_of_runs_is_for_nobody_else(folder: Path) -> None:
     path = lock_run.runs_folder()
     assert path.stat().st_mode & 0o777 == 0o700
     path.chmod(0o755)
-    with pytest.raises(CollectionError, match="is no folder of yours alone"):
+    with pytest.raises(CollectionError, match="other users have access to it"):
         lock_run.runs_folder()
     path.rmdir()
     path.symlink_to(folder)
-    with pytest.raises(CollectionError, match="is no folder of yours alone"):
+    with pytest.raises(CollectionError, match="other users have access to it"):
         lock_run.runs_folder()
 
 

@@ -140,8 +140,8 @@ def test_not_yet_is_not_no() -> None:
 @pytest.mark.parametrize(
     ("obj", "word"),
     [
-        (client(signerName="kubernetes.io/kube-apiserver-client", username=f"system:node:{WORKER}"), "none of the two"),
-        (client(signerName="example.com/mine"), "none of the two"),
+        (client(signerName="kubernetes.io/kube-apiserver-client", username=f"system:node:{WORKER}"), "not one of the two"),
+        (client(signerName="example.com/mine"), "not one of the two"),
         (client(username=f"system:node:{WORKER}", groups=cases.NODE_GROUPS), "renews"),
         (answered(client()), "issued already"),
         (answered(client(), issued=False), "not issued yet"),
@@ -495,7 +495,7 @@ def test_a_silent_node_is_recovered_by_choice_only() -> None:
     obj = client(filed=ASKED)
     (verdict,) = back(obj)
     assert verdict.decision == "approve", verdict.reason
-    assert "nobody hears from" in verdict.reason
+    assert "is unreachable" in verdict.reason
     (verdict,) = back(obj, recover_nodes=False, window=0)
     assert verdict.decision == "refuse"
     assert "recover_nodes" in verdict.reason

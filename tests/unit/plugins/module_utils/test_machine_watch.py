@@ -11,8 +11,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     AT_ONCE,
     PAUSE,
     MachineWatch,
-    hopeless,
-    told,
+    failure_of,
+    progress_of,
 )
 
 PARAMS: dict[str, Any] = {"project_id": "p", "ownership_tags": ["c=1", "mine"], "machines": ["a", "b"], "quorum_of": [], "quorum": 0}
@@ -52,26 +52,26 @@ def device(name: str, state: str = "active", *tags: str) -> dict[str, Any]:
     ],
 )
 def test_what_does_not_get_better(state: str, event: dict[str, Any], lost: bool) -> None:
-    assert (hopeless(device("a", state), event) is not None) is lost
+    assert (failure_of(device("a", state), event) is not None) is lost
 
 
 def test_how_far_a_machine_is() -> None:
-    assert told(device("a"), GOOD) == "machine a is active, its last event: [files] done (07:10:00Z)"
-    assert told(device("a"), {}) == "machine a is active, its last event: no event yet"
+    assert progress_of(device("a"), GOOD) == "machine a is active, its last event: [files] done (07:10:00Z)"
+    assert progress_of(device("a"), {}) == "machine a is active, its last event: no event yet"
 
 
 def test_only_what_is_meant_is_told_and_not_who_has_joined() -> None:
     other = {**device("a"), "id": "id-other", "tags": ["c=1"]}
     service = Service([other, device("a"), device("b"), device("c")], {"id-a": [GOOD], "id-b": [LATER, BAD], "id-c": [BAD]})
     watch = MachineWatch(service, PARAMS)  # type: ignore[arg-type]
-    assert [text.split(",")[0] for text in watch.look()] == ["machine a is active", "machine b is active"]
-    assert [text.split(",")[0] for text in watch.look(["a"])] == ["machine b is active"]
+    assert [text.split(",")[0] for text in watch.poll()] == ["machine a is active", "machine b is active"]
+    assert [text.split(",")[0] for text in watch.poll(["a"])] == ["machine b is active"]
 
 
 def test_one_that_failed_ends_the_wait_with_its_words() -> None:
     watch = MachineWatch(Service([device("a"), device("b")], {"id-a": [GOOD], "id-b": [BAD, GOOD]}), PARAMS)  # type: ignore[arg-type]
     with pytest.raises(DeviceFailedError, match=r"b stopped .* Ignition error: hash \(07:11:00Z\)"):
-        watch.look()
+        watch.poll()
 
 
 def test_one_that_is_gone_ends_the_wait() -> None:
@@ -79,7 +79,7 @@ def test_one_that_is_gone_ends_the_wait() -> None:
     slept: list[float] = []
     watch = MachineWatch(Service([device("a")], {"id-a": [GOOD]}), PARAMS, sleep=slept.append)  # type: ignore[arg-type]
     with pytest.raises(DeviceFailedError, match="b is not there any more: run again to order another"):
-        watch.look()
+        watch.poll()
     assert len(slept) == 2
 
 
@@ -92,37 +92,37 @@ def test_one_of_several_is_borne_as_long_as_enough_others_may_come(spare: list[s
     watch = MachineWatch(service, {**PARAMS, "quorum_of": spare, "quorum": quorum})  # type: ignore[arg-type]
     if ends:
         with pytest.raises(DeviceFailedError, match="b stopped"):
-            watch.look()
+            watch.poll()
         return
-    assert [text.split(",")[0] for text in watch.look()] == ["machine a is active", "machine b is active"]
+    assert [text.split(",")[0] for text in watch.poll()] == ["machine a is active", "machine b is active"]
     assert list(watch.lost) == ["b"]
 
 
 def test_one_that_a_list_misses_for_a_moment_is_not_gone() -> None:
     service = Service([device("a")], {"id-a": [GOOD], "id-b": [LATER]})
     watch = MachineWatch(service, PARAMS, sleep=lambda _seconds: service.devices.append(device("b")))  # type: ignore[arg-type]
-    assert [text.split(",")[0] for text in watch.look()] == ["machine a is active", "machine b is active"]
+    assert [text.split(",")[0] for text in watch.poll()] == ["machine a is active", "machine b is active"]
 
 
 def test_of_two_of_one_name_the_one_that_stays_is_looked_at() -> None:
     going = {**device("b", "deprovisioning"), "id": "id-going"}
     for devices in ([going, device("b")], [device("b"), going]):
         service = Service([device("a"), *devices], {"id-a": [GOOD], "id-b": [LATER], "id-going": [BAD]})
-        assert len(MachineWatch(service, PARAMS).look()) == 2  # type: ignore[arg-type]
+        assert len(MachineWatch(service, PARAMS).poll()) == 2  # type: ignore[arg-type]
 
 
 def test_it_looks_now_and_then_and_bears_a_silent_service() -> None:
     clock = [0.0]
     service = Service([device("a"), device("b")], {"id-a": [GOOD], "id-b": [GOOD]})
     watch = MachineWatch(service, PARAMS, now=lambda: clock[0])  # type: ignore[arg-type]
-    watch.look()
+    watch.poll()
     asked = service.asked
     clock[0] = PAUSE - 1
-    watch.look()
+    watch.poll()
     assert service.asked == asked
     service.broken = True
     clock[0] = PAUSE
-    assert watch.look() == ["how far the machines are is not known: 503 of the service"]
+    assert watch.poll() == ["how far the machines are is not known: 503 of the service"]
 
 
 def test_of_hundreds_a_look_asks_some_and_in_turn_each() -> None:
@@ -136,7 +136,7 @@ def test_of_hundreds_a_look_asks_some_and_in_turn_each() -> None:
         clock[0] = turn * PAUSE
         before = service.asked
         # Each in a process of its own, as the slices of a wait are.
-        texts = MachineWatch(service, params, now=lambda: clock[0]).look()  # type: ignore[arg-type]
+        texts = MachineWatch(service, params, now=lambda: clock[0]).poll()  # type: ignore[arg-type]
         asked_at.append(service.asked - before)
         told_of = {text.split(" ")[1] for text in texts if "its last event" in text}
         last_of_all = told_of if last_of_all is None else last_of_all | told_of
@@ -151,13 +151,13 @@ def test_one_that_failed_is_told_though_it_was_not_its_turn() -> None:
     service = Service(states, {f"id-{name}": [GOOD] for name in names})
     watch = MachineWatch(service, {**PARAMS, "machines": names}, now=lambda: 0.0)  # type: ignore[arg-type]
     with pytest.raises(DeviceFailedError, match=f"{names[-1]} is failed"):
-        watch.look()
+        watch.poll()
 
 
 def test_who_has_joined_is_not_asked() -> None:
     service = Service([device("a"), device("b")], {"id-b": [GOOD]})
     watch = MachineWatch(service, PARAMS)  # type: ignore[arg-type]
-    assert len(watch.look(joined=["a"])) == 1
+    assert len(watch.poll(joined=["a"])) == 1
 
 
 @pytest.mark.parametrize("missing", ["project_id", "ownership_tags"])
@@ -169,7 +169,7 @@ def test_it_has_to_be_said_whose_machines(missing: str) -> None:
 def test_what_a_machine_sends_is_printed_on_one_line_and_cut() -> None:
     """Events of the type user.* are sent by the machine itself."""
     event = {"type": "user.0", "state": "failed", "body": "bad\x1b[2K\n[WARNING]: fine \u202e" + "x" * 200_000, "created_at": "\x1b" * 20}
-    for text in (told(device("a"), event), hopeless(device("a"), event)):
+    for text in (progress_of(device("a"), event), failure_of(device("a"), event)):
         assert text
         assert text.isprintable()
         assert len(text) < 500

@@ -165,7 +165,7 @@ def test_a_run_that_is_none_is_told(capsys: pytest.CaptureFixture[str], folder: 
         result = call(service.url, capsys, cluster_lock=str(folder / "none.json"))
         assert service.seen == []
     assert "Cannot read the run" in result["msg"]
-    assert "metal_cluster_lock returns as run" in result["msg"]
+    assert "Set cluster_lock to the run that metal_cluster_lock returned" in result["msg"]
 
 
 def test_a_module_that_only_reads_needs_no_run(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import NodeState, asking_to_join, node_state, time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import (
+    NodeState,
+    node_state,
+    pending_client_requests,
+    time_of,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import (
     CONDITIONS,
     View,
@@ -95,14 +100,14 @@ def test_an_etcd_operator_that_never_tells_is_not_waited_for(release: Any, waits
         ),
         (version(Failing="True"), [operator()], ["is failing"]),
         (version(Failing=None), [operator()], []),
-        (version(Progressing=None), [operator()], ["does not say"]),
+        (version(Progressing=None), [operator()], ["does not report whether"]),
         (
             version(),
             [operator(Available="False"), operator("console", Progressing="True")],
             ["operator ingress is not", "operator console is prog"],
         ),
         (version(), [operator(Available=None)], ["has not reported"]),
-        (version(), [operator(Progressing=condition("Progressing", "False", since=JUST_NOW))], ["at rest for 10 s, 30 s are wanted"]),
+        (version(), [operator(Progressing=condition("Progressing", "False", since=JUST_NOW))], ["stable for 10 s, 30 s are required"]),
         (version(), [operator(Progressing=condition("Progressing", "False", since=None))], []),
         (version(), [operator(Degraded="True")], ["is degraded"]),
         (version(), [{}, {"metadata": None, "status": {"conditions": [None, 1, {"type": 3}]}}], ["operator  is", "operator  is"]),
@@ -116,7 +121,7 @@ def test_install_complete(cluster_version: Any, operators: Any, words: list[str]
 
 
 def test_an_invalid_version_is_not_waited_for() -> None:
-    with pytest.raises(CollectionError, match="will not get further"):
+    with pytest.raises(CollectionError, match="Giving up: the ClusterVersion is invalid"):
         missing("install_complete", cluster_version=version(Invalid="True"), cluster_operators=[])
 
 
@@ -126,8 +131,8 @@ def test_the_time_at_rest_can_be_set() -> None:
 
 
 def test_nodes_ready() -> None:
-    assert missing("nodes_ready", nodes=NODES, wanted_nodes=["a"], machines=["machine a is active"]) == []
-    assert missing("nodes_ready", nodes=NODES, wanted_nodes=["a", "b", "c"], machines=["machine c is active"]) == [
+    assert missing("nodes_ready", nodes=NODES, desired_nodes=["a"], machines=["machine a is active"]) == []
+    assert missing("nodes_ready", nodes=NODES, desired_nodes=["a", "b", "c"], machines=["machine c is active"]) == [
         "node b is not Ready: no network (since 11:00:00Z)",
         "node c is not registered",
         "machine c is active",
@@ -155,7 +160,7 @@ def test_with_enough_of_them_the_others_are_skipped_nodes(quorum: int, lost: lis
         "b": NodeState("b", True, "", None, silent=False, since=enough_at if quorum > 1 else NOW),
         "c": NodeState("c", False, "no network", None, silent=False),
     }
-    view = View(now=NOW, nodes=nodes, wanted_nodes=["a", "b", "c", "d"])
+    view = View(now=NOW, nodes=nodes, desired_nodes=["a", "b", "c", "d"])
     params = {"quorum": quorum, "quorum_of": ["a", "b", "c", "d"], "quorum_wait": 60}
     assert skipped_nodes(view, params, lost) == gone
     told = CONDITIONS["nodes_ready"](replace(view, skipped_nodes=gone))
@@ -165,18 +170,18 @@ def test_with_enough_of_them_the_others_are_skipped_nodes(quorum: int, lost: lis
 def test_one_that_waits_to_be_let_in_is_told() -> None:
     old, new = client(name="csr-1", version="7", filed=LONG_AGO), client(name="csr-2", version="8", filed=JUST_NOW)
     other = made(f"system:node:{OTHER}")
-    asking = asking_to_join(
+    asking = pending_client_requests(
         [new, answered(client(other, name="csr-3", filed=JUST_NOW)), old, serving(), {}, None, {"spec": {"request": 7}}]
     )
     assert list(asking) == [WORKER]
-    assert missing("nodes_ready", nodes=NODES, wanted_nodes=[WORKER, OTHER], asking=asking) == [
+    assert missing("nodes_ready", nodes=NODES, desired_nodes=[WORKER, OTHER], asking=asking) == [
         f"node {WORKER} is not registered: its request csr-2 waits for approval (since 12:00:30Z)",
         f"node {OTHER} is not registered",
     ]
 
 
 def test_until_the_install_is_complete_what_operators_wait_for_is_told_before_them() -> None:
-    seen = {"nodes": NODES, "wanted_nodes": ["a", "b"], "machines": ["machine b is active"]}
+    seen = {"nodes": NODES, "desired_nodes": ["a", "b"], "machines": ["machine b is active"]}
     texts = missing("install_complete", cluster_version=version(Available="False"), cluster_operators=[operator(Available="False")], **seen)
     assert [text.split(" is ")[0] for text in texts] == ["the cluster version", "node b", "machine b", "operator ingress"]
     assert missing("install_complete", cluster_version=version(), cluster_operators=[operator()], **seen) == []
@@ -195,13 +200,13 @@ FORGED = "fine\x1b[2K\n[WARNING]: all is well \u202e" + "x" * 200_000
 def test_what_the_cluster_says_is_printed_on_one_line_and_cut() -> None:
     """Messages of Nodes and operators hold what workloads bring into them; names of requests are anything."""
     evil = node_state({"metadata": {"name": "a"}, "status": {"conditions": [condition("Ready", "False", message=FORGED)]}})
-    asking = asking_to_join([client(made(f"system:node:{WORKER}"), name=FORGED)])
+    asking = pending_client_requests([client(made(f"system:node:{WORKER}"), name=FORGED)])
     bad = operator(FORGED, Available=condition("Available", "False", message=FORGED))
     odd_version = {"status": {"desired": {"version": FORGED}, "conditions": [condition("Available", "False", message=FORGED)]}}
     lines = [
         *missing("nodes_ready", nodes={"a": evil}),
         *missing("nodes_ready", nodes={FORGED: evil}),
-        *missing("nodes_ready", wanted_nodes=[WORKER], asking=asking),
+        *missing("nodes_ready", desired_nodes=[WORKER], asking=asking),
         *missing("install_complete", cluster_operators=[bad], cluster_version=odd_version),
         *missing("bootstrap_complete", bootstrap_status={"data": {"status": FORGED}}),
         str(version_of(odd_version)),

@@ -65,9 +65,9 @@ def test_projects_of_one_name_are_told_apart() -> None:
         project(name="twin").find()
 
 
-@pytest.mark.parametrize(("name", "told"), [("x" * 81, "81 characters"), (" ", "name must be given"), ("\U0001f600", "four bytes")])
-def test_names_the_service_does_not_take_are_told_before(name: str, told: str) -> None:
-    with pytest.raises(CollectionError, match=told):
+@pytest.mark.parametrize(("name", "result"), [("x" * 81, "81 characters"), (" ", "name must be given"), ("\U0001f600", "four bytes")])
+def test_names_the_service_does_not_take_are_told_before(name: str, result: str) -> None:
+    with pytest.raises(CollectionError, match=result):
         project(name=name).check_creation()
 
 
@@ -104,7 +104,7 @@ def test_a_key_is_meant_by_its_label_or_by_itself(given: dict[str, Any], found: 
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "result"),
     [
         ({"label": "bob"}, "2 keys are SSH key bob of the project: 2, 3"),
         ({"label": "alice", "key": "ssh-rsa BBBB"}, "the key 'bob'"),
@@ -113,8 +113,8 @@ def test_a_key_is_meant_by_its_label_or_by_itself(given: dict[str, Any], found: 
         ({"label": "alice", "project_id": None}, "No project is set"),
     ],
 )
-def test_what_cannot_be_meant_is_told(given: dict[str, Any], told: str) -> None:
-    with pytest.raises(CollectionError, match=told) as caught:
+def test_contradicting_key_options_are_an_error(given: dict[str, Any], result: str) -> None:
+    with pytest.raises(CollectionError, match=result) as caught:
         ssh_key(**given).find()
     assert "planted" not in caught.value.message
 
@@ -134,8 +134,8 @@ def test_keys_are_compared_without_their_comment() -> None:
 def test_organizations_are_chosen_by_name() -> None:
     found = [{"id": "1", "name": "b", "projects": [{"href": "/projects/p1"}]}, {"id": "2", "name": "a"}, {"id": "3", "name": None}]
     params = options(ORGANIZATION_OPTIONS.argument_spec, names=["a", "b"])
-    told = organizations(Lists(organizations=found), params)["organizations"]  # type: ignore[arg-type]  # a client in all that is used
-    assert [(each["id"], each["projects"]) for each in told] == [("2", []), ("1", ["p1"])]
+    result = organizations(Lists(organizations=found), params)["organizations"]  # type: ignore[arg-type]  # a client in all that is used
+    assert [(each["id"], each["projects"]) for each in result] == [("2", []), ("1", ["p1"])]
 
 
 EVENTS: list[dict[str, Any]] = [
@@ -155,15 +155,15 @@ EVENTS: list[dict[str, Any]] = [
 )
 def test_events_are_told_in_the_order_they_happened(given: dict[str, Any], ids: list[str], path: str) -> None:
     client = Lists(events=EVENTS, devices=[{"id": "d7", "hostname": "a"}, {"id": "d8", "hostname": "ab"}])
-    told = find_events(client, options(DEVICE_EVENT_OPTIONS.argument_spec, **given))  # type: ignore[arg-type]  # a client in all that is used
-    assert [event["id"] for event in told["events"]] == ids
+    result = find_events(client, options(DEVICE_EVENT_OPTIONS.argument_spec, **given))  # type: ignore[arg-type]  # a client in all that is used
+    assert [event["id"] for event in result["events"]] == ids
     assert client.paths[-1] == path
 
 
 def test_events_of_a_name_that_is_no_ones_or_two_are_an_error() -> None:
     client = Lists(events=EVENTS, devices=[{"id": "d7", "hostname": "a"}, {"id": "d8", "hostname": "a"}])
-    for name, told in (("a", "2 devices have the hostname a: d7, d8"), ("b", "no devices have the hostname b")):
-        with pytest.raises(CollectionError, match=told):
+    for name, result in (("a", "2 devices have the hostname a: d7, d8"), ("b", "no devices have the hostname b")):
+        with pytest.raises(CollectionError, match=result):
             find_events(client, options(DEVICE_EVENT_OPTIONS.argument_spec, hostname=name))  # type: ignore[arg-type]  # a client in all that is used
 
 

@@ -35,8 +35,8 @@ def missing(*packages: str) -> list[str]:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    wanted = [package for marker in item.iter_markers("debian") for package in (marker.args or tuple(listed()))]
-    absent = missing(*wanted) if wanted else []
+    desired = [package for marker in item.iter_markers("debian") for package in (marker.args or tuple(listed()))]
+    absent = missing(*desired) if desired else []
     if not absent:
         return
     reason = f"needs {', '.join(absent)} from Debian: apt-get install {' '.join(absent)}"

@@ -34,18 +34,18 @@ class Rule:
     real: tuple[str, ...]
 
 
-TABLE = "test_odd_and_hostile_requests_stay_pending_with_their_reason"
+TABLE = "test_malformed_and_hostile_csrs_stay_pending_with_their_reason"
 FILED = "test_malformed_and_hostile_csrs_are_not_approved"
 
 RULES = [
     Rule(
         "the signer is one of the two for kubelets; CSRs for other signers are ignored",
-        ("test_not_ours_to_decide",),
+        ("test_csrs_of_other_signers_and_renewals_are_ignored",),
         ("test_renewals_and_csrs_for_other_signers_stay_unchanged",),
     ),
     Rule(
         "a renewal by a joined node is ignored, the cluster answers it",
-        ("test_not_ours_to_decide",),
+        ("test_csrs_of_other_signers_and_renewals_are_ignored",),
         ("test_renewals_and_csrs_for_other_signers_stay_unchanged",),
     ),
     Rule("the usages are exactly one of the sets that kubelets request", (TABLE, "test_what_kubelets_send_is_approved"), (FILED,)),
@@ -64,7 +64,7 @@ RULES = [
     Rule("a first certificate has no alternative names", (TABLE,), (FILED,)),
     Rule(
         "a serving certificate is for the node's own name, and for addresses of its device in the Metal API, or declared ones",
-        (TABLE, "test_short_names_by_choice"),
+        (TABLE, "test_short_names_are_approved_on_request"),
         (FILED,),
     ),
     Rule("the key is ECDSA P-256, or RSA from 2048 bits, and the signature proves possession of the key", (TABLE,), (FILED,)),
@@ -75,7 +75,7 @@ RULES = [
     ),
     Rule(
         "the first CSR is filed after the machine's creation, and within the window",
-        (TABLE, "test_a_machine_named_without_time_may_come_at_any_time"),
+        (TABLE, "test_a_machine_without_a_creation_time_may_join_at_any_time"),
         (FILED,),
     ),
     Rule(
@@ -85,7 +85,7 @@ RULES = [
     ),
     Rule(
         "of several CSRs of a machine only the newest is valid: a kubelet that files another one no longer has the older key",
-        ("test_of_several_waiting_requests_of_a_machine_only_the_newest_lives",),
+        ("test_only_the_newest_pending_csr_of_a_machine_is_approved",),
         ("test_only_the_newest_key_of_a_restarted_kubelet_is_approved",),
     ),
     Rule(
@@ -99,7 +99,7 @@ RULES = [
     ),
     Rule(
         "a machine that has joined may not join again when its Node is deleted (cluster-machine-approver: a Machine with a nodeRef)",
-        (TABLE, "test_who_has_filed_as_the_node_has_joined", "test_a_machine_whose_node_was_there_is_not_new"),
+        (TABLE, "test_a_machine_that_filed_a_csr_as_the_node_has_joined", "test_a_machine_whose_node_was_there_is_not_new"),
         (FILED, "test_a_joined_machine_may_not_join_again_after_its_node_is_deleted", "test_later_runs_read_which_machines_have_joined"),
     ),
     Rule(
@@ -109,7 +109,7 @@ RULES = [
     ),
     Rule(
         "of two machines with one name none is approved; all others are",
-        ("test_two_machines_of_one_name_keep_only_themselves_waiting",),
+        ("test_two_machines_of_one_name_block_only_each_other",),
         (),
     ),
     Rule(
@@ -125,27 +125,27 @@ RULES = [
     Rule(
         "another key sooner than a waiting kubelet files the next CSR, or after an approval, is an alarm and blocks no machine",
         (
-            "test_two_who_say_to_be_one_machine_are_an_alarm",
-            "test_what_a_waiting_kubelet_does_is_no_alarm",
-            "test_an_alarm_stops_nobody",
-            "test_an_alarm_tells_how_to_find_out_whose_the_keys_are",
+            "test_two_keys_for_one_machine_are_an_alarm",
+            "test_the_retries_of_a_waiting_kubelet_are_no_alarm",
+            "test_an_alarm_blocks_no_approval",
+            "test_an_alarm_explains_how_to_identify_the_keys",
             "test_names_of_requests_are_printed_on_one_line_and_cut",
         ),
         ("test_a_rogue_csr_after_that_of_the_machine_is_an_alarm", "test_a_rogue_csr_before_that_of_the_machine_is_an_alarm"),
     ),
     Rule(
         "a Node that is Unknown since its certificates expired gets others only with `recover_nodes`",
-        ("test_a_silent_node_is_recovered_by_choice_only",),
+        ("test_an_unknown_node_is_recovered_on_request_only",),
         ("test_recover_nodes_approves_the_csr_of_an_unknown_node",),
     ),
     Rule(
         "too many pending CSRs stop every approval until a user has checked them",
-        ("test_too_many_pending_requests_stop_everything",),
+        ("test_excess_pending_csrs_stop_every_approval",),
         ("test_many_pending_csrs_are_read_page_by_page",),
     ),
     Rule(
         "one malformed CSR blocks no other",
-        ("test_one_odd_request_stops_nothing",),
+        ("test_a_malformed_csr_blocks_no_other",),
         ("test_one_valid_csr_among_others_is_approved_and_signed_once",),
     ),
     Rule("a pending condition is no refusal", ("test_a_pending_condition_is_no_refusal",), ("test_a_pending_condition_is_no_refusal",)),

@@ -48,7 +48,7 @@ Options = Mapping[str, Any] | None
 
 @dataclass(frozen=True)
 class Setup:
-    """A scenario on its prerequisites: what its steps are given, who looks at the world beside it, and what was asked of the API."""
+    """A scenario with its prerequisites: options of its steps, a task that reads the state, and the journal of requests."""
 
     module: str
     create: Options

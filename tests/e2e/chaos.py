@@ -361,10 +361,10 @@ class Chaos:
         until(lambda: not self.user.processes(), what="the end of all the run left running")
         found = world(self.user)
         different = list(differences(self.worlds.setdefault(after, found), found))
-        told = f"undisturbed from {before} to {after} workers"
+        result = f"undisturbed from {before} to {after} workers"
         if different:
-            raise AssertionError(f"{told}: " + "\n".join(different))
-        self._say(f"     {told}: {run.tasks} tasks, {run.seconds:.0f} s")
+            raise AssertionError(f"{result}: " + "\n".join(different))
+        self._say(f"     {result}: {run.tasks} tasks, {run.seconds:.0f} s")
 
     def _reach(self, workers: int | None) -> None:
         """Have a cluster with so many workers, or none, by undisturbed steps: at the beginning, and after a run that went wrong."""

@@ -285,10 +285,10 @@ class User:
         return self.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME}", **arguments)
 
     def edit_workers(self, last: int) -> None:
-        wanted = self.inventory / "01-cluster.yml"
-        text, found = re.subn(r"worker-\[0:\d+\]", f"worker-[0:{last}]", wanted.read_text(encoding="utf-8"))
+        desired = self.inventory / "01-cluster.yml"
+        text, found = re.subn(r"worker-\[0:\d+\]", f"worker-[0:{last}]", desired.read_text(encoding="utf-8"))
         assert found == 1
-        wanted.write_text(text, encoding="utf-8")
+        desired.write_text(text, encoding="utf-8")
 
     def ask(self, method: str, path: str, **arguments: Any) -> Any:
         """One request to the Metal API as the user's project makes it; the decoded answer."""
@@ -308,8 +308,8 @@ class User:
         chosen = [device["id"] for device in self.devices() if not names or device["hostname"].removesuffix(f".{NAME}") in names]
         for device in chosen:
             self.ask("POST", f"devices/{device}/actions", json={"type": action})
-        wanted = "inactive" if action == "power_off" else "active"
-        until(lambda: all(self.ask("GET", f"devices/{device}")["state"] == wanted for device in chosen), what=f"{action} done")
+        desired = "inactive" if action == "power_off" else "active"
+        until(lambda: all(self.ask("GET", f"devices/{device}")["state"] == desired for device in chosen), what=f"{action} done")
 
     # --- what there is -------------------------------------------------------------------------------------------------------
 

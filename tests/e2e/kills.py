@@ -124,8 +124,8 @@ def make_files(user: User) -> None:
 def make_small(user: User, timeout: float) -> None:
     """Have the smallest inventory: one control plane machine and the bootstrap machine. ``timeout``: of one call of the Metal API."""
     (user.inventory / "01-hosts.yml").write_text(HOSTS, encoding="utf-8")
-    wanted = user.inventory / "01-cluster.yml"
-    wanted.write_text("---\nall:\n" + wanted.read_text(encoding="utf-8").partition("\nall:\n")[2], encoding="utf-8")
+    desired = user.inventory / "01-cluster.yml"
+    desired.write_text("---\nall:\n" + desired.read_text(encoding="utf-8").partition("\nall:\n")[2], encoding="utf-8")
     (user.inventory / "09-choices.yml").write_text(CHOICES % timeout, encoding="utf-8")
 
 

@@ -172,11 +172,13 @@ def write_names(user: User, address: str, names: Iterable[str] = NAMES) -> None:
     assert answer.rcode() == 0, answer
 
 
-def test_there_are_thirty_and_more_that_only_look_like_ours(decoys: dict[str, dict[str, Any]]) -> None:
+def test_thirty_foreign_resources_resemble_those_of_the_cluster(decoys: dict[str, dict[str, Any]]) -> None:
     assert len(decoys) + len(NAMES) >= 30
 
 
-def test_check_mode_lists_all_that_goes_and_touches_nothing(user: User, decoys: dict[str, Any], ours: dict[str, dict[str, Any]]) -> None:
+def test_check_mode_lists_what_destroy_deletes_and_changes_nothing(
+    user: User, decoys: dict[str, Any], ours: dict[str, dict[str, Any]]
+) -> None:
     run = user.play("destroy.yml", "--check").ended_well()
     assert run.writes == []
     for name, thing in ours.items():
@@ -185,7 +187,7 @@ def test_check_mode_lists_all_that_goes_and_touches_nothing(user: User, decoys: 
         assert thing["id"] not in run.output, f"{name} is told to go:\n{run.tail}"
 
 
-def test_without_a_yes_nothing_is_touched(user: User, ours: dict[str, Any]) -> None:
+def test_destroy_without_confirmation_changes_nothing(user: User, ours: dict[str, Any]) -> None:
     for answer in ((), ("-e", "openshift_destroy_confirm=demo2.metal.test")):
         run = user.play("destroy.yml", *answer)
         assert run.code != 0
@@ -193,7 +195,7 @@ def test_without_a_yes_nothing_is_touched(user: User, ours: dict[str, Any]) -> N
         assert "Nothing was deleted" in run.output
 
 
-def test_without_the_files_of_its_install_a_cluster_is_not_deleted_on_its_name_alone(user: User, ours: dict[str, Any]) -> None:
+def test_destroy_without_the_install_files_needs_more_than_the_name(user: User, ours: dict[str, Any]) -> None:
     """Somebody else in the project may have a cluster of this name."""
     run = user.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME}")
     assert run.code != 0
@@ -204,7 +206,7 @@ def test_without_the_files_of_its_install_a_cluster_is_not_deleted_on_its_name_a
     assert "openshift_destroy_without_state=true" in said
 
 
-def test_a_locked_machine_stops_it_before_anything_went(user: User, project: Project, ours: dict[str, dict[str, Any]]) -> None:
+def test_a_locked_device_fails_destroy_before_any_deletion(user: User, project: Project, ours: dict[str, dict[str, Any]]) -> None:
     project.lock(ours["master"], True)
     run = user.play("destroy.yml", *CONFIRMED)
     project.lock(ours["master"], False)
@@ -213,7 +215,7 @@ def test_a_locked_machine_stops_it_before_anything_went(user: User, project: Pro
     assert f"Locked against deletion: master-0.{NAME}" in run.output
 
 
-def test_names_that_lead_only_to_others_stop_it_before_anything_went(user: User, ours: dict[str, dict[str, Any]]) -> None:
+def test_dns_records_with_foreign_addresses_fail_destroy_before_any_deletion(user: User, ours: dict[str, dict[str, Any]]) -> None:
     """A cluster of this name in another project: all that it is reached by."""
     names = (f"api.{NAME}", f"ingress.apps.{NAME}", f"worker-0.{NAME}")
     write_names(user, "203.0.113.7", names)
@@ -226,7 +228,7 @@ def test_names_that_lead_only_to_others_stop_it_before_anything_went(user: User,
     write_names(user, "", names)
 
 
-def test_another_project_than_that_of_the_files_stops_it(user: User, ours: dict[str, Any]) -> None:
+def test_destroy_refuses_another_project_than_that_of_the_install_files(user: User, ours: dict[str, Any]) -> None:
     """What it does not find there is not gone, and these may be the only keys."""
     user.cluster.mkdir(parents=True)
     for name, content in {"project": "2b70eb8f-fa18-47c0-aba7-222a842362fd\n", "kubeconfig": "the only one"}.items():
@@ -239,7 +241,7 @@ def test_another_project_than_that_of_the_files_stops_it(user: User, ours: dict[
     shutil.rmtree(user.cluster)
 
 
-def test_orphans_are_listed_by_cluster_and_nothing_is_touched(user: User, decoys: dict[str, Any], ours: dict[str, dict[str, Any]]) -> None:
+def test_orphans_are_listed_by_cluster_and_not_changed(user: User, decoys: dict[str, Any], ours: dict[str, dict[str, Any]]) -> None:
     report = user.folder / "orphans.json"
     run = user.play("playbooks/orphans.yml", "-e", '{"openshift_orphans_project_ids": ["all"]}', "-e", f"openshift_orphans_file={report}")
     run.ended_well()
@@ -253,7 +255,7 @@ def test_orphans_are_listed_by_cluster_and_nothing_is_touched(user: User, decoys
     assert "-e openshift_cluster_name=demo2 -e openshift_base_domain=metal.test -e openshift_destroy_without_state=true" in run.output
 
 
-def test_what_is_left_of_its_names_goes_with_those_that_lead_to_it(user: User, project: Project, ours: dict[str, dict[str, Any]]) -> None:
+def test_destroy_deletes_remaining_dns_records_of_the_cluster(user: User, project: Project, ours: dict[str, dict[str, Any]]) -> None:
     """A worker that somebody took away has left its name."""
     api, worker = OUR_NAMES
     (address,) = [
@@ -266,7 +268,7 @@ def test_what_is_left_of_its_names_goes_with_those_that_lead_to_it(user: User, p
     assert f"{worker} 203.0.113.7" in run.output
 
 
-def test_ended_half_way_it_has_touched_nothing_else(
+def test_an_interrupted_destroy_changed_only_the_clusters_resources(
     user: User, project: Project, decoys: dict[str, dict[str, Any]], ours: dict[str, dict[str, Any]]
 ) -> None:
     user.sandbox.call("POST", "faults", json={"method": "DELETE", "path": "^/metal/v1/devices/", "delay": 30, "skip": 1})
@@ -278,7 +280,9 @@ def test_ended_half_way_it_has_touched_nothing_else(
         assert {**project.look(before["path"]), "path": before["path"]} == before, name
 
 
-def test_only_what_is_ours_goes(user: User, project: Project, decoys: dict[str, dict[str, Any]], ours: dict[str, dict[str, Any]]) -> None:
+def test_destroy_deletes_only_owned_resources(
+    user: User, project: Project, decoys: dict[str, dict[str, Any]], ours: dict[str, dict[str, Any]]
+) -> None:
     run = user.play("destroy.yml", *CONFIRMED).ended_well()
     assert f"Of {NAME} nothing is left" in run.output
     assert [user.names.addresses(name) for name in OUR_NAMES] == [[], []]
@@ -289,14 +293,14 @@ def test_only_what_is_ours_goes(user: User, project: Project, decoys: dict[str, 
         assert user.names.addresses(name) == ["192.0.2.99"], name
 
 
-def test_again_it_finds_nothing_and_changes_nothing(user: User, ours: dict[str, Any]) -> None:
+def test_another_destroy_finds_and_changes_nothing(user: User, ours: dict[str, Any]) -> None:
     run = user.play("destroy.yml", *CONFIRMED).ended_well()
     assert run.changed == 0
     assert run.writes == []
 
 
 @pytest.mark.long
-def test_half_gone_is_no_obstacle(user: User, project: Project) -> None:
+def test_destroy_completes_a_partial_deletion(user: User, project: Project) -> None:
     """A machine that somebody takes while it is being given back, and a network whose gateway is going already."""
     half = project.order({name: OURS[name] for name in ("master", "network", "block")})
     gateway = project.connect(half["network"])

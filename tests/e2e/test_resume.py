@@ -42,7 +42,7 @@ TRIALS = (
 
 
 @pytest.mark.long
-def test_interrupted_runs_that_are_started_again_end_in_the_undisturbed_world(tmp_path: Path, undisturbed: Worlds) -> None:
+def test_interrupted_runs_end_in_the_state_of_an_uninterrupted_run(tmp_path: Path, undisturbed: Worlds) -> None:
     with ThreadPoolExecutor() as beside, Chaos(tmp_path / "calm", 600, print) as calm, Chaos(tmp_path / "storm", 600, print) as storm:
         calm.worlds[None] = world(storm.user)
         calm.worlds |= undisturbed

@@ -113,8 +113,8 @@ def start_alone(command: list[str], names: Mapping[str, str], listen: list[tuple
     """
     ours, theirs = socket.socketpair()
     hosts = "".join(f"{address} {name}\n" for name, address in names.items())
-    wanted = ",".join(f"{address}:{port}" for address, port in listen)
-    inside = [sys.executable, __file__, str(theirs.fileno()), hosts, wanted]
+    desired = ",".join(f"{address}:{port}" for address, port in listen)
+    inside = [sys.executable, __file__, str(theirs.fileno()), hosts, desired]
     with ours, theirs:
         process = subprocess.Popen(
             ["unshare", "--user", "--map-root-user", "--net", "--mount", *inside, *command],

@@ -56,7 +56,7 @@ def published(made: Role, sandbox_process: RunningSandbox, tmp_path_factory: pyt
     role.well(tasks_from="remove", **variables)
 
 
-def test_a_site_s_own_images_are_looked_at_before_a_machine_boots_them(role: Role, mirror: Mirror) -> None:
+def test_custom_boot_images_are_checked_before_a_machine_boots_them(role: Role, mirror: Mirror) -> None:
     role.name = "boot_files"
     kernel, initramfs, rootfs = (
         next(name for name in mirror.fill(json.loads((role.files / "stream.json").read_bytes()), "x86_64") if kind in name)
@@ -71,12 +71,12 @@ def test_a_site_s_own_images_are_looked_at_before_a_machine_boots_them(role: Rol
     (mirror.folder / initramfs).write_bytes(good[:-1] + b"?")
     (mirror.folder / rootfs).rename(mirror.folder / "aside")
 
-    told = role.refused(check=True, **variables)
+    result = role.refused(check=True, **variables)
 
-    assert f"- {mirror.url}/{initramfs}: the sha256 of its " in told
-    assert f"- {mirror.url}/{rootfs}: HTTP 404" in told
-    assert f"{mirror.url}/{kernel}:" not in told
-    assert f"/{initramfs}" in told.partition("Copy these files")[2]
+    assert f"- {mirror.url}/{initramfs}: the sha256 of its " in result
+    assert f"- {mirror.url}/{rootfs}: HTTP 404" in result
+    assert f"{mirror.url}/{kernel}:" not in result
+    assert f"/{initramfs}" in result.partition("Copy these files")[2]
 
     (mirror.folder / initramfs).write_bytes(good)
     (mirror.folder / "aside").rename(mirror.folder / rootfs)
@@ -113,10 +113,10 @@ def boot(made: Role, published: tuple[Path, str]) -> Iterator[Callable[[str, str
             latest = time.monotonic() + 60
             while True:
                 answer = api.get(f"/devices/{device}/events", params={"per_page": 100}).raise_for_status().json()
-                told = [str(event["body"]) for event in answer["events"]]
-                if any(text in each for each in told):
-                    return told
-                assert time.monotonic() < latest, told
+                messages = [str(event["body"]) for event in answer["events"]]
+                if any(text in each for each in messages):
+                    return messages
+                assert time.monotonic() < latest, messages
                 time.sleep(0.1)
 
         yield booted
@@ -124,7 +124,7 @@ def boot(made: Role, published: tuple[Path, str]) -> Iterator[Callable[[str, str
             api.delete(f"/devices/{device}", params={"force_delete": "true"}).raise_for_status()
 
 
-def test_machines_that_boot_the_same_share_a_script_without_secrets(published: tuple[Path, str], made: Role) -> None:
+def test_machines_with_one_boot_profile_share_a_script_without_secrets(published: tuple[Path, str], made: Role) -> None:
     profiles = {machine["boot_profile"] for machine in WANTED.values()}
     assert len(profiles) == 4
     assert {path.name for path in published[0].iterdir()} == {f"{name}{end}" for name in profiles for end in (".ipxe", "-live.ign")}
@@ -140,9 +140,7 @@ def test_machines_that_boot_the_same_share_a_script_without_secrets(published: t
         ("nvme", ["tty0", "ttyS1,115200n8"], "console:\n- tty0\n- ttyS1,115200n8\nplatform: packet\n"),
     ],
 )
-def test_consoles_are_those_of_the_architecture_or_the_user_s(
-    published: tuple[Path, str], name: str, consoles: list[str], installer: str
-) -> None:
+def test_consoles_default_to_those_of_the_architecture(published: tuple[Path, str], name: str, consoles: list[str], installer: str) -> None:
     profile = WANTED[name]["boot_profile"]
     script = (published[0] / f"{profile}.ipxe").read_text(encoding="utf-8")
     architecture = WANTED[name]["architecture"]
@@ -159,14 +157,14 @@ def test_consoles_are_those_of_the_architecture_or_the_user_s(
 
 
 @pytest.mark.parametrize("name", ["plain", "arm", "nvme"])
-def test_a_machine_installs_what_is_made_for_it(boot: Callable[[str, str], list[str]], name: str) -> None:
+def test_a_machine_installs_its_own_boot_files(boot: Callable[[str, str], list[str]], name: str) -> None:
     # The installed system has read its userdata: it refuses it, as it was meant to.
-    assert any("unsupported config version" in told for told in boot(name, "[fetch] Ignition error"))
+    assert any("unsupported config version" in result for result in boot(name, "[fetch] Ignition error"))
 
 
-def test_a_machine_without_such_a_disk_stops_and_says_so(boot: Callable[[str, str], list[str]]) -> None:
-    told = boot("nowhere", "the machine hangs")
-    (said,) = (each for each in told if each.startswith("[choose-disk]"))
+def test_a_machine_without_the_install_disk_stops_with_an_error(boot: Callable[[str, str], list[str]]) -> None:
+    result = boot("nowhere", "the machine hangs")
+    (said,) = (each for each in result if each.startswith("[choose-disk]"))
     assert "no disk fits smallest with hints {'rotational': True, 'minSizeGigabytes': 100}, nothing is installed" in said
     assert "/dev/sda (480 GB ssd, model SANDBOX_SSD_480" in said
-    assert not any("Ignition" in each for each in told)
+    assert not any("Ignition" in each for each in result)

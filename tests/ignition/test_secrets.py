@@ -73,7 +73,7 @@ def told(role: Role, folder: Path, *, fails: bool = False, **variables: Any) -> 
     return " ".join(done.stdout.split())
 
 
-def test_own_manifests_may_be_secrets(secretive: Role, tmp_path: Path) -> None:
+def test_manifests_may_contain_secrets(secretive: Role, tmp_path: Path) -> None:
     manifest = tmp_path / "ours.yml"
     manifest.write_text(yaml.safe_dump(SECRET), encoding="utf-8")
     shown = told(secretive, tmp_path / "kept", openshift_manifests=[str(manifest)], openshift_pull_secret=PULL_SECRET)
@@ -92,7 +92,9 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("refused", "command"), PLACES)
-def test_a_refusal_is_shown_with_its_reason_and_without_secrets(secretive: Role, tmp_path: Path, refused: str, command: str) -> None:
+def test_a_refused_manifest_is_reported_with_its_reason_and_without_secrets(
+    secretive: Role, tmp_path: Path, refused: str, command: str
+) -> None:
     refusal = REFUSALS[refused]
     real = secretive.files / "openshift-install"
     own = tmp_path / "openshift-install"

@@ -95,9 +95,9 @@ def listed(sandbox: RunningSandbox, tmp_path: Path) -> Listed:
         )
         answer: dict[str, Any] = json.loads(done.stdout) if done.stdout.startswith("{") else {}
         # Long messages are wrapped at the width of the terminal.
-        told = " ".join((done.stderr + done.stdout * bool(arguments)).split())
+        result = " ".join((done.stderr + done.stdout * bool(arguments)).split())
         asked = [parse_qs(urlsplit(entry["path"]).query) for entry in sandbox.journal()]
-        return {**answer, "told": told, "calls": len(asked), "asked": asked, "code": done.returncode}
+        return {**answer, "told": result, "calls": len(asked), "asked": asked, "code": done.returncode}
 
     return run
 
@@ -210,12 +210,12 @@ def test_two_devices_of_one_name_in_two_files_are_two_hosts(
     choice = {"filters": {"hostname": "worker-1.demo"}, "groups_by": ["project"]}
     beside(tmp_path, project_id=second_project, **choice)
     # The name stays with whom it has by the file that was read before, also when a wanted machine is meant.
-    for wanted in ("", "worker:\n  hosts:\n    worker-1.demo.metal.test: {metal_project_id: wanted}\n"):
-        both = listed(beside=wanted, project_id=first, **choice)
+    for desired in ("", "worker:\n  hosts:\n    worker-1.demo.metal.test: {metal_project_id: wanted}\n"):
+        both = listed(beside=desired, project_id=first, **choice)
         name, other = sorted(hosts(both))
         assert (name, other) == ("worker-1.demo.metal.test", f"{name}-{plain(hosts(both)[other]['metal_short_id'])}")
         assert f"'{name}' is the name of another device" in both["told"]
-        assert plain(hosts(both)[name]["metal_existing_project_id" if wanted else "metal_project_id"]) == first
+        assert plain(hosts(both)[name]["metal_existing_project_id" if desired else "metal_project_id"]) == first
         assert plain(hosts(both)[other]["metal_project_id"]) == second_project
         for project, host in ((first, name), (second_project, other)):
             assert both[f"metal_project_{project.replace('-', '_')}"]["hosts"] == [host]
@@ -253,14 +253,14 @@ def test_addresses_by_preference(listed: Listed, sandbox: RunningSandbox, api: h
 def test_one_odd_device_spoils_only_itself(listed: Listed, sandbox: RunningSandbox, api: httpx.Client) -> None:
     project = sandbox.environment["METAL_PROJECT_ID"]
     page = api.get(f"/projects/{project}/devices", params={"hostname": "big-"}).raise_for_status().json()
-    odd: list[Any] = [
+    malformed: list[Any] = [
         {"id": "0d000000-0000-4000-8000-000000000001", "hostname": None, "tags": None, "ip_addresses": None, "network_ports": None},
         {"id": "0d000000-0000-4000-8000-000000000002", "hostname": {"a": 1}, "plan": 5, "metro": [], "tags": "x", "created_at": 7},
         {"hostname": None},
         {},
         None,
     ]
-    page["devices"] += odd
+    page["devices"] += malformed
     page["meta"]["total"] = len(page["devices"])
     fault = {"method": "GET", "path": "/projects/.*/devices", "status": 200, "body": page}
     sandbox.call("POST", "faults", json=fault)
@@ -272,7 +272,7 @@ def test_one_odd_device_spoils_only_itself(listed: Listed, sandbox: RunningSandb
     finally:
         sandbox.call("DELETE", "faults")
     big = {f"big-{number}.metal.test" for number in (1, 2, 3)}
-    assert set(hosts(answer)) == {*big, odd[0]["id"], odd[1]["id"]}
+    assert set(hosts(answer)) == {*big, malformed[0]["id"], malformed[1]["id"]}
     assert set(hosts(chosen)) == big
     # Two of them cannot even be told apart, so one warning is for both.
     assert chosen["told"].count("where cannot be told of device") == 3
@@ -337,8 +337,8 @@ def test_the_cache_shows_nobody_the_machines_of_another_account(listed: Listed, 
 
 
 def test_wanted_values_are_not_hidden_by_what_exists(listed: Listed) -> None:
-    wanted = "worker:\n  hosts:\n    worker-1:\n    worker-201:\n  vars: {metal_plan: m3.large.x86, metal_metro: ny}\n"
-    answer = listed(beside=wanted, hostnames=["short_hostname"])
+    desired = "worker:\n  hosts:\n    worker-1:\n    worker-201:\n  vars: {metal_plan: m3.large.x86, metal_metro: ny}\n"
+    answer = listed(beside=desired, hostnames=["short_hostname"])
     assert plain(hosts(answer)["worker-1"]["metal_plan"]) == "m3.large.x86"
     assert plain(hosts(answer)["worker-1"]["metal_existing_plan"]) == "c3.small.x86"
     assert plain(hosts(answer)["worker-1"]["metal_state"]) == "active"

@@ -99,10 +99,10 @@ class Network:
         return f"https://{name}:{self.web.port}{path}"
 
     def pointer(self, *references: dict[str, Any], how: str = "merge", ca: bytes | None = None, **more: Any) -> dict[str, Any]:
-        authorities = [{"source": data_url(self.authority.pem if ca is None else ca)}]
+        cas = [{"source": data_url(self.authority.pem if ca is None else ca)}]
         config: Any = list(references) if how == "merge" else references[0]
         return {
-            "ignition": {"version": "3.2.0", "config": {how: config}, "security": {"tls": {"certificateAuthorities": authorities}}},
+            "ignition": {"version": "3.2.0", "config": {how: config}, "security": {"tls": {"certificateAuthorities": cas}}},
             **more,
         }
 

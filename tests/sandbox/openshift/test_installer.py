@@ -284,7 +284,7 @@ API_SIGNERS = ("kube-apiserver-localhost-signer", "kube-apiserver-service-networ
 
 
 @pytest.mark.parametrize(
-    ("path", "server", "client", "authorities"),
+    ("path", "server", "client", "cas"),
     [
         ("auth/kubeconfig", "https://api.demo.metal.test:6443", "admin-kubeconfig-client", API_SIGNERS),
         ("/opt/openshift/auth/kubeconfig", "https://api-int.demo.metal.test:6443", "admin-kubeconfig-client", API_SIGNERS),
@@ -297,12 +297,12 @@ API_SIGNERS = ("kube-apiserver-localhost-signer", "kube-apiserver-service-networ
         ),
     ],
 )
-def test_kubeconfigs(finished: Path, path: str, server: str, client: str, authorities: Sequence[str]) -> None:
+def test_kubeconfigs(finished: Path, path: str, server: str, client: str, cas: Sequence[str]) -> None:
     files = files_of(finished / "bootstrap.ign")
     kubeconfig = yaml.safe_load(files[path] if path.startswith("/") else (finished / path).read_bytes())
     (cluster,), (user,) = kubeconfig["clusters"], kubeconfig["users"]
     assert cluster["cluster"]["server"] == server
-    trusted = b"".join(files[f"/opt/openshift/tls/{name}.crt"] for name in authorities)
+    trusted = b"".join(files[f"/opt/openshift/tls/{name}.crt"] for name in cas)
     assert base64.b64decode(cluster["cluster"]["certificate-authority-data"]) == trusted
     assert base64.b64decode(user["user"]["client-certificate-data"]) == files[f"/opt/openshift/tls/{client}.crt"]
     assert set(user["user"]) == {"client-certificate-data", "client-key-data"}
@@ -341,9 +341,9 @@ def test_the_machine_config_server_s_authority_comes_with_its_key(tmp_path: Path
     put_install_config(tmp_path)
     assert run(tmp_path, "create", "manifests") == 0
     secret = yaml.safe_load((tmp_path / "manifests" / "machine-config-server-ca-secret.yaml").read_bytes())
-    authority = x509.load_pem_x509_certificate(base64.b64decode(secret["data"]["tls.crt"]))
+    ca = x509.load_pem_x509_certificate(base64.b64decode(secret["data"]["tls.crt"]))
     key = serialization.load_pem_private_key(base64.b64decode(secret["data"]["tls.key"]), password=None)
-    assert key.public_key() == authority.public_key()
+    assert key.public_key() == ca.public_key()
 
 
 def test_the_cluster_of_the_sandbox_reads_it(finished: Path) -> None:
@@ -856,8 +856,8 @@ def steady(cluster: Cluster, copied: Path) -> None:
 
 
 def test_install_complete(cluster: Cluster, copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    authority = files_of(copied / "bootstrap.ign")["/opt/openshift/tls/aggregator-signer.crt"].decode()
-    ready(cluster, authority)
+    ca = files_of(copied / "bootstrap.ign")["/opt/openshift/tls/aggregator-signer.crt"].decode()
+    ready(cluster, ca)
     cluster.answers[CLUSTER_VERSION] = conditions(Available="False", Failing="False", Progressing="True")
     kubeconfig = copied / "auth" / "kubeconfig"
 
@@ -884,7 +884,7 @@ def test_install_complete(cluster: Cluster, copied: Path, capsys: pytest.Capture
     once = kubeconfig.read_bytes()
     trusted = base64.b64decode(yaml.safe_load(once)["clusters"][0]["cluster"]["certificate-authority-data"])
     assert len(x509.load_pem_x509_certificates(trusted)) == len(API_SIGNERS) + 1
-    assert authority.encode().strip() in trusted
+    assert ca.encode().strip() in trusted
     assert run(copied, "wait-for", "install-complete") == 0
     assert kubeconfig.read_bytes() == once
 

@@ -27,8 +27,8 @@ def devices(*workers: str) -> list[dict[str, Any]]:
 
 
 def plan(found: list[dict[str, Any]], *workers: str, masters: list[str] = MASTERS, **options: Any) -> dict[str, list[str]]:
-    wanted = {"control_plane": [{"hostname": name} for name in masters], "workers": [{"hostname": name} for name in workers]}
-    return removal_plan(found, wanted, cluster="demo", **options)
+    desired = {"control_plane": [{"hostname": name} for name in masters], "workers": [{"hostname": name} for name in workers]}
+    return removal_plan(found, desired, cluster="demo", **options)
 
 
 ALL = [node(name) for name in (*MASTERS, "worker-0", "worker-1", "worker-2")]

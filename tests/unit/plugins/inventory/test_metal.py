@@ -53,13 +53,13 @@ ODD: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("odd", ODD, ids=str)
-def test_odd_devices_have_facts_and_spoil_only_themselves(odd: dict[str, Any]) -> None:
-    told: list[str] = []
-    found = dict(named([facts_of(odd), facts_of(device())], ["hostname"], told.append))
+@pytest.mark.parametrize("malformed", ODD, ids=str)
+def test_odd_devices_have_facts_and_spoil_only_themselves(malformed: dict[str, Any]) -> None:
+    result: list[str] = []
+    found = dict(named([facts_of(malformed), facts_of(device())], ["hostname"], result.append))
     assert list(found) == ["worker-0.demo.metal.test"]
-    assert len(told) == 1
-    assert fits(facts_of(odd), {}) in (True, False)
+    assert len(result) == 1
+    assert fits(facts_of(malformed), {}) in (True, False)
 
 
 def test_no_secret_is_a_fact() -> None:
@@ -85,24 +85,24 @@ def test_preferences(choices: list[str], name: str | None) -> None:
 
 
 def test_devices_of_one_name_are_all_kept_and_told_apart() -> None:
-    told: list[str] = []
+    result: list[str] = []
     devices = [device(3), device(2, state="deprovisioning"), device(1, created_at="2026-03-01T13:00:00Z")]
-    found = {name: facts["id"][:8] for name, facts in named(map(facts_of, devices), ["hostname"], told.append)}
+    found = {name: facts["id"][:8] for name, facts in named(map(facts_of, devices), ["hostname"], result.append)}
     # The oldest that is not about to go has the name, whatever the order in which they are listed.
     name = "worker-0.demo.metal.test"
     assert found == {name: "00000003", f"{name}-00000001": "00000001", f"{name}-00000002": "00000002"}
-    assert len(told) == 2
-    assert found == {name: facts["id"][:8] for name, facts in named(map(facts_of, reversed(devices)), ["hostname"], told.append)}
+    assert len(result) == 2
+    assert found == {name: facts["id"][:8] for name, facts in named(map(facts_of, reversed(devices)), ["hostname"], result.append)}
 
 
 def test_a_name_stays_with_the_device_that_another_source_has_told_of() -> None:
-    told: list[str] = []
+    result: list[str] = []
     name = "worker-0.demo.metal.test"
     known = {name: device(2)["id"], f"{name}-00000003": "somebody"}
     devices = [device(1), device(2), device(3), device(4, id=None)]
-    found = {name: facts["id"] for name, facts in named(map(facts_of, devices), ["hostname"], told.append, known=known)}
+    found = {name: facts["id"] for name, facts in named(map(facts_of, devices), ["hostname"], result.append, known=known)}
     assert found == {name: device(2)["id"], f"{name}-00000001": device(1)["id"]}
-    assert [text.split(":")[0] for text in told] == [
+    assert [text.split(":")[0] for text in result] == [
         f"{name!r} is the name of another device",
         f"device {device(3)['id']!r} is left out",
         "device None is left out",
@@ -111,10 +111,10 @@ def test_a_name_stays_with_the_device_that_another_source_has_told_of() -> None:
 
 @pytest.mark.parametrize("name", ["LocalHost", "all", "metal", "metal_role_worker"])
 def test_a_device_cannot_become_the_controller_or_a_group(name: str) -> None:
-    told: list[str] = []
-    found = named([facts_of(device(hostname=name))], ["hostname"], told.append, {"metal", "metal_role_worker"})
+    result: list[str] = []
+    found = named([facts_of(device(hostname=name))], ["hostname"], result.append, {"metal", "metal_role_worker"})
     assert [name for name, _facts in found] == [f"{name}-00000001"]
-    assert len(told) == 1
+    assert len(result) == 1
 
 
 @pytest.mark.parametrize(
@@ -227,21 +227,23 @@ def test_no_connection_is_made_to_what_stands_for_the_controller(name: str) -> N
 
 @pytest.mark.parametrize("value", NO_NAMES[:-2])
 def test_what_is_neither_a_name_nor_an_address_is_not_used_and_told(value: str) -> None:
-    told: list[str] = []
-    odd = facts_of(device(1, hostname=value, tags=[f"reach={value}"], ip_addresses=[{**device()["ip_addresses"][1], "address": value}]))
-    ((name, _facts),) = named([odd], ["hostname", "tag:reach", "id"], told.append)
+    result: list[str] = []
+    malformed = facts_of(
+        device(1, hostname=value, tags=[f"reach={value}"], ip_addresses=[{**device()["ip_addresses"][1], "address": value}])
+    )
+    ((name, _facts),) = named([malformed], ["hostname", "tag:reach", "id"], result.append)
     assert name == device(1)["id"]
-    assert preferred(odd, ["public_ipv4", "tag:reach", "hostname"], told.append, usable=is_reachable, what="ansible_host") is None
-    assert len(told) == 5
-    assert all(device(1)["id"] in text and text.isprintable() and len(text) < 300 for text in told)
+    assert preferred(malformed, ["public_ipv4", "tag:reach", "hostname"], result.append, usable=is_reachable, what="ansible_host") is None
+    assert len(result) == 5
+    assert all(device(1)["id"] in text and text.isprintable() and len(text) < 300 for text in result)
 
 
 def test_a_name_made_of_an_odd_id_is_none() -> None:
-    told: list[str] = []
+    result: list[str] = []
     both = [facts_of(device(1, id="-oProxyCommand=x")), facts_of(device(2))]
-    assert {name for name, _facts in named(both, ["short_id", "hostname"], told.append)} == {"00000002", "worker-0.demo.metal.test"}
+    assert {name for name, _facts in named(both, ["short_id", "hostname"], result.append)} == {"00000002", "worker-0.demo.metal.test"}
     twins = [facts_of(device(2)), facts_of(device(3, id="; reboot #"))]
-    assert [name for name, _facts in named(twins, ["hostname"], told.append)] == ["worker-0.demo.metal.test"]
+    assert [name for name, _facts in named(twins, ["hostname"], result.append)] == ["worker-0.demo.metal.test"]
 
 
 @pytest.mark.parametrize(

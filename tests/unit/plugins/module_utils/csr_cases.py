@@ -211,8 +211,8 @@ class Case:
         if not isinstance(obj, dict) or not isinstance(obj["spec"], dict) or not isinstance(obj["metadata"], dict):
             return False
         groups = obj["spec"]["groups"]
-        told = isinstance(groups, list) and all(isinstance(group, str) for group in groups) and "system:authenticated" in groups
-        return told and obj["metadata"]["creationTimestamp"] is not None
+        result = isinstance(groups, list) and all(isinstance(group, str) for group in groups) and "system:authenticated" in groups
+        return result and obj["metadata"]["creationTimestamp"] is not None
 
 
 def _old_digest() -> bytes:

@@ -79,7 +79,7 @@ def looked(
     ownership = Ownership(cluster, metal, params, sleep=lambda _seconds: None)  # type: ignore[arg-type]  # stand-ins
     waiting: list[str] = []
     result: dict[str, Any] = {}
-    ownership.carry_out(lambda look, _what: waiting.extend(look(patient=True)), result)
+    ownership.carry_out(lambda read, _what: waiting.extend(read(patient=True)), result)
     return waiting, result
 
 
@@ -102,7 +102,7 @@ def looked(
         (node("worker-1", master=True), device("worker-1", EVENING), "other"),
     ],
 )
-def test_whose_node_it_is(obj: dict[str, Any], machine: dict[str, Any] | None, verdict: str) -> None:
+def test_a_node_belongs_to_the_device_of_its_name(obj: dict[str, Any], machine: dict[str, Any] | None, verdict: str) -> None:
     listed = [{"provisioning_started_at": None, **machine}] if machine else []
     assert judge(read_node(obj), machines_of(listed), ["worker-1"]) == verdict
 
@@ -209,7 +209,7 @@ def test_a_write_whose_answer_is_lost_is_reported_when_it_was_made() -> None:
     ownership = Ownership(cluster, Metal(MASTER, device("worker-1")), params, sleep=lambda _seconds: None)  # type: ignore[arg-type]
     waiting: list[list[str]] = []
     result: dict[str, Any] = {}
-    ownership.carry_out(lambda look, _what: waiting.extend(look(patient=True) for _each in range(3)), result)
+    ownership.carry_out(lambda read, _what: waiting.extend(read(patient=True) for _each in range(3)), result)
     assert waiting == [["cut off"], ["cut off"], []]
     assert (result["changed"], result["recorded"], result["deleted"]) == (True, ["worker-1"], ["worker-2"])
     assert len(cluster.changed) == len(cluster.deleted) == 1

@@ -247,7 +247,7 @@ def host(folder: Path, workspace: Path) -> Iterator[Method]:
 
 @contextlib.contextmanager
 def object_storage(folder: Path, workspace: Path) -> Iterator[Method]:
-    """moto's S3, over TLS with an authority of its own for what is secret, and over HTTP for what is open."""
+    """moto's S3, over TLS with a CA of its own for secret files, and over HTTP for public ones."""
     write_certificate(workspace)
     http, https = free_ports(2)
     command = (sys.executable, "-m", "tests.boot_files.storage", str(workspace), str(http), str(https))

@@ -1,4 +1,4 @@
-"""bootstrap.ign is for the machine that the Metal API tells of, as soon as it does."""
+"""Only the addresses of the bootstrap device, as the Metal API lists them, can read bootstrap.ign."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_a_machine_boots_and_gets_bootstrap_ign_by_its_pointer(method: Method) -
     with keeping(method.folder.parent / "kept-publish") as keeper:
         output = method.run("main", "-vvv", environment=dict(keeper.environment))
     assert script(method).startswith("#!ipxe\n")
-    # Firmware and the live system know no authority of ours.
+    # Firmware and the live system have no CA of ours.
     assert urllib.parse.urlsplit(method.script_url).scheme == urllib.parse.urlsplit(live_url(method)).scheme == "http"
     assert httpx.get(live_url(method), trust_env=False).json()["ignition"]["version"]
     machine = Pointed.at(method.pointer)

@@ -1,4 +1,4 @@
-"""One bad machine of several: it is told, replaced by choice, and the rest goes on when enough are left.
+"""One failed device of several: it is reported or replaced, and the install completes when enough are left.
 
 The tests build on each other's world, in this order.
 """
@@ -49,7 +49,7 @@ def test_a_failed_worker_is_replaced_on_request_during_install(user: User) -> No
 
 
 def test_a_worker_that_does_not_join_is_reported_and_the_install_completes(user: User) -> None:
-    """Somebody takes a worker away when it has its boot script: the service has delivered it, and it never comes."""
+    """A worker is deleted after it read its boot script: it was active, and never joins."""
 
     def take_away() -> None:
         for device in user.devices():

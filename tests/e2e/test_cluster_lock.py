@@ -155,7 +155,7 @@ def test_unlock_breaks_the_lock_of_a_lost_run(user: User) -> None:
 
 
 def test_a_run_killed_while_it_writes_can_be_repeated_at_once(tmp_path: Path) -> None:
-    """One moment of each situation; all of them are in `make e2e`."""
+    """One moment of each context; all of them are in `make e2e`."""
     assert tried(tmp_path / "user", [Kill.drawn(7, number) for number in range(3)], speed=600, say=print, playbooks=WRITES) == []
 
 

@@ -1,4 +1,4 @@
-"""When a run fails it leaves what tells why, and none of twelve and more secrets that lie where it looks."""
+"""A failed run writes a bundle with the evidence, and with none of the secrets in the files it reads."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ PLANTED = {
     "hash of a password": ("pl4ntedhashpl4ntedhash", "core:$6$pl4ntedsalt$pl4ntedhashpl4ntedhash:20000"),
     "web token": ("eyJhbGciOiJub25lIn0.eyJwbDRudGVkIjoxfQ", "token eyJhbGciOiJub25lIn0.eyJwbDRudGVkIjoxfQ. was sent"),
 }
-# What nothing but its being known tells from other words: environment of the user, and variables of the inventory.
+# Secrets without a recognizable form: environment of the user, and variables of the inventory.
 GIVEN = {
     name: f"pl4nted {name.lower()}"
     for name in (
@@ -128,7 +128,7 @@ def test_a_failure_bundle_has_the_evidence_and_no_secrets(user: User) -> None:
     (path,) = bundles(user)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     result = run.output[run.output.rindex("fatal:") :]
-    assert str(path) in result, "the path is the last thing that is told"
+    assert str(path) in result, "the path is printed last"
     assert REFUSAL in result, "and so is the first error"
 
     entries = unpacked(path)
@@ -164,12 +164,12 @@ def test_program_logs_are_in_the_bundle_only_on_request(user: User) -> None:
 def test_a_successful_run_leaves_no_bundle(user: User) -> None:
     before = bundles(user)
     user.destroy().ended_well()
-    assert bundles(user) == before, "and what told of a failure is kept when the cluster is given back"
+    assert bundles(user) == before, "and the failure bundle is kept when the cluster is deleted"
 
 
 @pytest.mark.long
 def test_a_secret_in_the_events_of_a_device_is_redacted(user: User) -> None:
-    """A machine tells what it likes, and anybody who can order one may write into its name and description."""
+    """Events of a device are untrusted, and so are its name and description."""
     device = user.ask(
         "POST",
         f"projects/{user.sandbox.environment['METAL_PROJECT_ID']}/devices",

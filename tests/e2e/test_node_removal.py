@@ -15,7 +15,7 @@ import pytest
 from sandbox.openshift.workloads import STOPS_AFTER
 from tests.e2e.harness import NAME, Moment, Run, User, until
 
-# All variants. tests/cluster/test_node_drain.py holds the decisions with a real API server, and test_first_light.py plays a removal.
+# All variants. tests/cluster/test_node_drain.py holds the decisions with a real API server, and test_install.py plays a removal.
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -23,7 +23,7 @@ BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 APPS = "/apis/apps/v1/namespaces/default"
 CORDONED = "equinix-metal.openshift/cordoned"
 WORKERS = 6
-# The sandbox is fast: most of the time would be spent between two looks.
+# The sandbox is fast: most of the time would be spent between two polls.
 CHOICES = "all: {vars: {openshift_wait_interval: 1, openshift_stable_for: 5, openshift_progress_interval: 2}}\n"
 HOUR = 3600
 
@@ -362,10 +362,10 @@ def gone(cluster: Cluster, *workers: str) -> None:
 
 
 def test_a_worker_with_a_deleted_device_is_replaced(cluster: Cluster) -> None:
-    """B5: its node is still there, and no other machine of its name could join. A node of somebody else is left alone."""
+    """B5: its node is still there, and no other machine of its name could join. A node of another owner is kept."""
     cluster.want(2)
     device = cluster.id_of("worker-1")
-    foreign = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "somebody-elses"}}
+    foreign = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "of-another-owner"}}
     cluster.user.kube("/api/v1/nodes", "POST", foreign)
     gone(cluster, "worker-1")
     before = cluster.node("worker-1")
@@ -375,8 +375,8 @@ def test_a_worker_with_a_deleted_device_is_replaced(cluster: Cluster) -> None:
     assert after is not None and after["metadata"]["uid"] != before["metadata"]["uid"]
     assert cluster.id_of("worker-1") != device
     assert cluster.user.nodes() == ["master-0", "master-1", "master-2", "worker-0", "worker-1", "worker-2"]
-    assert cluster.user.kube("/api/v1/nodes/somebody-elses")
-    cluster.user.kube("/api/v1/nodes/somebody-elses", "DELETE")
+    assert cluster.user.kube("/api/v1/nodes/of-another-owner")
+    cluster.user.kube("/api/v1/nodes/of-another-owner", "DELETE")
     assert "node worker-1.demo.metal.test has no device any more, but its kubelet still reports" in flat(run)
 
 

@@ -14,7 +14,7 @@ from tests.e2e.harness import NAME, Moment, User
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
-EVERYBODY = ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
+NODES = ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def whole_life(user: User, method: Method) -> None:
     """From the install, a second one and a worker more to nothing that is left."""
     seen: list[Pointed] = []
     user.play("install.yml", after={"boot_files": lambda: seen.append(Pointed.at(method.pointer))}).ended_well()
-    assert user.nodes() == EVERYBODY
+    assert user.nodes() == NODES
     assert {device["ipxe_script_url"] for device in user.devices()} == {method.script_url}
     try:
         status = seen[0].get().status_code
@@ -45,7 +45,7 @@ def whole_life(user: User, method: Method) -> None:
     assert (again.changed, again.writes) == (0, [])
     user.edit_workers(2)
     user.play("scale.yml").ended_well()
-    assert user.nodes() == [*EVERYBODY, "worker-2"]
+    assert user.nodes() == [*NODES, "worker-2"]
     user.destroy().ended_well()
     assert user.sandbox.inventory_is_empty()
 
@@ -89,7 +89,7 @@ def test_publishing_changes_from_the_controller_to_object_storage_during_install
     with object_storage(user.cluster, tmp_path / "workspace") as method:
         choose(user, method)
         user.play("install.yml").ended_well()
-        assert user.nodes() == EVERYBODY
+        assert user.nodes() == NODES
         user.destroy().ended_well()
         assert user.sandbox.inventory_is_empty()
         assert method.objects == []

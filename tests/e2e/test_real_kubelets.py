@@ -66,7 +66,7 @@ def memory(number: int) -> int:
 
 
 def times_to_ready(user: User) -> list[float]:
-    """Seconds from the start of each kubelet to its Node being Ready, as the machines' consoles tell them (whole seconds)."""
+    """Seconds from the start of each kubelet to its Node being Ready, from the machines' consoles (whole seconds)."""
     found = []
     for console in (user.sandbox.directory / "machines").glob("*/console.log"):
         times = {}
@@ -116,7 +116,7 @@ def test_a_kubelet_restarted_while_it_waits_joins(user: User) -> None:
     states = {item["metadata"]["name"]: bool(item.get("status", {}).get("certificate")) for item in requests_of(user, "worker-2")}
     assert states[second["metadata"]["name"]]
     assert not states[first["metadata"]["name"]], f"nobody has its key any more:\n{run.tail}"
-    # A stranger's request would look the same, so it is told.
+    # A rogue CSR would be the same, so the alarm is printed.
     alarm = run.output.partition("ALARM ")[2]
     assert first["metadata"]["name"] in alarm
     assert second["metadata"]["name"] in alarm

@@ -1,4 +1,4 @@
-"""The bootstrap machine becomes a worker: one machine less is ordered, and nothing is left of what it was.
+"""The bootstrap device is reinstalled as a worker: one device less is ordered, and nothing of the bootstrap remains.
 
 The tests build on each other's world, in this order.
 """

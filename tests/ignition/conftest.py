@@ -88,7 +88,7 @@ class Role:
         assert done.returncode == 2, done.stdout[-5000:] + done.stderr[-2000:]
         return " ".join(done.stdout.replace("\\n", " ").split())
 
-    def set_birthday(self, born: datetime) -> None:
+    def set_issue_time(self, born: datetime) -> None:
         """Have the files as an installer would have made them at another time. Their times in the file system stay new."""
         path = self.files / "bootstrap.ign"
         config = json.loads(path.read_bytes())

@@ -71,7 +71,7 @@ class Machine:
         )
 
     def start(self, config: Path) -> subprocess.Popen[str]:
-        """The fetch stage of a config that it tries for ever; whoever starts it ends it."""
+        """The fetch stage of a config that it retries for ever; the caller ends it."""
         return subprocess.Popen(
             self.command("fetch", "file"),
             env={**os.environ, "IGNITION_CONFIG_FILE": str(config)},
@@ -99,7 +99,7 @@ class Machine:
 
 @dataclass
 class Alone:
-    """The engine in a network where nothing is but ``names``, each at an address of its own, served by whoever has their listeners."""
+    """The engine in a network where nothing is but ``names``, each at an address of its own, served by the owner of their listeners."""
 
     process: subprocess.Popen[str]
     listeners: dict[tuple[str, int], socket.socket]

@@ -33,19 +33,19 @@ COMMON = {
     "groups": GROUPS,
     "group_names": ["workers"],
 }
-WANTED = {
+MACHINES = {
     machine["inventory_hostname"]: machine for machine in machines(list(RULES), {name: {**COMMON, **own} for name, own in RULES.items()})
 }
 
 
 @pytest.fixture(scope="module")
 def published(made: Role, sandbox_process: RunningSandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    """The folder that everybody may read, and where it is served."""
+    """The public folder, and the URL that serves it."""
     folder = tmp_path_factory.mktemp("booted") / "cluster"
     shutil.copytree(made.folder, folder, symlinks=True)
     role = Role(sandbox_process, user_environment(sandbox_process), folder, name="boot_files")
     variables: dict[str, Any] = {
-        "boot_files_workers": list(WANTED.values()),
+        "boot_files_workers": list(MACHINES.values()),
         "openshift_publish_address": "127.0.0.1",
         "openshift_wipe_disks": True,
         "openshift_live_kernel_arguments": ["rd.neednet=1"],
@@ -63,7 +63,7 @@ def test_custom_boot_images_are_checked_before_a_machine_boots_them(role: Role, 
         for kind in ("kernel", "initramfs", "rootfs")
     )
     variables = {
-        "boot_files_workers": [WANTED["plain"]],
+        "boot_files_workers": [MACHINES["plain"]],
         "openshift_publish_address": "127.0.0.1",
         "openshift_image_mirror_url": mirror.url,
     }
@@ -93,12 +93,12 @@ def test_custom_boot_images_are_checked_before_a_machine_boots_them(role: Role, 
 
 @pytest.fixture
 def boot(made: Role, published: tuple[Path, str]) -> Iterator[Callable[[str, str], list[str]]]:
-    """Order the machine of that name, wait for an event with that text, and tell all of them."""
+    """Order the machine of that name, wait for an event with that text, and return all of them."""
     environment, ids = made.environment, []
     with httpx.Client(base_url=environment["METAL_API_URL"], headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]}) as api:
 
         def booted(name: str, text: str) -> list[str]:
-            machine = WANTED[name]
+            machine = MACHINES[name]
             order = {
                 "hostname": machine["hostname"],
                 "plan": machine["plan"],
@@ -125,7 +125,7 @@ def boot(made: Role, published: tuple[Path, str]) -> Iterator[Callable[[str, str
 
 
 def test_machines_with_one_boot_profile_share_a_script_without_secrets(published: tuple[Path, str], made: Role) -> None:
-    profiles = {machine["boot_profile"] for machine in WANTED.values()}
+    profiles = {machine["boot_profile"] for machine in MACHINES.values()}
     assert len(profiles) == 4
     assert {path.name for path in published[0].iterdir()} == {f"{name}{end}" for name in profiles for end in (".ipxe", "-live.ign")}
     pull_secret = "c2FuZGJveDpzYW5kYm94"
@@ -141,9 +141,9 @@ def test_machines_with_one_boot_profile_share_a_script_without_secrets(published
     ],
 )
 def test_consoles_default_to_those_of_the_architecture(published: tuple[Path, str], name: str, consoles: list[str], installer: str) -> None:
-    profile = WANTED[name]["boot_profile"]
+    profile = MACHINES[name]["boot_profile"]
     script = (published[0] / f"{profile}.ipxe").read_text(encoding="utf-8")
-    architecture = WANTED[name]["architecture"]
+    architecture = MACHINES[name]["architecture"]
     kernel, line = script.splitlines()[2].split(maxsplit=2)[1:]
     assert kernel.endswith(f"live-kernel.{architecture}")
     assert [word.removeprefix("console=") for word in line.split() if word.startswith("console=")] == consoles

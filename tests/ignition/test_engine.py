@@ -53,13 +53,13 @@ def machine(tmp_path: Path) -> Machine:
 
 @pytest.fixture
 def pointer(published: Path, tmp_path: Path) -> Callable[..., Path]:
-    """The bootstrap machine's pointer, with changes of its source or of the authorities it trusts."""
+    """The bootstrap machine's pointer, with changes of its source or of its trusted CA."""
 
-    def changed(*, authority: str | None = None, **source: Any) -> Path:
+    def changed(*, ca: str | None = None, **source: Any) -> Path:
         config = json.loads((published / "bootstrap-pointer.ign").read_bytes())
         config["ignition"]["config"]["replace"] |= source
-        if authority is not None:
-            config["ignition"]["security"]["tls"]["certificateAuthorities"] = [{"source": authority}]
+        if ca is not None:
+            config["ignition"]["security"]["tls"]["certificateAuthorities"] = [{"source": ca}]
         path = tmp_path / "pointer.ign"
         path.write_text(json.dumps(config), encoding="utf-8")
         return path
@@ -113,7 +113,7 @@ def test_a_client_without_the_bearer_token_gets_nothing(pointer: Callable[..., P
 
 def test_a_server_with_another_ca_is_rejected(made: Role, pointer: Callable[..., Path], machine: Machine) -> None:
     other = json.loads((made.files / "worker.ign").read_bytes())["ignition"]["security"]["tls"]["certificateAuthorities"][0]["source"]
-    with machine.start(pointer(authority=other)) as process:
+    with machine.start(pointer(ca=other)) as process:
         # It asks again without end, since the right one may come yet.
         lines = iter(cast("Any", process.stdout))
         assert any("certificate signed by unknown authority" in line for line in lines)
@@ -155,7 +155,7 @@ METADATA = "metadata.packet.net"
 
 @pytest.fixture
 def metadata_tls(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
-    """What the metadata service's name is shown with, and the authority to believe."""
+    """The TLS context of the metadata service, and the CA file to trust."""
     day = certificates.ONE_DAY
     desired = {
         "authority": certificates.Wanted("metadata authority", day),

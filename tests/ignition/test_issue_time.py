@@ -1,4 +1,4 @@
-"""Ignition files are used while they can be, made anew before a machine is made from them, and never after."""
+"""Ignition files are reused while they are valid, regenerated before the first device is created, and never afterwards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Stale:
 
     title: str
     age: timedelta
-    told: str
+    reason: str
     max_age: int = 43200
 
 
@@ -51,7 +51,7 @@ def test_a_cluster_name_with_a_path_is_refused_before_any_change(role: Role, nam
 
 def test_ignition_files_stay_bound_to_their_project(role: Role) -> None:
     """In another project no machine is found, and the only keys to a cluster would be made anew."""
-    role.set_birthday(datetime.now(UTC) - 25 * HOUR)
+    role.set_issue_time(datetime.now(UTC) - 25 * HOUR)
     before = content(role.folder)
     assert before["project"].decode() == role.environment["METAL_PROJECT_ID"] + "\n"
     result = role.refused(metal_project_id="2b70eb8f-fa18-47c0-aba7-222a842362fd")
@@ -61,14 +61,14 @@ def test_ignition_files_stay_bound_to_their_project(role: Role) -> None:
 
 @pytest.mark.parametrize("case", STALE, ids=lambda case: case.title)
 def test_check_mode_reports_why_ignition_files_are_unusable_and_changes_nothing(case: Stale, role: Role) -> None:
-    role.set_birthday(datetime.now(UTC) - case.age)
+    role.set_issue_time(datetime.now(UTC) - case.age)
     before = content(role.folder)
-    assert case.told in role.well(check=True, openshift_ignition_max_age=case.max_age)
+    assert case.reason in role.well(check=True, openshift_ignition_max_age=case.max_age)
     assert content(role.folder) == before
 
 
 def test_without_devices_expired_ignition_files_are_regenerated_and_kept_as_backup(role: Role) -> None:
-    role.set_birthday(datetime.now(UTC) - 25 * HOUR)
+    role.set_issue_time(datetime.now(UTC) - 25 * HOUR)
     before = content(role.files)
 
     result = role.well()
@@ -82,7 +82,7 @@ def test_without_devices_expired_ignition_files_are_regenerated_and_kept_as_back
 
 @pytest.mark.usefixtures("machine")
 def test_with_devices_expired_ignition_files_are_an_error_with_the_next_step(role: Role) -> None:
-    role.set_birthday(datetime.now(UTC) - 25 * HOUR)
+    role.set_issue_time(datetime.now(UTC) - 25 * HOUR)
     before = content(role.folder)
 
     result = role.refused()

@@ -1,4 +1,4 @@
-"""The machines that hosts stand for: names, roles, pools, and problems told with host and variable."""
+"""Machines of hosts: names, roles, pools, and errors with host and variable."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_every_worker_that_is_not_wanted_is_removed() -> None:
 
 
 def test_upper_case_hides_neither_a_wanted_worker_nor_the_pods_of_another() -> None:
-    """A device that somebody created by hand with the cluster's tags; its Node is in lower case."""
+    """A device that a user created with the cluster's tags; its Node is in lower case."""
     found = plan(devices("Worker-0", "Worker-9"), "worker-0")
     assert (found["leaving"], found["nodes"]) == (["Worker-9"], ["worker-9"])
 
@@ -81,8 +81,8 @@ def test_the_control_plane_is_not_scaled() -> None:
 def test_a_locked_device() -> None:
     found = [*devices("worker-0", "worker-1"), device("worker-2", locked=True)]
     assert "worker-2 is locked" in plan(found, "worker-0", "worker-1")["blockers"][0]
-    locked_but_wanted = [*devices("worker-1", "worker-2"), device("worker-0", locked=True)]
-    assert plan(locked_but_wanted, "worker-0", "worker-1")["blockers"] == []
+    locked_but_desired = [*devices("worker-1", "worker-2"), device("worker-0", locked=True)]
+    assert plan(locked_but_desired, "worker-0", "worker-1")["blockers"] == []
 
 
 @pytest.mark.parametrize(

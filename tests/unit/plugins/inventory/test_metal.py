@@ -1,4 +1,4 @@
-"""The inventory's pure parts: names, addresses, filters; odd devices spoil only themselves."""
+"""The inventory's pure parts: names, addresses, filters; a malformed device affects no other."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def device(number: int = 1, **changes: Any) -> dict[str, Any]:
     }
 
 
-ODD: list[dict[str, Any]] = [
+MALFORMED: list[dict[str, Any]] = [
     {},
     {"id": None, "hostname": None, "tags": None, "ip_addresses": None, "plan": None, "metro": None, "network_ports": None},
     {"id": 7, "hostname": 8, "tags": "a", "ip_addresses": {"a": 1}, "plan": "x", "metro": [], "network_ports": [None, 3, {}]},
@@ -53,8 +53,8 @@ ODD: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("malformed", ODD, ids=str)
-def test_odd_devices_have_facts_and_spoil_only_themselves(malformed: dict[str, Any]) -> None:
+@pytest.mark.parametrize("malformed", MALFORMED, ids=str)
+def test_malformed_devices_have_attributes_and_affect_no_other(malformed: dict[str, Any]) -> None:
     result: list[str] = []
     found = dict(named([facts_of(malformed), facts_of(device())], ["hostname"], result.append))
     assert list(found) == ["worker-0.demo.metal.test"]

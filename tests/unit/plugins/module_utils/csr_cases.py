@@ -1,4 +1,4 @@
-"""Certificate requests for tests: what a kubelet sends, and everything odd or hostile that could be sent in its place.
+"""Certificate requests for tests: what a kubelet sends, and everything malformed or hostile that could be sent instead.
 
 Well-formed ones are made with the `cryptography` library; what no library writes is put together from DER by hand and then signed, so that
 the signature is never what gives a hostile request away.
@@ -191,7 +191,7 @@ def answered(obj: dict[str, Any], *, at: str = FILED, issued: bool = True) -> di
 
 @dataclass(frozen=True)
 class Case:
-    """One odd or hostile request and a word its reason has to have. `nodes`: which Nodes exist. `joined`: machines that had joined, whose
+    """One malformed or hostile CSR and a word its reason has to have. `nodes`: which Nodes exist. `joined`: machines that had joined, whose
     Nodes were deleted.
 
     `server`: the API server itself takes no such request.

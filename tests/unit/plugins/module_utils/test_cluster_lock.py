@@ -72,13 +72,13 @@ class Networks(FakeClient):
         self.calls: list[str] = []
         """The requests: method and kind of object."""
         self._numbers = itertools.count(1)
-        self.tells_time = True
+        self.has_server_time = True
         self.problem: Callable[[str, str], None] = lambda method, path: None
         self.hidden = 0
         """For so many lists what was created is not seen."""
 
     def service_time(self, *, latest: bool = False) -> float | None:
-        return self.time.now if self.tells_time else None
+        return self.time.now if self.has_server_time else None
 
     def answer(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
         first, _slash, rest = path.partition("/")
@@ -543,7 +543,7 @@ def test_the_lock_of_another_computer_that_is_renewed_is_not_waited_for(networks
 
 @pytest.mark.parametrize("renewed", [50.0, None])
 def test_without_a_server_time_a_lock_is_watched_for_its_whole_lifetime(networks: Networks, time: Time, renewed: float | None) -> None:
-    networks.tells_time = renewed is None
+    networks.has_server_time = renewed is None
     networks.add(elsewhere(), renewed=renewed)
     lock = lock_of(networks)
     assert f"in {LIFETIME:.0f} s" in lock.clear()[0]

@@ -17,7 +17,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.clust
 
 
 class Clock:
-    """Time that goes by when somebody sleeps."""
+    """A clock that advances when a caller sleeps."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -67,7 +67,7 @@ def module(tmp_path: Any, resume: Any = None, **params: Any) -> ClusterModule:
 
 
 def refusing(clock: Clock, seconds: float) -> Any:
-    """A look at a cluster that refuses for so long, and has all that is wanted then."""
+    """Return a poll of a cluster that refuses for so long, and is ready then."""
     end = clock.now + seconds
 
     def look(*, patient: bool) -> list[str]:

@@ -98,7 +98,7 @@ def test_what_kubelets_send_is_approved(obj: Any, nodes: tuple[str, ...]) -> Non
     assert verdict.request.node == WORKER
 
 
-# As the API server told them, of the kubelet of Kubernetes 1.34.4 that tests/sandbox/openshift/test_real_kubelet.py runs.
+# As the API server returned them, of the kubelet of Kubernetes 1.34.4 that tests/sandbox/openshift/test_real_kubelet.py runs.
 RECORDED = json.loads((Path(__file__).parent / "kubelet_requests.json").read_text(encoding="utf-8"))
 
 
@@ -252,7 +252,7 @@ def test_a_newer_request_is_approved_after_a_denied_one() -> None:
 
 
 def test_a_denied_csr_that_breaks_a_rule_replaces_no_other() -> None:
-    """Otherwise whoever has the token could have a machine's own request thrown away, with deny_refused."""
+    """Otherwise a client with the token could have a machine's own CSR denied, with deny_refused."""
     evil = client(made(names=ips(ADDRESS)), name="csr-evil", filed="2026-03-01T12:24:00Z")
     denied = {**evil, "status": {"conditions": [{"type": "Denied", "status": "True"}]}}
     assert judged(first("real", "12:20:00"), denied)[0].decision == "approve"
@@ -313,7 +313,7 @@ def test_a_machine_whose_node_was_there_is_not_new() -> None:
     past = remember({}, (), [node_state(node(created="2026-03-01T12:26:00Z"))], given)
     assert judged(FOREIGN, past=past)[0].decision == "refuse"
     assert judged(FOREIGN, past=past, deny_refused=True)[0].decision == "deny"
-    # Named without a time of creation nothing tells it from the one that had joined.
+    # Without a creation time it cannot be distinguished from the one that had joined.
     assert judged(FOREIGN, past=past, machines=[{"name": WORKER, "addresses": []}])[0].decision == "refuse"
     text = missing(given.machines[WORKER], None, judged(FOREIGN, past=past), NOW, past[WORKER])
     assert text.startswith(f"the machine {WORKER} had joined by 2026-03-01T12:26:00Z and its Node was deleted: restart its kubelet")
@@ -366,7 +366,7 @@ def test_two_machines_of_one_name_block_only_each_other() -> None:
     assert judged(client(), machines=[twice[0], twice[0]])[0].decision == "approve", "the same one twice is one"
 
 
-# --- another key: a kubelet that was started again, or somebody else ----------------------------------------------------------------
+# --- another key: a restarted kubelet, or an unauthorized client -------------------------------------------------------------------
 
 
 def first(name: str, filed: str, version: str = "4711") -> dict[str, Any]:
@@ -410,30 +410,30 @@ def test_two_keys_for_one_machine_are_an_alarm(objects: tuple[dict[str, Any], ..
         assert [request["name"] for request in alarm.result()["requests"]] == [obj["metadata"]["name"] for obj in objects]
 
 
-QUIET: dict[str, tuple[dict[str, Any], ...]] = {
+NO_ALARM: dict[str, tuple[dict[str, Any], ...]] = {
     "one that waits": (first("a", "12:20:00"),),
     "one that is in": (let_in(first("a", "12:20:00")),),
     "asked again after a quarter of an hour": (first("a", "12:05:00"), first("b", "12:20:02"), let_in(first("c", "12:35:05"))),
     "the same key again": (first("a", "12:20:00"), client(made(signed_with=key("a")), name="csr-b")),
     "an earlier machine of the same name": (let_in(first("gone", "11:50:00")), first("a", "12:20:00")),
-    "what a rule speaks against": (first("a", "12:20:00"), client(made(names=ips(ADDRESS), signed_with=key("b")), name="csr-b")),
+    "a CSR that breaks a rule": (first("a", "12:20:00"), client(made(names=ips(ADDRESS), signed_with=key("b")), name="csr-b")),
     "what was denied": (
         first("a", "12:20:00"),
         {**first("b", "12:20:01"), "status": {"conditions": [{"type": "Denied", "status": "True"}]}},
     ),
     "two machines": (first("a", "12:20:00"), client(made(f"system:node:{OTHER}", signed_with=key("b")), name="csr-b")),
     "serving certificates": (serving(name="csr-1"), serving(made(names=dns(WORKER), signed_with=key("b")), name="csr-2")),
-    "a stranger": (client(made("system:node:x"), name="csr-1"), client(made("system:node:x", signed_with=key("b")), name="csr-2")),
+    "a rogue CSR": (client(made("system:node:x"), name="csr-1"), client(made("system:node:x", signed_with=key("b")), name="csr-2")),
 }
 
 
-@pytest.mark.parametrize("objects", QUIET.values(), ids=QUIET)
+@pytest.mark.parametrize("objects", NO_ALARM.values(), ids=NO_ALARM)
 def test_the_retries_of_a_waiting_kubelet_are_no_alarm(objects: tuple[dict[str, Any], ...]) -> None:
     assert alarmed(*objects) == []
 
 
 def test_an_alarm_blocks_no_approval() -> None:
-    """A kubelet that was started again while it waits is daily life at an install, and looks the same."""
+    """A kubelet that restarts while it waits is common at an install, and sends the same."""
     verdicts = judged(first("real", "12:20:00"), let_in(first("again", "12:20:01")), answered(serving()), nodes=(WORKER,))
     assert alarms(verdicts, rules())
     assert [verdict.decision for verdict in verdicts] == ["wait", "ignore", "ignore"]
@@ -539,7 +539,7 @@ def test_excess_pending_csrs_stop_every_approval() -> None:
 
 
 def test_deny_refused_denies_refused_csrs() -> None:
-    """And only what a rule speaks against: what is too early, too many or not ours stays as it is."""
+    """And only CSRs that break a rule: those that are early, excess or foreign stay unchanged."""
     malformed = client(made("system:node:x"), name="csr-odd")
     early = serving(made(f"system:node:{OTHER}", names=dns(OTHER)), username=f"system:node:{OTHER}", name="csr-early")
     renewal = client(username=f"system:node:{OTHER}", groups=cases.NODE_GROUPS, name="csr-renewal")

@@ -21,7 +21,7 @@ from .test_csr import first, judged, let_in, rules
 MACHINES = (WORKER, OTHER)
 
 
-def strangers(number: int, begin: int = 0) -> list[Verdict]:
+def foreign_verdicts(number: int, begin: int = 0) -> list[Verdict]:
     content = made("system:node:x")
     return judged(*(client(content, name=f"csr-{index}") for index in range(begin, begin + number)), pending_limit=100_000)
 
@@ -34,21 +34,21 @@ def shown(notices: Notices, verdicts: list[Verdict], **more: Any) -> list[str]:
 
 
 def test_each_line_is_shown_once_also_by_the_next_call() -> None:
-    notices, verdicts = Notices(MACHINES), strangers(2)
+    notices, verdicts = Notices(MACHINES), foreign_verdicts(2)
     (alarm,) = two_keys(WORKER)
     assert len(shown(notices, verdicts, alarms=[alarm], problems={"history": "no right"})) == 4
     assert shown(notices, verdicts, alarms=[alarm], problems={"history": "no right, request 7"}) == []
     again = Notices(MACHINES, json.loads(json.dumps(notices.state())))
     assert shown(again, verdicts, alarms=[alarm], problems={"history": "no right"}) == []
-    assert len(shown(again, [*verdicts, *strangers(1, 2)])) == 1
+    assert len(shown(again, [*verdicts, *foreign_verdicts(1, 2)])) == 1
 
 
 def test_thousands_of_requests_are_some_lines() -> None:
     """Filed at once or one after the other."""
-    at_once = shown(Notices(MACHINES), strangers(2000))
+    at_once = shown(Notices(MACHINES), foreign_verdicts(2000))
     assert len(at_once) == LIMIT + 1
     assert at_once[-1].startswith("2000 certificate requests are refused by now")
-    notices, lines, filed = Notices(MACHINES), 0, strangers(600)
+    notices, lines, filed = Notices(MACHINES), 0, foreign_verdicts(600)
     for number in range(1, 601):
         lines += len(shown(notices, filed[:number]))
     assert lines < LIMIT + 8
@@ -57,7 +57,7 @@ def test_thousands_of_requests_are_some_lines() -> None:
 
 def test_csrs_of_machines_are_printed_before_thousands_of_others() -> None:
     notices = Notices(MACHINES)
-    shown(notices, strangers(100))
+    shown(notices, foreign_verdicts(100))
     evil = [
         client(made(f"system:node:{WORKER}", names=ips("192.0.2.1")), name=f"csr-evil-{number}", filed=f"2026-03-01T12:20:{number}Z")
         for number in range(10, 30)
@@ -103,7 +103,7 @@ def test_alarms_from_before_the_run_are_one_short_line() -> None:
     "state", [{}, {"shown": 3}, {"shown": {"refused": [None, "a"]}, "total": "x"}, {"shown": {"alarm": {"a": 1}}}, [], "x"]
 )
 def test_a_malformed_state_of_an_earlier_call_is_ignored(state: Any) -> None:
-    assert len(shown(Notices(MACHINES, state), strangers(1))) == 1
+    assert len(shown(Notices(MACHINES, state), foreign_verdicts(1))) == 1
 
 
 # --- the file -----------------------------------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ GOOD: dict[str, Any] = {
     "featureGates": ["GatewayAPI=true"],
     "cpuPartitioningMode": "None",
 }
-ODD: tuple[Any, ...] = (
+MALFORMED: tuple[Any, ...] = (
     None,
     0,
     -1,
@@ -85,7 +85,7 @@ def test_the_valid_install_config_has_no_problems() -> None:
 
 @pytest.mark.parametrize("path", list(places(GOOD)), ids=lambda path: ".".join(map(str, path)))
 def test_any_value_anywhere_gives_a_result_without_secrets(path: tuple[Any, ...]) -> None:
-    for malformed in ODD:
+    for malformed in MALFORMED:
         for release in (None, (4, 17), (4, 19), (4, 22)):
             result = texts(judge(changed(path, malformed), release))
             assert PASSWORD not in result

@@ -1,4 +1,4 @@
-"""One round of approving, with a cluster that answers by a script: what is sent, in which order, and what of it is told."""
+"""One round of approving, with a cluster that answers by a script: what is sent, in which order, and what is reported."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_an_unanswered_approval_is_retried_at_the_next_poll() -> None:
     cluster.failing["bad"] = LOST
     found = joining(cluster)
     found.poll()
-    assert cluster.answers == ["bad"], "once a look"
+    assert cluster.answers == ["bad"], "once a poll"
     del cluster.failing["bad"]
     found.poll()
     assert found.result()["approved"] == ["bad"]

@@ -1,4 +1,4 @@
-"""What machines told last, and when waiting for them does not help."""
+"""The last event of devices, and when a wait for them is useless."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_failed_device_ends_the_wait_with_its_reason() -> None:
 
 
 def test_a_deleted_device_ends_the_wait() -> None:
-    """At several looks in a row: a list may miss one for a moment."""
+    """At several polls in a row: a list may miss one for a moment."""
     slept: list[float] = []
     watch = MachineWatch(Service([device("a")], {"id-a": [GOOD]}), PARAMS, sleep=slept.append)  # type: ignore[arg-type]
     with pytest.raises(DeviceFailedError, match="b is not there any more: run again to order another"):
@@ -138,8 +138,8 @@ def test_a_poll_reads_some_of_hundreds_of_devices_in_turn() -> None:
         # Each in a process of its own, as the slices of a wait are.
         texts = MachineWatch(service, params, now=lambda: clock[0]).look()  # type: ignore[arg-type]
         asked_at.append(service.asked - before)
-        told_of = {text.split(" ")[1] for text in texts if "its last event" in text}
-        last_of_all = told_of if last_of_all is None else last_of_all | told_of
+        reported = {text.split(" ")[1] for text in texts if "its last event" in text}
+        last_of_all = reported if last_of_all is None else last_of_all | reported
         assert len(texts) == len(names)
     assert asked_at == [1 + AT_ONCE] * 4
     assert last_of_all == set(names)

@@ -91,19 +91,19 @@ def test_a_lasting_429_is_an_error() -> None:
         assert len(service.seen) == 3
 
 
-TROUBLE = [Reply(status, {"errors": ["Oh snap"]}) for status in (500, 502, 503, 504)]
+SERVER_ERRORS = [Reply(status, {"errors": ["Oh snap"]}) for status in (500, 502, 503, 504)]
 LOST = [Reply(cut=True), Reply(200, body=b'{"id": "d', length=100)]
 UNREADABLE = [HTML, Reply(200, body=b'{"id": "d'), Reply(200, body=b"")]
 
 
-@pytest.mark.parametrize("fault", [*TROUBLE, *LOST, *UNREADABLE])
+@pytest.mark.parametrize("fault", [*SERVER_ERRORS, *LOST, *UNREADABLE])
 def test_reads_are_repeated(fault: Reply) -> None:
     with serving(fault, fault, Reply(200, {"id": "d"})) as service:
         assert read(client_of(service)) == {"id": "d"}
         assert len(service.seen) == 3
 
 
-@pytest.mark.parametrize("fault", [*TROUBLE, *LOST, *UNREADABLE[:2]])
+@pytest.mark.parametrize("fault", [*SERVER_ERRORS, *LOST, *UNREADABLE[:2]])
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
 def test_a_write_with_an_unknown_effect_is_never_repeated(method: str, fault: Reply) -> None:
     with serving(fault, Reply(200, {"id": "d"})) as service:
@@ -112,7 +112,7 @@ def test_a_write_with_an_unknown_effect_is_never_repeated(method: str, fault: Re
         assert len(service.seen) == 1
 
 
-@pytest.mark.parametrize("fault", [*TROUBLE, *LOST])
+@pytest.mark.parametrize("fault", [*SERVER_ERRORS, *LOST])
 def test_a_delete_with_a_lost_answer_is_repeated_and_accepts_404(fault: Reply) -> None:
     with serving(fault, Reply(404, {"errors": ["Not found"]})) as service:
         assert client_of(service).delete("devices/d", doing="delete device d") is False
@@ -372,7 +372,7 @@ def test_an_object_that_moved_to_a_later_page_is_returned_once() -> None:
 
 
 class Endless:
-    """Replies without end: page after page, each with ``size`` entries of ids that ``identity`` tells by their number."""
+    """Replies without end: page after page, each with ``size`` entries of ids that ``identity`` computes from their number."""
 
     def __init__(self, identity: Callable[[int], Any], size: int = 2, **meta: Any) -> None:
         self._identity, self._size, self._meta, self.given = identity, size, meta, 0
@@ -434,11 +434,11 @@ def test_a_malformed_list_is_not_an_empty_list(entries: Any) -> None:
         names(client_of(service))
 
 
-ODD = [None, True, 7, -1, 0.5, 10**400, "", "text", [], [7], {}, {"a": [1]}]
+MALFORMED = [None, True, 7, -1, 0.5, 10**400, "", "text", [], [7], {}, {"a": [1]}]
 
 
 @pytest.mark.parametrize("name", ["next", "total", "current_page", "last_page", "per_page"])
-@pytest.mark.parametrize("value", ODD, ids=repr)
+@pytest.mark.parametrize("value", MALFORMED, ids=repr)
 @pytest.mark.parametrize("by_packet", [False, True])
 def test_a_malformed_meta_is_ignored_or_an_error(name: str, value: Any, by_packet: bool) -> None:
     page = {"devices": [{"id": "a"}], "meta": {"next": None, "total": 1, "current_page": 1, "last_page": 1, name: value}}

@@ -97,7 +97,7 @@ def test_returned_attributes_are_plain_and_have_no_secret() -> None:
 
 
 def test_a_device_that_is_installed_anew_has_begun_anew() -> None:
-    """Whether the events of its first installation are still told or not."""
+    """Whether the events of its first installation are still listed or not."""
     again = {"type": "provisioning.101", "created_at": "2026-11-22T08:00:00Z"}
     events = [again, *WHOLE["provisioning_events"]]
     assert device_result({**WHOLE, "provisioning_events": events})["provisioning_started_at"] == "2026-11-22T08:00:00Z"
@@ -628,15 +628,15 @@ def test_no_device_is_deleted_for_a_failed_one(fields: dict[str, Any]) -> None:
 
 def test_when_the_older_one_fails_first_the_younger_is_used_all_the_same() -> None:
     class Failing(Rival):
-        """The rival's provisioning fails at the third look, ours takes longer."""
+        """The rival's provisioning fails at the third poll, ours takes longer."""
 
         reads = 0
 
         def _move(self, seen: str | None = None) -> None:
-            self.looks += len(self.devices) > 1
+            self.polls += len(self.devices) > 1
             for device in self.devices.values():
                 rival = device["id"] == self.rival
-                device["state"] = "queued" if self.looks < 3 else "failed" if rival else "provisioning" if self.looks < 6 else "active"
+                device["state"] = "queued" if self.polls < 3 else "failed" if rival else "provisioning" if self.polls < 6 else "active"
 
     metal = Failing(-5)
     result = converge(metal, **NEW, ownership_tags=OWN)
@@ -647,7 +647,7 @@ def test_when_the_older_one_fails_first_the_younger_is_used_all_the_same() -> No
 def test_of_the_same_second_both_runs_choose_the_same() -> None:
     metal = Rival(0)
     result = converge(metal, **NEW, ownership_tags=OWN)
-    assert result["device"]["id"] == "id-1", "the smaller id, whoever looks"
+    assert result["device"]["id"] == "id-1", "the smaller id, for each run"
     other = Device(metal, {"hostname": NAME, "ownership_tags": OWN, "state": "present", "project_id": PROJECT})
     older = other.older_duplicate(metal.devices[metal.rival], metal.devices.values())
     assert older is not None

@@ -1,4 +1,4 @@
-"""What a device is asked for once: the operation_tags that tell of it, and the events that do."""
+"""Operations of a device are requested once: the tags and events that record them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_user_tags_and_operation_tags_are_separate() -> None:
 
 
 def test_events_are_ordered_by_their_time_and_within_a_second_as_they_are_told() -> None:
-    same = [event(number, "power.200", second=9) for number in (8, 7, 6)]  # newest first, as the service tells them
+    same = [event(number, "power.200", second=9) for number in (8, 7, 6)]  # newest first, as the service lists them
     assert [each["id"] for each in oldest_first([*same, INSTALLED])] == ["e1", "e6", "e7", "e8"]
     after = since([*same, INSTALLED], "e7")
     assert after is not None

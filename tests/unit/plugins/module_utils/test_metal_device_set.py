@@ -60,7 +60,7 @@ def test_all_are_created_side_by_side_and_followed_by_one_list_a_look() -> None:
     assert hostnames(result["devices"]) == [f"worker-{number}.demo.metal.test" for number in range(20)]
     assert {outcome["action"] for outcome in result["outcomes"].values()} == {"created"}
     assert len(metal.changes) == 20
-    assert len(metal.calls) - 20 <= 5  # two looks, the question for capacity, the first list
+    assert len(metal.calls) - 20 <= 5  # two polls, the capacity check, the first list
     assert all(device["tags"] == TAGS for device in metal.devices.values())
 
 
@@ -259,7 +259,7 @@ def test_a_timeout_is_reported_for_each_device() -> None:
 
 
 def resume_to_the_end(metal: FakeMetal, *machines: dict[str, Any], **given: Any) -> tuple[BareModule, CollectionError | None, int]:
-    """What the action plugin does: call again with what the call before gave back."""
+    """Call the module as the action plugin does: with the result of the previous call."""
     resume: dict[str, Any] | None = None
     for calls in range(1, 30):
         module, error = attempt(metal, *machines, resume=resume, progress_interval=1, **given)
@@ -462,7 +462,7 @@ def test_replacements_are_limited_for_the_whole_set(slices: bool) -> None:
     assert len(orders(metal)) == 3 + 3
     assert len(module.result["notes"]) == 3
     assert module.result["failed_machines"] == ["worker-0", "worker-1"]
-    assert len(metal.devices) == 3  # the last failed ones stay to be looked at
+    assert len(metal.devices) == 3  # the last failed ones stay for analysis
 
 
 @pytest.mark.parametrize("check", [False, True])
@@ -699,14 +699,14 @@ def test_without_waiting_one_list_shows_whether_another_run_has_ordered_the_same
 
 
 def test_what_another_run_has_ordered_while_a_create_was_paused_is_used() -> None:
-    """A 429 with a pause of a minute: who looks before the next try finds what was ordered meanwhile."""
+    """A 429 with a pause of a minute: a list before the retry finds what was ordered meanwhile."""
 
     class Paused(FakeMetal):
         refusals = 1
 
         def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
             if path.endswith("/devices") and self.refusals:
-                assert not again, "the client would repeat it without a look"
+                assert not again, "the client would repeat it without a read"
                 self.refusals -= 1
                 self.add(body["hostname"], tags=TAGS, state="queued")
                 raise PausedError(CollectionError("429"), retries=8)

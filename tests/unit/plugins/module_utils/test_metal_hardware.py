@@ -156,7 +156,7 @@ TWO = [bid("1"), bid("2", max_bid_price=0.7)]
         # Other numbers are a difference, unless it is to be another request beside it.
         ([bid("1")], {"max_bid_price": 0.7}, "1"),
         ([bid("1")], {"max_bid_price": 0.7, "allow_multiple": True}, None),
-        # A plan that is not told is told by the devices, or what is told has to fit in all.
+        # A plan that is not listed is that of the devices, or the listed ones have to fit.
         ([bid("1", plan=None, devices=[{"id": "d", "plan": {"slug": "b"}}])], {}, None),
         ([bid("1", plan=None)], {"devices_min": 1, "devices_max": 2}, "1"),
     ],

@@ -1,4 +1,4 @@
-"""The order of steps of a port, as a table; and that the way is gone to its end, or told how far it went."""
+"""The order of steps of a port, as a table; and all steps are taken, or the progress is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gateways, VRFs and BGP: what is found by what, what is refused, and that nothing is told that must not be."""
+"""Gateways, VRFs and BGP: what is found by what, what is refused, and that no secret is returned."""
 
 from __future__ import annotations
 

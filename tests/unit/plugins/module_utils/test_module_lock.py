@@ -1,4 +1,4 @@
-"""A module and the cluster lock: what was read without it is thrown away, and what was done before it was lost is still told."""
+"""A module and the cluster lock: what was read without it is discarded, and changes before its loss are reported."""
 
 from __future__ import annotations
 

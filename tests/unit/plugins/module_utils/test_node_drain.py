@@ -252,7 +252,7 @@ class LosesAnswers(Nobody):
     [(True, [(False, []), (True, ["shop/cart-0"]), (False, [])]), (False, [(False, []), (True, []), (False, [])])],
 )
 def test_writes_whose_answers_are_lost_are_reported_when_they_were_made(accepts: bool, found: list[tuple[bool, list[str]]]) -> None:
-    """First the Node is cordoned, then the pod evicted. Each look is a slice of the wait of its own."""
+    """First the Node is cordoned, then the pod evicted. Each poll is a slice of the wait of its own."""
     options = {"nodes": ["a"], "state": "drained", "wait": True, "grace_period": None, "unreachable_grace": 1.0}
     flags = {**dict.fromkeys(("own_cordon_only", "accept_loss", "uncordon_on_failure"), False), "delete_emptydir_data": True}
     cluster = LosesAnswers(accepts=accepts)

@@ -1,4 +1,4 @@
-"""An install that is killed, and nobody comes back: what it had for a while only is given back by the service itself."""
+"""A killed install that is not repeated: the service terminates its bootstrap device."""
 
 from __future__ import annotations
 

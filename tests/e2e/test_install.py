@@ -1,7 +1,7 @@
 """A cluster's life in the sandbox, and what must hold on the way. The tests of this file build on each other's world, in this order.
 
-What a user is promised: check mode touches nothing; bad input is told before anything is bought; nobody joins whom the inventory does not
-know; the bootstrap machine leaves no trace; a second run changes nothing; no secret is told; scaling follows the inventory; destroy gives
+What a user is promised: check mode changes nothing; invalid settings fail before any order; no machine joins that the inventory does not
+have; the bootstrap device is deleted completely; a second run changes nothing; no secret is printed; scaling follows the inventory; destroy
 everything back and nothing else. An install that is killed and goes on where it was is in test_resume.py, which compares with the worlds
 that are met here.
 """
@@ -64,10 +64,10 @@ def test_check_mode_changes_nothing_and_predicts_the_install(user: User) -> None
 
 @dataclass(frozen=True)
 class Bad:
-    """An input that must be refused: how it is made, and what the message has to say (all of ``told``)."""
+    """An input that must be refused: how it is made, and what the message has to say (all of ``messages``)."""
 
     name: str
-    told: tuple[str, ...]
+    messages: tuple[str, ...]
     arguments: tuple[str, ...] = ()
     variables: dict[str, str] = field(default_factory=dict)
     without: tuple[str, ...] = ()
@@ -122,12 +122,12 @@ def tidied(user: User) -> Iterator[None]:
     user.sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": None}}})
 
 
-def refused(run: Run, *told: str) -> None:
+def refused(run: Run, *messages: str) -> None:
     assert run.code not in {0, -9}, run.tail
     assert "Traceback" not in run.output
     failures = "\n".join(line for line in run.output.splitlines() if not line.startswith(("TASK", "ok:", "PLAY")))
-    for pattern in told:
-        assert re.search(pattern, failures), f"{pattern!r} is not told:\n{run.tail}"
+    for pattern in messages:
+        assert re.search(pattern, failures), f"{pattern!r} is not printed:\n{run.tail}"
     bought = [request for request in run.writes if "/metal/" in request["path"]]
     assert bought == []
 
@@ -138,7 +138,7 @@ def test_invalid_settings_fail_and_nothing_is_ordered(user: User, bad: Bad) -> N
     if bad.prepare:
         bad.prepare(user)
     run = user.play("install.yml", *bad.arguments, without=bad.without, timeout=120, variables=bad.variables)
-    refused(run, *bad.told)
+    refused(run, *bad.messages)
     assert "planted-bad" not in run.output
 
 
@@ -233,14 +233,14 @@ class Again:
     requests: int = 40
     scaled: bool = False
     """Whether the run before it is the one that scales the cluster."""
-    given_back: bool = False
+    is_destroyed: bool = False
     """Whether it is a second run when the cluster is not there any more."""
 
 
-# A playbook that is not here has no second run that anybody has seen, and fails.
+# A playbook that is not listed here has no tested second run, and fails.
 AGAIN = {
     "approve.yml": Again(),
-    "destroy.yml": Again(("-e", f"openshift_destroy_confirm={NAME}"), given_back=True),
+    "destroy.yml": Again(("-e", f"openshift_destroy_confirm={NAME}"), is_destroyed=True),
     "install.yml": Again(),
     "orphans.yml": Again(),
     "scale.yml": Again(scaled=True),
@@ -316,7 +316,7 @@ def test_files_with_secrets_are_readable_by_the_user_only(user: User, installed:
 
 
 def readable_by_others(path: Path, top: Path) -> bool:
-    """Whether another user of this computer could open ``path``, below ``top`` (above it the tests' own folder keeps everybody out)."""
+    """Whether another user of this computer could open ``path``, below ``top`` (above it the tests' own folder denies access)."""
     folders = [parent for parent in path.parents if parent.is_relative_to(top)]
     others = stat.S_IROTH | stat.S_IRGRP
     return bool(path.stat().st_mode & others) and all(folder.stat().st_mode & (stat.S_IXOTH | stat.S_IXGRP) for folder in folders)
@@ -384,6 +384,6 @@ def test_destroy_deletes_only_the_clusters_resources(user: User, installed: Inst
     assert all(user.names.addresses(f"{name}.{NAME}") == [] for name in ("api", "api-int", "console.apps", "master-0", "worker-0"))
 
 
-@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name in AGAIN and AGAIN[name].given_back])
+@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name in AGAIN and AGAIN[name].is_destroyed])
 def test_a_second_destroy_changes_nothing(user: User, installed: Installed, playbook: str) -> None:
     second_run(user, playbook)

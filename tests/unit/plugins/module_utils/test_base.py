@@ -1,4 +1,4 @@
-"""The clock, options with their rules, differences, errors told together."""
+"""The clock, options with their rules, differences, errors reported together."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
 
 
 def test_a_late_worker_needs_a_confirmation(user: User) -> None:
-    """Nobody was there to let it in when it asked, and now it is later than any first request should be."""
+    """No approver ran when it filed its CSR, which is too old by now for a first CSR."""
     user.edit_workers(2)
     # At full speed the worker asks within a second of its installation, and no window is too short for it.
     user.sandbox.call("PUT", "settings", json={"speed": 120})

@@ -163,7 +163,7 @@ def block(mark: str) -> str:
     return found[1]
 
 
-def test_the_playbook_of_the_page_runs_and_its_second_run_is_quiet(tmp_path: Path) -> None:
+def test_the_playbook_of_the_page_runs_and_is_idempotent(tmp_path: Path) -> None:
     (tmp_path / "web.yml").write_text(block("playbook"), encoding="utf-8")
     (tmp_path / "02.metal.yml").write_text(block("inventory"), encoding="utf-8")
     with RunningSandbox(tmp_path / "state", log=tmp_path / "log", speed=SPEED) as sandbox:

@@ -78,7 +78,7 @@ def test_a_build_is_shown_and_put_in_place_at_once(cache: Path, tmp_path: Path, 
 
 
 def test_a_step_that_takes_long_says_so_where_no_terminal_shows_it(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # It ends when it was seen to be told of: as soon as the first line is there.
+    # It ends after its first line was read.
     seen = tmp_path / "seen"
     build = f'while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done; : > "$out"; until [ -e {seen} ]; do sleep 0.05; done'
     build += '; chmod +x "$out"'

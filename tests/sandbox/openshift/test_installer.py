@@ -48,7 +48,7 @@ spec: {config: {ignition: {version: 3.2.0}}}
 """
 
 
-def wanted(**changes: Any) -> dict[str, Any]:
+def desired(**changes: Any) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "baseDomain": "metal.test",
@@ -68,7 +68,7 @@ def run(directory: Path, *arguments: str) -> int:
 
 def put_install_config(directory: Path, **changes: Any) -> None:
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "install-config.yaml").write_text(yaml.safe_dump(wanted(**changes)), encoding="utf-8")
+    (directory / "install-config.yaml").write_text(yaml.safe_dump(desired(**changes)), encoding="utf-8")
 
 
 def files_of(ignition: Path) -> dict[str, bytes]:
@@ -337,7 +337,7 @@ def test_the_feature_gate_is_always_there(tmp_path: Path, settings: dict[str, An
     assert (gate["kind"], gate["spec"], gate["status"]) == ("FeatureGate", spec, {"featureGates": None})
 
 
-def test_the_machine_config_server_s_authority_comes_with_its_key(tmp_path: Path) -> None:
+def test_the_machine_config_servers_ca_has_its_key(tmp_path: Path) -> None:
     put_install_config(tmp_path)
     assert run(tmp_path, "create", "manifests") == 0
     secret = yaml.safe_load((tmp_path / "manifests" / "machine-config-server-ca-secret.yaml").read_bytes())
@@ -532,7 +532,7 @@ BAD = {
 @pytest.mark.parametrize(("changes", "text"), BAD.values(), ids=BAD)
 def test_a_bad_install_config(changes: Mapping[str, Any], text: str) -> None:
     with pytest.raises(InstallerError) as caught:
-        install_config.read(yaml.safe_dump(wanted(**changes)).encode(), RELEASE, Log(stream=io.StringIO()))
+        install_config.read(yaml.safe_dump(desired(**changes)).encode(), RELEASE, Log(stream=io.StringIO()))
     assert caught.value.code == 3
     assert text in caught.value.message
 
@@ -559,11 +559,11 @@ def test_a_bad_install_config(changes: Mapping[str, Any], text: str) -> None:
 )
 def test_a_good_install_config(changes: Mapping[str, Any]) -> None:
     text = io.StringIO()
-    install_config.read(yaml.safe_dump(wanted(**changes)).encode(), RELEASE, Log(stream=text))
+    install_config.read(yaml.safe_dump(desired(**changes)).encode(), RELEASE, Log(stream=text))
     assert text.getvalue() == ""
 
 
-def test_several_problems_are_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_problems_are_reported_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put_install_config(tmp_path, metadata={"name": "UPPER"}, pullSecret="nope", platform={})
     assert run(tmp_path, "create", "manifests") == 3
     error = capsys.readouterr().err

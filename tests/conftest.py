@@ -12,7 +12,7 @@ from sandbox.openshift.binaries import Binaries, BinariesError, cache_folder
 from sandbox.testing.process import RunningSandbox
 
 SPEED = 3600.0
-"""An hour in a second: what tests look at is the order of things, not how long they take."""
+"""An hour in a second: tests check the order of events, not their duration."""
 TOGETHER = ("tests/cluster", "tests/ignition", "tests/sandbox/openshift")
 """Folders whose tests share what takes long to start."""
 
@@ -41,7 +41,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With several workers (``-n``), the longest come first, and what shares a fixture that is dear stays together: a file or a folder."""
+    """With several workers (``-n``), the longest come first, and what shares an expensive fixture stays together: a file or a folder."""
     if not hasattr(config, "workerinput"):
         return
     items.sort(key=lambda item: not item.location[0].startswith("tests/e2e"))

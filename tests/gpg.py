@@ -27,8 +27,8 @@ class Gpg:
     def key(self, name: str, *options: str, expires: str = "never") -> str:
         """Make a key of 2024 that signs, and return its fingerprint. ``expires`` is a date, such as 2024-06-01."""
         unprotected = ("--pinentry-mode", "loopback", "--passphrase", "")
-        wanted = (f"{name} <{name}@example>", "rsa2048", "sign", expires)
-        self.run(*unprotected, *options, "--faked-system-time", "20240101T000000!", "--quick-gen-key", *wanted)
+        desired = (f"{name} <{name}@example>", "rsa2048", "sign", expires)
+        self.run(*unprotected, *options, "--faked-system-time", "20240101T000000!", "--quick-gen-key", *desired)
         lines = self.run("--list-keys", "--with-colons", f"{name}@example").decode().splitlines()
         return next(line.split(":")[9] for line in lines if line.startswith("fpr:"))
 

@@ -1,7 +1,7 @@
 """Tests with the marker ``debian`` need real programs from Debian: without them they are skipped, saying so.
 
 ``@pytest.mark.debian("haproxy")`` names packages of ``tests/system-packages.txt``; without names all of them are meant. With ``CI=true``
-a missing one is a failure: there, what is not run would look like what has passed.
+a missing one is a failure: there, a skipped test would appear as passed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 LISTED = Path(__file__).with_name("system-packages.txt")
-# Debian puts daemons where the search path of an ordinary user does not look.
+# Debian puts daemons where the search path of an ordinary user does not search.
 SEARCHED = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 
 
@@ -35,8 +35,8 @@ def missing(*packages: str) -> list[str]:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    wanted = [package for marker in item.iter_markers("debian") for package in (marker.args or tuple(listed()))]
-    absent = missing(*wanted) if wanted else []
+    desired = [package for marker in item.iter_markers("debian") for package in (marker.args or tuple(listed()))]
+    absent = missing(*desired) if desired else []
     if not absent:
         return
     reason = f"needs {', '.join(absent)} from Debian: apt-get install {' '.join(absent)}"

@@ -74,9 +74,9 @@ class Side:
         measured = Measured(wall, len(calls), sum(map(is_write, calls)), sum(entry["status"] == 429 for entry in calls))
         orders = sorted(entry["time"] for entry in calls if entry["method"] == "POST" and entry["status"] == 201)
         if orders:
-            looks = [entry for entry in calls if entry["method"] == "GET" and entry["time"] > orders[-1]]
+            reads = [entry for entry in calls if entry["method"] == "GET" and entry["time"] > orders[-1]]
             measured.orders, measured.slowest = orders[-1] - orders[0], self._slowest(orders)
-            measured.look_calls, measured.looks = len(looks), sum(_begins_a_list(entry["path"]) for entry in looks)
+            measured.look_calls, measured.looks = len(reads), sum(_begins_a_list(entry["path"]) for entry in reads)
         return measured
 
     def _take_another_token(self) -> None:
@@ -180,17 +180,17 @@ def bench(report: Report, folder: Path) -> None:
             baseline = pool.submit(theirs.measure, partial(predecessor.order, others, INTERVAL))
             run = ours.measure(partial(module.order, mine))
             calls_a_look.append(run.look_calls / run.looks)
-            for who, each, looks, a_look in (("ours", run, run.looks, calls_a_look[-1]), ("baseline", baseline.result(), None, None)):
-                ordered.row(size, who, each.wall, each.slowest, each.orders, allowed, each.calls, looks, a_look, each.refused)
-            quiet = ours.measure(partial(module.order_again, mine))
-            for who, each in (("ours", quiet), ("baseline", theirs.measure(partial(predecessor.order_again, others)))):
+            for who, each, reads, a_look in (("ours", run, run.looks, calls_a_look[-1]), ("baseline", baseline.result(), None, None)):
+                ordered.row(size, who, each.wall, each.slowest, each.orders, allowed, each.calls, reads, a_look, each.refused)
+            unchanged = ours.measure(partial(module.order_again, mine))
+            for who, each in (("ours", unchanged), ("baseline", theirs.measure(partial(predecessor.order_again, others)))):
                 again.row(size, who, each.wall, each.calls, each.writes)
             if size == max(SIZES):
                 bound = MOST_OVER_SLOWEST * run.slowest + allowed
                 report.target(f"set of {size}: seconds", f"{run.wall:.1f}", f"at most {bound:.1f}", met=run.wall <= bound)
-                met = quiet.calls <= MOST_QUIET_CALLS and not quiet.writes
-                wanted = f"at most {MOST_QUIET_CALLS} calls, no write"
-                report.target(f"set of {size}, nothing to do", f"{quiet.calls} calls, {quiet.writes} writes", wanted, met=met)
+                met = unchanged.calls <= MOST_QUIET_CALLS and not unchanged.writes
+                desired = f"at most {MOST_QUIET_CALLS} calls, no write"
+                report.target(f"set of {size}, nothing to do", f"{unchanged.calls} calls, {unchanged.writes} writes", desired, met=met)
             # Without the limit and at once: this is not measured.
             sandbox.call("PUT", "settings", json={"speed": 6_000, "rate_limit": {"requests": None}})
             for side in (ours, theirs):

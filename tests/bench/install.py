@@ -81,9 +81,11 @@ def bench(report: Report, folder: Path) -> None:
             )  # fmt: skip
             ready = len([name for name in user.nodes() if name.startswith("worker-")])
             report.target(f"install with {workers} workers: ready", str(ready), str(workers), met=ready == workers)
-            quiet = timed(user, "install.yml", place, timeout=LIMIT)
-            again.row(workers, quiet.run.seconds, quiet.processor, *_calls(quiet), quiet.run.changed, os.getloadavg()[0])
-            report.target(f"install with {workers} workers again: writes", str(len(quiet.run.writes)), "0", met=not quiet.run.writes)
+            unchanged = timed(user, "install.yml", place, timeout=LIMIT)
+            again.row(workers, unchanged.run.seconds, unchanged.processor, *_calls(unchanged), unchanged.run.changed, os.getloadavg()[0])
+            report.target(
+                f"install with {workers} workers again: writes", str(len(unchanged.run.writes)), "0", met=not unchanged.run.writes
+            )
         if workers == max(WORKERS):
             job = memory.mebibytes("csr_approval")
             report.target(f"csr_approval with {workers} workers: memory", f"{job:.0f} MiB", f"below {MEMORY} MiB", met=job < MEMORY)

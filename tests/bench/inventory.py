@@ -50,8 +50,8 @@ class Inventory:
         found = len(json.loads(hosts.read_text(encoding="utf-8"))["_meta"]["hostvars"])
         if found != size:
             raise RuntimeError(f"{found} hosts of {size} devices")
-        told: dict[str, float] = json.loads(parts.read_text(encoding="utf-8"))
-        return told, len(self._sandbox.journal())
+        result: dict[str, float] = json.loads(parts.read_text(encoding="utf-8"))
+        return result, len(self._sandbox.journal())
 
 
 def share(parts: dict[str, float]) -> float:
@@ -118,8 +118,8 @@ def bench(report: Report, folder: Path) -> None:
             if size <= LARGEST_BASELINE:
                 cache = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": str(folder / f"cache-{size}")}
                 inventory.list(size, **cache)
-                told, cached_calls = inventory.list(size, **cache)
-                cached = told["wall"]
+                result, cached_calls = inventory.list(size, **cache)
+                cached = result["wall"]
             sandbox.forget()
             alone = read_with_client(sandbox.environment)
             alone_calls = len(sandbox.journal())

@@ -224,11 +224,11 @@ def bench(report: Report, folder: Path) -> None:
     joining = machines(MACHINES)
     folder.joinpath("cluster").mkdir()
     with ControlPlane(folder / "cluster", ensure_binaries(), audited=True).running() as cluster:
-        for told, spread in ((f"within {SPREAD:.0f} s", SPREAD), ("all at once", 0.0)):
-            report.note(f"csr_approval: {MACHINES} machines ask {told}")
+        for result, spread in ((f"within {SPREAD:.0f} s", SPREAD), ("all at once", 0.0)):
+            report.note(f"csr_approval: {MACHINES} machines ask {result}")
             cluster.clear()
             seen = cluster.audited_until()
-            module = Module(folder / told.replace(" ", "-"), **options(cluster, joining))
+            module = Module(folder / result.replace(" ", "-"), **options(cluster, joining))
             kubelets = Kubelets(cluster, joining, spread, module.stop)
             player = threading.Thread(target=kubelets.run)
             cluster.until_watched(AGENT, seen)
@@ -242,14 +242,14 @@ def bench(report: Report, folder: Path) -> None:
             took, called = sorted(delays(log, AGENT).values()), calls(log)
             p50, p99 = share(took, 0.5), share(took, 0.99)
             table.row(
-                told, len(took), p50, p99, took[-1], called["get"], called["list"], called["watch"], called["patch"],
+                result, len(took), p50, p99, took[-1], called["get"], called["list"], called["watch"], called["patch"],
                 ran.memory / 2**20, ran.processor, ran.seconds,
             )  # fmt: skip
-            report.target(f"{MACHINES} machines {told}: approved", str(len(took)), str(2 * MACHINES), met=len(took) == 2 * MACHINES)
+            report.target(f"{MACHINES} machines {result}: approved", str(len(took)), str(2 * MACHINES), met=len(took) == 2 * MACHINES)
             if spread:
-                report.target(f"{MACHINES} machines {told}: delay p99", f"{p99:.2f} s", f"below {DELAY:g} s", met=p99 < DELAY)
+                report.target(f"{MACHINES} machines {result}: delay p99", f"{p99:.2f} s", f"below {DELAY:g} s", met=p99 < DELAY)
             report.target(
-                f"{MACHINES} machines {told}: memory",
+                f"{MACHINES} machines {result}: memory",
                 f"{ran.memory / 2**20:.0f} MiB",
                 f"below {MEMORY} MiB",
                 met=ran.memory < MEMORY * 2**20,

@@ -68,9 +68,10 @@ def timed(user: User, playbook: str, folder: Path, **arguments: Any) -> Timed:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     run = user.play(playbook, variables=variables, **arguments).ended_well()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    told = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    messages = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     tasks = [
-        Task(one["role"], one["name"], one["action"], one["time"], after["time"] - one["time"]) for one, after in itertools.pairwise(told)
+        Task(one["role"], one["name"], one["action"], one["time"], after["time"] - one["time"])
+        for one, after in itertools.pairwise(messages)
     ]
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Timed(run, processor, tasks, phases(tasks, run.requests))

@@ -1,4 +1,4 @@
-"""Each way in turn."""
+"""Fixtures: each publishing method in turn."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from .ways import WAYS, Way, ignition_files
+from .methods import METHODS, Method, ignition_files
 
 
 @pytest.fixture(
     scope="module",
     params=[pytest.param("controller"), pytest.param("host", marks=pytest.mark.debian("openssh-server")), pytest.param("object_storage")],
 )
-def way(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Way]:
+def method(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Method]:
     """With Ignition files and nothing published."""
     folder = ignition_files(tmp_path_factory.mktemp(request.param))
-    with WAYS[request.param](folder, folder.parent / "ground") as found:
+    with METHODS[request.param](folder, folder.parent / "workspace") as found:
         try:
             yield found
         finally:

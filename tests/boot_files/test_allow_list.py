@@ -1,4 +1,4 @@
-"""bootstrap.ign is for the machine that the Metal API tells of, as soon as it does."""
+"""Only the addresses of the bootstrap device, as the Metal API lists them, can read bootstrap.ign."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 
 from sandbox.testing.process import RunningSandbox
 
-from .ways import CLUSTER, Pointed, Way, controller, ignition_files
+from .methods import CLUSTER, Method, Pointed, controller, ignition_files
 
 
 # Linux connects to each of them from 127.0.0.1.
 @pytest.fixture(params=["127.0.0.1", "127.5.0.1"])
-def way(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Way]:
+def method(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Method]:
     folder = ignition_files(tmp_path_factory.mktemp("allowed"))
-    with controller(folder, folder.parent / "ground", request.param) as found:
+    with controller(folder, folder.parent / "workspace", request.param) as found:
         yield found
         found.run("remove")
 
@@ -29,42 +29,42 @@ def status(machine: Pointed, source: str) -> int:
         return client.get(machine.url, headers=machine.headers).status_code
 
 
-def test_only_the_bootstrap_machine_gets_it(way: Way, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_only_the_bootstrap_device_gets_bootstrap_ign(method: Method, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     def api(method: str, path: str, **arguments: Any) -> Any:
         url = f"{sandbox_environment['METAL_API_URL']}/{path}"
         answer = httpx.request(method, url, headers={"X-Auth-Token": sandbox_environment["METAL_AUTH_TOKEN"]}, **arguments)
         answer.raise_for_status()
         return answer.json() if answer.content else None
 
-    way.run("main", environment=sandbox_environment, boot_files_allow_list=True)
-    machine = Pointed.at(way.pointer)
+    method.run("main", environment=sandbox_environment, boot_files_allow_list=True)
+    machine = Pointed.at(method.pointer)
     assert status(machine, "127.99.0.9") == 200, "nobody knows yet where it will be"
 
-    wanted = {
+    desired = {
         "hostname": f"bootstrap-0.{CLUSTER}",
         "plan": "c3.small.x86",
         "metro": "da",
         "operating_system": "ubuntu_24_04",
         "tags": [f"openshift-cluster={CLUSTER}", "openshift-role=bootstrap"],
     }
-    device = api("POST", f"projects/{sandbox_environment['METAL_PROJECT_ID']}/devices", json=wanted)
+    device = api("POST", f"projects/{sandbox_environment['METAL_PROJECT_ID']}/devices", json=desired)
     try:
         end = time.monotonic() + 60
         addresses: list[str] = []
         while not addresses and time.monotonic() < end:
-            told = api("GET", f"devices/{device['id']}")["ip_addresses"]
-            addresses = [entry["address"] for entry in told if entry["address_family"] == 4 and entry["public"]]
+            result = api("GET", f"devices/{device['id']}")["ip_addresses"]
+            addresses = [entry["address"] for entry in result if entry["address_family"] == 4 and entry["public"]]
             time.sleep(0.2)
-        way.run("allow", environment=sandbox_environment, boot_files_allow_list=True)
+        method.run("allow", environment=sandbox_environment, boot_files_allow_list=True)
         assert status(machine, addresses[0]) == 200
         # Ignition of a machine that comes too early asks again after this.
         assert status(machine, "127.99.0.9") == 503
         # The variable decides, not the list that an earlier run has left at the server.
-        way.run("main", environment=sandbox_environment, boot_files_allow_list=False)
+        method.run("main", environment=sandbox_environment, boot_files_allow_list=False)
         assert status(machine, "127.99.0.9") == 200
-        way.run("allow", environment=sandbox_environment, boot_files_allow_list=True)
+        method.run("allow", environment=sandbox_environment, boot_files_allow_list=True)
         assert status(machine, "127.99.0.9") == 503
         # The controller itself checks that the file can be had, also once there is a list.
-        way.run("main", environment=sandbox_environment, boot_files_allow_list=True)
+        method.run("main", environment=sandbox_environment, boot_files_allow_list=True)
     finally:
         api("DELETE", f"devices/{device['id']}")

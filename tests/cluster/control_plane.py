@@ -50,7 +50,7 @@ CONTROLLERS = (
 AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}
 
 
-class Authority:
+class CertificateAuthority:
     """A certificate authority with what it has signed as PEM."""
 
     def __init__(self, name: str) -> None:
@@ -59,7 +59,7 @@ class Authority:
         identifier = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
         builder = self._builder(self._name, self._key).add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         # RFC 5280 wants these of a CA, and Python checks them from 3.13 on.
-        builder = builder.add_extension(_usage(of_authority=True), critical=True).add_extension(identifier, critical=False)
+        builder = builder.add_extension(_usage(of_ca=True), critical=True).add_extension(identifier, critical=False)
         self.certificate = builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
         self.key = _private(self._key)
 
@@ -73,7 +73,7 @@ class Authority:
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         use = ExtendedKeyUsageOID.SERVER_AUTH if server else ExtendedKeyUsageOID.CLIENT_AUTH
         issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
-        builder = builder.add_extension(_usage(of_authority=False), critical=True).add_extension(issuer, critical=False)
+        builder = builder.add_extension(_usage(of_ca=False), critical=True).add_extension(issuer, critical=False)
         builder = builder.add_extension(x509.ExtendedKeyUsage([use]), critical=False)
         return builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM), _private(key)
 
@@ -90,15 +90,15 @@ class Authority:
         )
 
 
-def _usage(*, of_authority: bool) -> x509.KeyUsage:
+def _usage(*, of_ca: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=True,
         content_commitment=False,
         key_encipherment=False,
         data_encipherment=False,
         key_agreement=False,
-        key_cert_sign=of_authority,
-        crl_sign=of_authority,
+        key_cert_sign=of_ca,
+        crl_sign=of_ca,
         encipher_only=False,
         decipher_only=False,
     )
@@ -122,7 +122,7 @@ class ControlPlane:
         self._binaries = binaries
         self._clients: dict[str, httpx.Client] = {}
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._signer = Authority("signer")
+        self._signer = CertificateAuthority("signer")
         with socket.socket() as probe:
             probe.bind((ADDRESS, 0))
             self.port: int = probe.getsockname()[1]
@@ -152,7 +152,7 @@ class ControlPlane:
             (self.directory / name).write_bytes(content)
         self.write_kubeconfig(self.kubeconfig)
 
-    def write_kubeconfig(self, path: Path, *, server: str | None = None, authority: bytes | None = None) -> Path:
+    def write_kubeconfig(self, path: Path, *, server: str | None = None, ca: bytes | None = None) -> Path:
         """A kubeconfig as the installer writes it: by name, with everything inside."""
 
         def text(content: bytes) -> str:
@@ -160,7 +160,7 @@ class ControlPlane:
 
         cluster = {
             "server": server or f"https://{SERVER_NAME}:{self.port}",
-            "certificate-authority-data": text(authority or self._signer.certificate),
+            "certificate-authority-data": text(ca or self._signer.certificate),
         }
         user = {"client-certificate-data": text(self.admin[0].read_bytes()), "client-key-data": text(self.admin[1].read_bytes())}
         path.write_text(
@@ -261,12 +261,12 @@ class ControlPlane:
         raise TimeoutError((self.directory / "kube-apiserver.log").read_text(encoding="utf-8")[-2000:])
 
     def _bind(self) -> None:
-        """The role bindings OpenShift has: the bootstrapper may file requests, nodes renew by themselves. And one it has not: whoever has
-        logged in may file requests, so that it is the approver who has to see who did.
+        """Create OpenShift's role bindings: the bootstrapper may file CSRs, nodes renew by themselves. One more lets every authenticated
+        user file CSRs, so that the approver has to check the requestor.
         """
         for name, role, kind, subject in (
             ("bootstrapper", "system:node-bootstrapper", "User", BOOTSTRAPPER),
-            ("anybody", "system:node-bootstrapper", "Group", "system:authenticated"),
+            ("authenticated", "system:node-bootstrapper", "Group", "system:authenticated"),
             ("renewal", "system:certificates.k8s.io:certificatesigningrequests:selfnodeclient", "Group", "system:nodes"),
         ):
             binding = {
@@ -306,7 +306,7 @@ class ControlPlane:
         return self.call("POST", REQUESTS, body, node=node) if node else self.call("POST", REQUESTS, body, token=self.TOKEN)
 
     def file_as(self, name: str, spec: dict[str, Any]) -> httpx.Response:
-        """File a certificate request as the user and the groups that ``spec`` tells, which is impersonation by the administrator."""
+        """File a CSR as the user and the groups in ``spec``: the administrator impersonates them."""
         headers = [("Impersonate-User", spec["username"]), *(("Impersonate-Group", group) for group in spec["groups"])]
         kept = {key: spec[key] for key in ("request", "signerName", "usages") if key in spec}
         return self.call("POST", REQUESTS, {"metadata": {"name": name}, "spec": kept}, headers=headers)
@@ -351,7 +351,7 @@ class ControlPlane:
         return uid
 
     def end_pod(self, name: str, namespace: str = "default") -> None:
-        """Remove a pod, as its kubelet does when its containers have stopped. Finalizers go first, as whoever set them takes them away."""
+        """Remove a pod, as its kubelet does when its containers have stopped. Finalizers are removed first, as their owners do."""
         path = f"/api/v1/namespaces/{namespace}/pods/{name}"
         pod = self.call("GET", path)
         if pod.status_code == 200 and pod.json()["metadata"].get("finalizers"):
@@ -395,7 +395,7 @@ class ControlPlane:
         return (self.directory / "audit.log").stat().st_size
 
     def until_watched(self, agent: str, since: int) -> None:
-        """Until somebody with this user agent watches."""
+        """Wait until a client with this user agent watches."""
         deadline = time.monotonic() + START_LIMIT
         while not any(event["verb"] == "watch" and event["userAgent"] == agent for event in self.audit(since)):
             if time.monotonic() > deadline:
@@ -434,7 +434,7 @@ def delays(log: list[dict[str, Any]], agent: str) -> dict[str, float]:
             filed[event["objectRef"]["name"]] = at
         elif event["verb"] == "patch" and event["userAgent"] == agent:
             approved[event["objectRef"]["name"]] = at
-    # The watch may tell of a request before the server has told who filed it.
+    # An event of the watch may come before the server reports who filed the CSR.
     return {name: max(0.0, (at - filed[name]).total_seconds()) for name, at in approved.items()}
 
 

@@ -22,35 +22,39 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "generated" / "joining.md"
 UNIT = "tests/unit/plugins/module_utils/test_csr.py"
 REAL = "tests/cluster/test_csr_approval.py"
-TROUBLE = "tests/cluster/test_csr_trouble.py"
+FAULTS = "tests/cluster/test_csr_faults.py"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule with its tests: `unit` in UNIT, `real` in REAL or TROUBLE. TABLE stands for all cases of CASES."""
+    """One rule with its tests: `unit` in UNIT, `real` in REAL or FAULTS. TABLE stands for all cases of CASES."""
 
     title: str
     unit: tuple[str, ...]
     real: tuple[str, ...]
 
 
-TABLE = "test_odd_and_hostile_requests_stay_pending_with_their_reason"
-FILED = "test_nothing_odd_or_hostile_is_approved"
+TABLE = "test_malformed_and_hostile_csrs_stay_pending_with_their_reason"
+FILED = "test_malformed_and_hostile_csrs_are_not_approved"
 
 RULES = [
     Rule(
         "the signer is one of the two for kubelets; CSRs for other signers are ignored",
-        ("test_not_ours_to_decide",),
-        ("test_renewals_and_other_signers_are_not_touched",),
+        ("test_csrs_of_other_signers_and_renewals_are_ignored",),
+        ("test_renewals_and_csrs_for_other_signers_stay_unchanged",),
     ),
     Rule(
         "a renewal by a joined node is ignored, the cluster answers it",
-        ("test_not_ours_to_decide",),
-        ("test_renewals_and_other_signers_are_not_touched",),
+        ("test_csrs_of_other_signers_and_renewals_are_ignored",),
+        ("test_renewals_and_csrs_for_other_signers_stay_unchanged",),
     ),
     Rule("the usages are exactly one of the sets that kubelets request", (TABLE, "test_what_kubelets_send_is_approved"), (FILED,)),
     Rule("the requester of a first certificate is the node bootstrapper, with exactly its groups", (TABLE,), (FILED,)),
-    Rule("the requester of a serving certificate is the node itself", (TABLE,), (FILED, "test_names_of_serving_requests_by_another_node")),
+    Rule(
+        "the requester of a serving certificate is the node itself",
+        (TABLE,),
+        (FILED, "test_a_serving_csr_filed_by_another_node_is_forbidden"),
+    ),
     Rule("the subject is exactly one `system:node:<name>` and one `system:nodes`", (TABLE,), (FILED,)),
     Rule(
         "the name is exactly that of a machine of the inventory whose device has the cluster's ownership tag",
@@ -60,7 +64,7 @@ RULES = [
     Rule("a first certificate has no alternative names", (TABLE,), (FILED,)),
     Rule(
         "a serving certificate is for the node's own name, and for addresses of its device in the Metal API, or declared ones",
-        (TABLE, "test_short_names_by_choice"),
+        (TABLE, "test_short_names_are_approved_on_request"),
         (FILED,),
     ),
     Rule("the key is ECDSA P-256, or RSA from 2048 bits, and the signature proves possession of the key", (TABLE,), (FILED,)),
@@ -71,18 +75,18 @@ RULES = [
     ),
     Rule(
         "the first CSR is filed after the machine's creation, and within the window",
-        (TABLE, "test_a_machine_named_without_time_may_come_at_any_time"),
+        (TABLE, "test_a_machine_without_a_creation_time_may_join_at_any_time"),
         (FILED,),
     ),
     Rule(
         "no first certificate under the name of an existing Node",
         (TABLE,),
-        (FILED, "test_a_second_key_for_a_joined_machine_is_refused"),
+        (FILED, "test_a_second_key_of_a_joined_machine_is_refused"),
     ),
     Rule(
         "of several CSRs of a machine only the newest is valid: a kubelet that files another one no longer has the older key",
-        ("test_of_several_waiting_requests_of_a_machine_only_the_newest_lives",),
-        ("test_only_the_newest_key_of_a_restarted_kubelet",),
+        ("test_only_the_newest_pending_csr_of_a_machine_is_approved",),
+        ("test_only_the_newest_key_of_a_restarted_kubelet_is_approved",),
     ),
     Rule(
         "no CSR is approved that is older than an approved or denied one of the same machine, also if that was deleted since",
@@ -91,89 +95,91 @@ RULES = [
             "test_an_answer_is_remembered_when_the_cluster_has_removed_the_request",
             "test_within_one_second_an_answer_makes_no_request_newer",
         ),
-        ("test_five_older_keys_of_a_machine_get_no_certificate", "test_a_newer_request_that_was_denied_makes_no_older_one_good"),
+        ("test_five_older_keys_of_a_machine_get_no_certificate", "test_a_denied_csr_leaves_older_csrs_invalid"),
     ),
     Rule(
         "a machine that has joined may not join again when its Node is deleted (cluster-machine-approver: a Machine with a nodeRef)",
-        (TABLE, "test_who_has_filed_as_the_node_has_joined", "test_a_machine_whose_node_was_there_is_not_new"),
-        (FILED, "test_who_has_joined_is_not_new_when_its_node_is_deleted", "test_who_has_joined_is_known_to_later_runs"),
+        (TABLE, "test_a_machine_that_filed_a_csr_as_the_node_has_joined", "test_a_machine_whose_node_was_there_is_not_new"),
+        (FILED, "test_a_joined_machine_may_not_join_again_after_its_node_is_deleted", "test_later_runs_read_which_machines_have_joined"),
     ),
     Rule(
         "a machine of the same name that was created later is another one, and may join",
         ("test_a_replaced_machine_of_the_same_name_is_new",),
-        ("test_who_has_joined_is_known_to_later_runs",),
+        ("test_later_runs_read_which_machines_have_joined",),
     ),
     Rule(
         "of two machines with one name none is approved; all others are",
-        ("test_two_machines_of_one_name_keep_only_themselves_waiting",),
+        ("test_two_machines_of_one_name_block_only_each_other",),
         (),
     ),
     Rule(
         "one approval for each machine: another key right after it waits until the first had time to register",
         ("test_a_second_key_right_after_an_approval_waits_for_the_node",),
-        ("test_another_key_right_after_an_approval_waits_and_is_not_locked_out",),
+        ("test_another_key_right_after_an_approval_waits_and_is_approved_later",),
     ),
     Rule(
         "a machine that did not fetch its certificate is not locked out",
         ("test_a_machine_whose_certificate_was_never_fetched_is_not_locked_out",),
-        ("test_another_key_right_after_an_approval_waits_and_is_not_locked_out",),
+        ("test_another_key_right_after_an_approval_waits_and_is_approved_later",),
     ),
     Rule(
         "another key sooner than a waiting kubelet files the next CSR, or after an approval, is an alarm and blocks no machine",
         (
-            "test_two_who_say_to_be_one_machine_are_an_alarm",
-            "test_what_a_waiting_kubelet_does_is_no_alarm",
-            "test_an_alarm_stops_nobody",
-            "test_an_alarm_tells_how_to_find_out_whose_the_keys_are",
+            "test_two_keys_for_one_machine_are_an_alarm",
+            "test_the_retries_of_a_waiting_kubelet_are_no_alarm",
+            "test_an_alarm_blocks_no_approval",
+            "test_an_alarm_explains_how_to_identify_the_keys",
             "test_names_of_requests_are_printed_on_one_line_and_cut",
         ),
-        ("test_a_stranger_who_asks_after_the_machine_is_an_alarm", "test_a_stranger_who_asks_before_the_machine_is_an_alarm"),
+        ("test_a_rogue_csr_after_that_of_the_machine_is_an_alarm", "test_a_rogue_csr_before_that_of_the_machine_is_an_alarm"),
     ),
     Rule(
         "a Node that is Unknown since its certificates expired gets others only with `recover_nodes`",
-        ("test_a_silent_node_is_recovered_by_choice_only",),
-        ("test_a_silent_node_is_recovered_by_choice",),
+        ("test_an_unknown_node_is_recovered_on_request_only",),
+        ("test_recover_nodes_approves_the_csr_of_an_unknown_node",),
     ),
     Rule(
         "too many pending CSRs stop every approval until a user has checked them",
-        ("test_too_many_pending_requests_stop_everything",),
-        ("test_many_pending_requests_are_read_page_by_page",),
+        ("test_excess_pending_csrs_stop_every_approval",),
+        ("test_many_pending_csrs_are_read_page_by_page",),
     ),
     Rule(
         "one malformed CSR blocks no other",
-        ("test_one_odd_request_stops_nothing",),
-        ("test_a_good_one_among_them_is_approved_signed_and_not_twice",),
+        ("test_a_malformed_csr_blocks_no_other",),
+        ("test_one_valid_csr_among_others_is_approved_and_signed_once",),
     ),
-    Rule("a pending condition is no refusal", ("test_not_yet_is_not_no",), ("test_not_yet_is_not_no",)),
+    Rule("a pending condition is no refusal", ("test_a_pending_condition_is_no_refusal",), ("test_a_pending_condition_is_no_refusal",)),
     Rule(
-        "a refused CSR stays pending; it is denied only with `deny_refused`", ("test_denying_is_a_choice",), ("test_denying_is_a_choice",)
+        "a refused CSR stays pending; it is denied only with `deny_refused`",
+        ("test_deny_refused_denies_refused_csrs",),
+        ("test_deny_refused_denies_refused_csrs",),
     ),
     Rule(
         "the approval is for exactly the evaluated object, not for a later one of its name",
         (),
-        ("test_approval_is_for_exactly_the_request_that_was_judged",),
+        ("test_an_approval_applies_only_to_the_csr_that_was_read",),
     ),
-    Rule("check mode returns all verdicts and writes nothing", (), ("test_a_good_one_among_them_is_approved_signed_and_not_twice",)),
-    Rule("CSRs are watched: an approval follows within a second", (), ("test_a_machine_joins_while_the_module_follows",)),
+    Rule("check mode returns all verdicts and writes nothing", (), ("test_one_valid_csr_among_others_is_approved_and_signed_once",)),
+    Rule("CSRs are watched: an approval follows within a second", (), ("test_a_watch_approves_the_csrs_of_a_joining_machine",)),
     Rule(
         "a CSR that cannot be approved or denied is reported and retried, and the others continue",
         (),
         (
-            "test_one_request_that_cannot_be_approved_keeps_no_other_waiting",
-            "test_without_waiting_what_was_done_is_told_with_what_was_not",
-            "test_denials_come_after_approvals_and_are_tried_again",
+            "test_a_csr_that_cannot_be_approved_delays_no_other",
+            "test_without_wait_an_error_returns_approved_and_failed_csrs",
+            "test_denials_are_sent_after_approvals_and_retried",
         ),
     ),
     Rule(
         "after a watch that fails or returns nothing for too long, CSRs are listed and watched again",
         (),
         (
-            "test_an_error_in_the_watch_is_followed_by_a_list",
-            "test_a_list_that_is_refused_for_some_time_ends_nothing",
-            "test_a_watch_that_has_become_silent_is_given_up_after_its_time",
+            "test_an_error_event_of_a_watch_is_followed_by_a_list",
+            "test_a_list_that_is_refused_for_some_time_is_retried",
+            "test_a_silent_watch_is_replaced_after_its_timeout",
         ),
     ),
-    Rule("names that a client chooses cannot forge a line of output", (), ("test_names_of_requests_forge_no_line",)),
+    Rule("names that a client chooses cannot forge a line of output", (), ("test_names_of_csrs_cannot_forge_an_output_line",)),
 ]
 
 HEAD = """\
@@ -239,7 +245,7 @@ alarm. An unauthorized client that is approved before the machine has filed any 
 
 ## Rules and their tests
 
-Unit tests are in `{unit}`, those with a real API server and signer in `{real}` and `{trouble}`.
+Unit tests are in `{unit}`, those with a real API server and signer in `{real}` and `{faults}`.
 
 | rule | unit test | test with a real API server |
 | --- | --- | --- |
@@ -266,7 +272,7 @@ def page() -> str:
     first = [case for case in filed if case not in serving]
     return "".join(
         [
-            HEAD.format(unit=UNIT, real=REAL, trouble=TROUBLE, own_key=OWN_KEY),
+            HEAD.format(unit=UNIT, real=REAL, faults=FAULTS, own_key=OWN_KEY),
             *rules,
             MIDDLE.format(filed=len(filed), taken=sum(not case.server for case in filed), alone=len(CASES) - len(filed)),
             "\n### First certificates\n\n",

@@ -1,4 +1,4 @@
-"""cluster_wait against a real API server, from an address where nobody answers to a cluster that stands."""
+"""cluster_wait against a real API server: from an address without a server to an installed cluster."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ KINDS = {
     "Etcd": ("operator.openshift.io", "etcds", "cluster"),
 }
 
-LOOKS_OF_A_SLICE = 4
-"""At most so many looks are in one call with an interval of 1 s that answers every 2 s."""
+POLLS_OF_A_SLICE = 4
+"""At most so many polls are in one call with an interval of 1 s that answers every 2 s."""
 
 
 @pytest.fixture(scope="module")
 def openshift(started: ControlPlane) -> Iterator[ControlPlane]:
-    """The API server with OpenShift's kinds, as far as they are looked at."""
+    """The API server with those of OpenShift's kinds that modules read."""
     for kind, (group, plural, _name) in KINDS.items():
         schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
         definition = {
@@ -72,14 +72,14 @@ def options(cluster: ControlPlane, condition: str, **changes: Any) -> dict[str, 
     return {"kubeconfig": str(cluster.kubeconfig), "api_addresses": [ADDRESS], "condition": condition, "wait": False, **changes}
 
 
-def test_nobody_answers(cluster: ControlPlane, run: Play) -> None:
+def test_a_wait_fails_when_no_api_server_answers(cluster: ControlPlane, run: Play) -> None:
     result = run("cluster_wait", **options(cluster, "bootstrap_complete", api_addresses=["127.64.250.99"]))
     assert not result["failed"]
     assert (result["reached"], result["api_answers"], result["kube_version"]) == (False, False, None)
     assert "127.64.250.99" in result["waiting"][0]
 
 
-def test_bootstrap_complete(cluster: ControlPlane, openshift: ControlPlane, run: Play) -> None:
+def test_bootstrap_complete_needs_the_bootstrap_configmap(cluster: ControlPlane, openshift: ControlPlane, run: Play) -> None:
     first = run("cluster_wait", **options(cluster, "bootstrap_complete"))
     assert (first["reached"], first["api_answers"]) == (False, True)
     assert first["kube_version"].startswith("v1.")
@@ -90,7 +90,9 @@ def test_bootstrap_complete(cluster: ControlPlane, openshift: ControlPlane, run:
     assert run("cluster_wait", **options(cluster, "bootstrap_complete"))["reached"]
 
 
-def test_the_wait_is_shown_and_ends_with_the_install(cluster: ControlPlane, openshift: ControlPlane, run: Play) -> None:
+def test_install_complete_prints_what_is_pending_and_ends_with_the_install(
+    cluster: ControlPlane, openshift: ControlPlane, run: Play
+) -> None:
     put(cluster, "ClusterVersion", Available="False", Progressing="True")
     put(cluster, "ClusterOperator", "ingress", Available="False", Progressing="True", Degraded="False")
     put(cluster, "ClusterOperator", "dns", Available="True", Progressing="False", Degraded="False")
@@ -99,7 +101,7 @@ def test_the_wait_is_shown_and_ends_with_the_install(cluster: ControlPlane, open
 
     def settle() -> None:
         # Once the module has been called anew, so has said what it waits for.
-        while sum(event["objectRef"]["resource"] == "clusteroperators" for event in cluster.audit(since)) < LOOKS_OF_A_SLICE + 1:
+        while sum(event["objectRef"]["resource"] == "clusteroperators" for event in cluster.audit(since)) < POLLS_OF_A_SLICE + 1:
             time.sleep(0.1)
         put(cluster, "ClusterOperator", "ingress", Available="True", Progressing="False", Degraded="False")
         put(cluster, "ClusterVersion", Available="True", Progressing="False", Failing="False")
@@ -116,7 +118,7 @@ def test_the_wait_is_shown_and_ends_with_the_install(cluster: ControlPlane, open
     assert "operator ingress is not available: Available is False" in result["output"]
 
 
-def test_a_time_out_says_what_is_missing(cluster: ControlPlane, run: Play) -> None:
+def test_a_timeout_names_what_is_pending(cluster: ControlPlane, run: Play) -> None:
     result = run(
         "cluster_wait", **options(cluster, "nodes_ready", nodes=["a"], wait=True, wait_timeout=3, wait_interval=1, progress_interval=1)
     )
@@ -125,15 +127,15 @@ def test_a_time_out_says_what_is_missing(cluster: ControlPlane, run: Play) -> No
     assert result["api_answers"]
 
 
-def test_nodes(cluster: ControlPlane, run: Play) -> None:
+def test_nodes_ready_names_the_node_that_is_not_ready(cluster: ControlPlane, run: Play) -> None:
     cluster.register("a")
     cluster.register("b", ready=False)
     assert run("cluster_wait", **options(cluster, "nodes_ready", nodes=["a"]))["reached"]
-    (told,) = run("cluster_wait", **options(cluster, "nodes_ready"))["waiting"]
-    assert told.startswith("node b is not Ready: as the test wants it")
+    (result,) = run("cluster_wait", **options(cluster, "nodes_ready"))["waiting"]
+    assert result.startswith("node b is not Ready: as the test wants it")
 
 
-def test_nodes_are_returned_for_a_report(cluster: ControlPlane, run: Play) -> None:
+def test_a_failed_wait_returns_the_nodes_that_are_not_ready(cluster: ControlPlane, run: Play) -> None:
     cluster.register("a")
     cluster.register("b", ready=False)
     assert run("cluster_wait", **options(cluster, "nodes_ready"))["nodes"] == []
@@ -147,7 +149,7 @@ def test_nodes_are_returned_for_a_report(cluster: ControlPlane, run: Play) -> No
     assert [node["name"] for node in failed["nodes"]] == ["b"]
 
 
-def test_pods_that_do_not_run_are_returned_for_a_report(cluster: ControlPlane, run: Play) -> None:
+def test_a_failed_wait_returns_the_pods_that_do_not_run(cluster: ControlPlane, run: Play) -> None:
     cluster.register("a")
     cluster.run_pod("well", "a")
     cluster.run_pod("waiting", "a")
@@ -158,29 +160,29 @@ def test_pods_that_do_not_run_are_returned_for_a_report(cluster: ControlPlane, r
     assert [(pod["name"], pod["node"], pod["phase"]) for pod in pods] == [("waiting", "a", "Pending")]
 
 
-def test_one_that_waits_to_be_let_in_is_told_until_enough_others_are_in(cluster: ControlPlane, openshift: ControlPlane, run: Play) -> None:
+def test_a_node_with_a_pending_csr_is_reported_until_the_quorum_is_ready(cluster: ControlPlane, openshift: ControlPlane, run: Play) -> None:
     cluster.register("a")
     cluster.file("c", client(made("system:node:c"))["spec"])
-    wanted = {"nodes": ["a", "c"], "quorum_of": ["a", "c"]}
-    (told,) = run("cluster_wait", **options(cluster, "nodes_ready", **wanted))["waiting"]
-    assert re.fullmatch(r"node c is not registered: its request \S+ waits for approval \(since .*Z\)", told)
-    enough = run("cluster_wait", **options(cluster, "nodes_ready", **wanted, quorum=1, quorum_wait=0))
+    desired = {"nodes": ["a", "c"], "quorum_of": ["a", "c"]}
+    (result,) = run("cluster_wait", **options(cluster, "nodes_ready", **desired))["waiting"]
+    assert re.fullmatch(r"node c is not registered: its request \S+ waits for approval \(since .*Z\)", result)
+    enough = run("cluster_wait", **options(cluster, "nodes_ready", **desired, quorum=1, quorum_wait=0))
     assert (enough["reached"], enough["skipped_nodes"]) == (True, ["c"])
     assert "c is not Ready in time. It is not waited for: enough others are Ready (quorum=1)" in " ".join(enough["output"].split())
 
 
-def test_a_refused_login_is_told_when_the_wait_is_over(cluster: ControlPlane, run: Play, tmp_path: Any) -> None:
+def test_a_timeout_reports_refused_credentials(cluster: ControlPlane, run: Play, tmp_path: Any) -> None:
     content = yaml.safe_load(cluster.kubeconfig.read_text(encoding="utf-8"))
     content["users"][0]["user"] = {"token": "not-a-token"}
-    stranger = tmp_path / "stranger"
-    stranger.write_text(yaml.safe_dump(content), encoding="utf-8")
-    result = run("cluster_wait", **options(cluster, "nodes_ready", kubeconfig=str(stranger), wait=True, wait_timeout=5))
+    foreign = tmp_path / "stranger"
+    foreign.write_text(yaml.safe_dump(content), encoding="utf-8")
+    result = run("cluster_wait", **options(cluster, "nodes_ready", kubeconfig=str(foreign), wait=True, wait_timeout=5))
     assert result["failed"]
     assert "401" in result["msg"]
 
 
 @pytest.mark.parametrize("content", ["", "a: [", "clusters: 7\n", "apiVersion: v1\nkind: Config\n"])
-def test_a_damaged_kubeconfig_is_one_clear_message(cluster: ControlPlane, content: str, tmp_path: Any) -> None:
+def test_a_damaged_kubeconfig_is_one_error(cluster: ControlPlane, content: str, tmp_path: Any) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(CollectionError, match="kubeconfig"):

@@ -1,4 +1,4 @@
-"""csr_approval against a real API server and a real signer: who may join does, and nobody else."""
+"""csr_approval against a real API server and signer: only machines of the inventory get certificates."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ Scene = tuple[bool, bool, str]
 
 
 def scenes() -> dict[Scene, list[cases.Case]]:
-    """The cases of the table that somebody could file, by whether Nodes are there, or were, and by when the request is filed."""
+    """Return the cases of the table that a client could file, by whether Nodes are there, or were, and by when the request is filed."""
     found: dict[Scene, list[cases.Case]] = {}
     for case in CASES:
         if case.possible:
@@ -69,8 +69,8 @@ def scenes() -> dict[Scene, list[cases.Case]]:
     return found
 
 
-def file_as_told(cluster: ControlPlane, name: str, spec: dict[str, Any]) -> httpx.Response:
-    """As the bootstrapper or the node with its own credentials; whoever else the case has thought of is impersonated."""
+def file_as_requestor(cluster: ControlPlane, name: str, spec: dict[str, Any]) -> httpx.Response:
+    """File a CSR as the bootstrapper or the node with its own credentials; other requestors are impersonated."""
     if (spec["username"], spec["groups"]) == (cases.BOOTSTRAPPER, cases.GROUPS):
         return cluster.file(name, spec)
     if spec["username"].startswith("system:node:") and spec["groups"] == cases.NODE_GROUPS:
@@ -81,13 +81,13 @@ def file_as_told(cluster: ControlPlane, name: str, spec: dict[str, Any]) -> http
 @pytest.mark.parametrize(
     "scene", scenes(), ids=lambda scene: f"{'registered' if scene[0] else 'joined' if scene[1] else 'new'}, filed at {scene[2]}"
 )
-def test_nothing_odd_or_hostile_is_approved(cluster: ControlPlane, run: Play, scene: Scene) -> None:
+def test_malformed_and_hostile_csrs_are_not_approved(cluster: ControlPlane, run: Play, scene: Scene) -> None:
     for name in sorted({name for case in scenes()[scene] for name in case.nodes}):
         cluster.register(name)
     filed: dict[str, cases.Case] = {}
     not_taken = []
     for number, case in enumerate(scenes()[scene]):
-        answer = file_as_told(cluster, f"case-{number}", case.obj()["spec"])
+        answer = file_as_requestor(cluster, f"case-{number}", case.obj()["spec"])
         if answer.status_code == 201:
             filed[f"case-{number}"] = case
         else:
@@ -104,18 +104,18 @@ def test_nothing_odd_or_hostile_is_approved(cluster: ControlPlane, run: Play, sc
     assert not result["changed"]
     assert not cluster.approved()
     assert {entry["name"]: entry["verdict"] for entry in result["verdicts"]} == dict.fromkeys(filed, "pending")
-    told = {entry["name"]: (entry["requestor"], entry["reason"]) for entry in result["refused"]}
-    assert set(told) == set(filed), "every one is named"
+    returned = {entry["name"]: (entry["requestor"], entry["reason"]) for entry in result["refused"]}
+    assert set(returned) == set(filed), "every one is named"
     for name, case in filed.items():
-        assert told[name][0] == case.obj()["spec"]["username"]
-        assert re.search(case.word, told[name][1]), (case.title, told[name])
+        assert returned[name][0] == case.obj()["spec"]["username"]
+        assert re.search(case.word, returned[name][1]), (case.title, returned[name])
 
 
-def test_as_many_are_filed_as_are_meant_to_be() -> None:
+def test_enough_cases_of_the_table_are_filed() -> None:
     assert sum(not case.server for case in CASES if case.possible) >= 100
 
 
-def test_a_good_one_among_them_is_approved_signed_and_not_twice(cluster: ControlPlane, run: Play) -> None:
+def test_one_valid_csr_among_others_is_approved_and_signed_once(cluster: ControlPlane, run: Play) -> None:
     cluster.file("stranger", client(made("system:node:stranger.demo.metal.test"))["spec"]).raise_for_status()
     cluster.file("foreign", client(made(names=ips("198.51.100.1")))["spec"]).raise_for_status()
     cluster.file("good", client()["spec"]).raise_for_status()
@@ -140,8 +140,8 @@ def test_a_good_one_among_them_is_approved_signed_and_not_twice(cluster: Control
     assert {entry["name"]: entry["verdict"] for entry in again["verdicts"]}["good"] == "ignored"
 
 
-def test_a_machine_joins_while_the_module_follows(cluster: ControlPlane, start: Callable[..., Callable[[], dict[str, Any]]]) -> None:
-    # Nobody reads the list for half a minute: what is approved before was seen by a watch.
+def test_a_watch_approves_the_csrs_of_a_joining_machine(cluster: ControlPlane, start: Callable[..., Callable[[], dict[str, Any]]]) -> None:
+    # The list is not read for half a minute: what is approved before came by a watch.
     only = options(cluster, wait=True, wait_timeout=120, wait_interval=30)
     only["machines"] = only["machines"][:1]
     seen = cluster.audited_until()
@@ -169,7 +169,7 @@ def test_a_machine_joins_while_the_module_follows(cluster: ControlPlane, start: 
     assert max(took.values()) < 15, took
 
 
-def test_a_second_key_for_a_joined_machine_is_refused(cluster: ControlPlane, run: Play) -> None:
+def test_a_second_key_of_a_joined_machine_is_refused(cluster: ControlPlane, run: Play) -> None:
     cluster.register(WORKER)
     cluster.file("again", client(made(signed_with=key("somebody else")))["spec"]).raise_for_status()
     result = run("csr_approval", **options(cluster))
@@ -177,7 +177,7 @@ def test_a_second_key_for_a_joined_machine_is_refused(cluster: ControlPlane, run
     assert "has joined already" in result["refused"][0]["reason"]
 
 
-def test_a_silent_node_is_recovered_by_choice(cluster: ControlPlane, run: Play) -> None:
+def test_recover_nodes_approves_the_csr_of_an_unknown_node(cluster: ControlPlane, run: Play) -> None:
     """Its certificates ended while it was off: it asks as a new machine does, under the name of a Node that is there."""
     cluster.register(WORKER, ready=None)
     cluster.file("back", client()["spec"]).raise_for_status()
@@ -192,7 +192,7 @@ def test_a_silent_node_is_recovered_by_choice(cluster: ControlPlane, run: Play) 
     assert run("csr_approval", **options(cluster, recover_nodes=True))["changed"] is False
 
 
-def test_only_the_newest_key_of_a_restarted_kubelet(cluster: ControlPlane, run: Play) -> None:
+def test_only_the_newest_key_of_a_restarted_kubelet_is_approved(cluster: ControlPlane, run: Play) -> None:
     for name in ("first", "second", "third"):
         cluster.file(name, client(made(signed_with=key(name)))["spec"]).raise_for_status()
     result = run("csr_approval", **options(cluster))
@@ -216,7 +216,7 @@ def test_five_older_keys_of_a_machine_get_no_certificate(cluster: ControlPlane, 
     assert run("csr_approval", **given)["approved"] == ["restarted"]
 
 
-def test_a_newer_request_that_was_denied_makes_no_older_one_good(cluster: ControlPlane, run: Play) -> None:
+def test_a_denied_csr_leaves_older_csrs_invalid(cluster: ControlPlane, run: Play) -> None:
     for name in ("older", "newer"):
         cluster.file(name, client(made(signed_with=key(name)))["spec"]).raise_for_status()
     seen = cluster.requests()["newer"]["metadata"]
@@ -231,7 +231,7 @@ def test_a_newer_request_that_was_denied_makes_no_older_one_good(cluster: Contro
 
 
 @pytest.mark.parametrize("sliced", [False, True], ids=["one call", "in slices"])
-def test_who_has_joined_is_not_new_when_its_node_is_deleted(
+def test_a_joined_machine_may_not_join_again_after_its_node_is_deleted(
     cluster: ControlPlane, start: Callable[..., Callable[[], dict[str, Any]]], *, sliced: bool
 ) -> None:
     """A foreign request that was refused while there was a Node stays refused; a second machine keeps the wait going."""
@@ -261,7 +261,7 @@ def test_who_has_joined_is_not_new_when_its_node_is_deleted(
     assert sorted(cluster.approved()) == ["again", "other", "other-serving"]
 
 
-def test_who_has_joined_is_known_to_later_runs(cluster: ControlPlane, run: Play) -> None:
+def test_later_runs_read_which_machines_have_joined(cluster: ControlPlane, run: Play) -> None:
     """By its own request while the cluster has it, and by what was written down; a machine that was created later is another one."""
     cluster.register(WORKER)
     cluster.file("serving", serving()["spec"], node=WORKER).raise_for_status()
@@ -288,7 +288,7 @@ def test_who_has_joined_is_known_to_later_runs(cluster: ControlPlane, run: Play)
     assert run("csr_approval", **{**given, "machines": options(cluster, timedelta(seconds=1))["machines"]})["approved"] == ["replaced"]
 
 
-def test_without_the_right_to_its_history_it_goes_on_and_says_so(cluster: ControlPlane, run: Play) -> None:
+def test_csr_approval_without_permission_for_its_history_warns(cluster: ControlPlane, run: Play) -> None:
     # A name no ConfigMap can have: the API server refuses to make it, as it refuses who may not.
     cluster.file("good", client()["spec"]).raise_for_status()
     result = run("csr_approval", **options(cluster, history="No_Such_Name"))
@@ -297,7 +297,7 @@ def test_without_the_right_to_its_history_it_goes_on_and_says_so(cluster: Contro
     assert "[WARNING]: machines that have joined are not known to later runs: Cannot write" in result["output"]
 
 
-def test_another_key_right_after_an_approval_waits_and_is_not_locked_out(cluster: ControlPlane, run: Play) -> None:
+def test_another_key_right_after_an_approval_waits_and_is_approved_later(cluster: ControlPlane, run: Play) -> None:
     cluster.file("first", client(made(signed_with=key("first")))["spec"]).raise_for_status()
     assert run("csr_approval", **options(cluster))["approved"] == ["first"]
     cluster.file("second", client(made(signed_with=key("second")))["spec"]).raise_for_status()
@@ -309,15 +309,15 @@ def test_another_key_right_after_an_approval_waits_and_is_not_locked_out(cluster
 
 
 def joins(cluster: ControlPlane, run: Play) -> dict[str, Any]:
-    """Whoever was let in registers the node and asks for the serving certificate, which is right."""
+    """The machine with the approved CSR registers the node and requests the serving certificate, which is valid."""
     cluster.register(WORKER)
     cluster.file("serving", serving()["spec"], node=WORKER).raise_for_status()
     only = options(cluster, wait=True, wait_timeout=30, wait_interval=1)
     return run("csr_approval", **{**only, "machines": only["machines"][:1]})
 
 
-def test_a_stranger_who_asks_after_the_machine_is_an_alarm(cluster: ControlPlane, run: Play) -> None:
-    """As a kubelet that was started again: the run ends well, and tells both."""
+def test_a_rogue_csr_after_that_of_the_machine_is_an_alarm(cluster: ControlPlane, run: Play) -> None:
+    """As a restarted kubelet would: the run succeeds and reports both CSRs."""
     for name in ("machine", "stranger"):
         cluster.file(name, client(made(signed_with=key(name)))["spec"]).raise_for_status()
     assert run("csr_approval", **options(cluster))["approved"] == ["stranger"]
@@ -330,10 +330,10 @@ def test_a_stranger_who_asks_after_the_machine_is_an_alarm(cluster: ControlPlane
     assert f"CSRs with different keys were filed for node {WORKER}: stranger (approved), machine (pending)" in shown
 
 
-def test_a_stranger_who_asks_before_the_machine_is_an_alarm(cluster: ControlPlane, run: Play) -> None:
+def test_a_rogue_csr_before_that_of_the_machine_is_an_alarm(cluster: ControlPlane, run: Play) -> None:
     cluster.file("stranger", client(made(signed_with=key("stranger")))["spec"]).raise_for_status()
-    quiet = run("csr_approval", **options(cluster))
-    assert (quiet["approved"], quiet["alarms"]) == (["stranger"], [])
+    unchanged = run("csr_approval", **options(cluster))
+    assert (unchanged["approved"], unchanged["alarms"]) == (["stranger"], [])
     cluster.file("machine", client(made(signed_with=key("machine")))["spec"]).raise_for_status()
     result = joins(cluster, run)
     assert [entry["name"] for entry in result["refused"]] == ["machine"]
@@ -341,7 +341,7 @@ def test_a_stranger_who_asks_before_the_machine_is_an_alarm(cluster: ControlPlan
     assert [(request["name"], request["approved"]) for request in alarm["requests"]] == [("stranger", True), ("machine", False)]
 
 
-def test_not_yet_is_not_no(cluster: ControlPlane, run: Play) -> None:
+def test_a_pending_condition_is_no_refusal(cluster: ControlPlane, run: Play) -> None:
     cluster.file("early", serving()["spec"], node=WORKER).raise_for_status()
     result = run("csr_approval", **options(cluster, deny_refused=True))
     assert result["approved"] == result["refused"] == result["denied"] == []
@@ -350,7 +350,7 @@ def test_not_yet_is_not_no(cluster: ControlPlane, run: Play) -> None:
     assert run("csr_approval", **options(cluster))["approved"] == ["early"]
 
 
-def test_denying_is_a_choice(cluster: ControlPlane, run: Play) -> None:
+def test_deny_refused_denies_refused_csrs(cluster: ControlPlane, run: Play) -> None:
     cluster.file("stranger", client(made("system:node:stranger.demo.metal.test"))["spec"]).raise_for_status()
     cluster.file("good", client()["spec"]).raise_for_status()
     assert run("csr_approval", "--check", **options(cluster, deny_refused=True))["denied"] == ["stranger"]
@@ -364,7 +364,7 @@ def test_denying_is_a_choice(cluster: ControlPlane, run: Play) -> None:
     assert not run("csr_approval", **options(cluster, deny_refused=True))["changed"]
 
 
-def test_renewals_and_other_signers_are_not_touched(cluster: ControlPlane, run: Play) -> None:
+def test_renewals_and_csrs_for_other_signers_stay_unchanged(cluster: ControlPlane, run: Play) -> None:
     cluster.register(WORKER)
     cluster.file("renewal", client(username=f"system:node:{WORKER}")["spec"], node=WORKER).raise_for_status()
     for name, signer in (("other", "kubernetes.io/kube-apiserver-client"), ("own", "metal.test/own")):
@@ -372,18 +372,18 @@ def test_renewals_and_other_signers_are_not_touched(cluster: ControlPlane, run: 
     result = run("csr_approval", **options(cluster, deny_refused=True))
     assert not result["changed"]
     assert {entry["name"]: entry["verdict"] for entry in result["verdicts"]} == dict.fromkeys(("renewal", "other", "own"), "ignored")
-    # The cluster's own controller has approved the renewal; nobody has touched the others.
+    # The cluster's own controller has approved the renewal; the others are unchanged.
     assert cluster.approved() <= {"renewal"}
 
 
-def test_time_runs_out_with_what_is_missing(cluster: ControlPlane, run: Play) -> None:
+def test_a_timeout_names_the_machines_that_have_not_joined(cluster: ControlPlane, run: Play) -> None:
     result = run("csr_approval", **options(cluster, wait=True, wait_timeout=2, wait_interval=1))
     assert result["failed"]
     assert f"{WORKER}: it has not asked for a certificate yet" in result["msg"]
     assert len(result["failure"]["waiting"]) == 2
 
 
-def test_approval_is_for_exactly_the_request_that_was_judged(cluster: ControlPlane) -> None:
+def test_an_approval_applies_only_to_the_csr_that_was_read(cluster: ControlPlane) -> None:
     cluster.file("good", client()["spec"]).raise_for_status()
     seen = cluster.requests()["good"]["metadata"]
     cluster.call("DELETE", f"{REQUESTS}/good").raise_for_status()
@@ -397,7 +397,7 @@ def test_approval_is_for_exactly_the_request_that_was_judged(cluster: ControlPla
     assert not cluster.approved()
 
 
-def test_nobody_else_can_answer_in_the_clusters_place(cluster: ControlPlane) -> None:
+def test_the_client_rejects_the_certificate_of_another_server(cluster: ControlPlane) -> None:
     other = cluster.write_kubeconfig(cluster.directory / "other", server=f"https://api.other.metal.test:{cluster.port}")
     with pytest.raises(ClusterUnreachableError, match=r"api\.other\.metal\.test"):
         ClusterClient(str(other), addresses=[ADDRESS]).version()
@@ -407,13 +407,13 @@ def test_nobody_else_can_answer_in_the_clusters_place(cluster: ControlPlane) -> 
     assert ClusterClient(str(by_port), addresses=[f"{ADDRESS}:{cluster.port}"]).version().startswith("v1.")
 
 
-def test_a_client_that_only_reads_does_not_write(cluster: ControlPlane) -> None:
+def test_a_read_only_client_sends_no_write(cluster: ControlPlane) -> None:
     cluster.file("good", client()["spec"]).raise_for_status()
     with pytest.raises(CollectionError, match="only reads"):
         ClusterClient(str(cluster.kubeconfig), addresses=[ADDRESS], read_only=True).approve("good", "", "", reason="x", message="x")
 
 
-def test_many_pending_requests_are_read_page_by_page(cluster: ControlPlane, run: Play) -> None:
+def test_many_pending_csrs_are_read_page_by_page(cluster: ControlPlane, run: Play) -> None:
     content = client(made("system:node:stranger"))["spec"]
     for number in range(600):
         cluster.file(f"many-{number}", content).raise_for_status()
@@ -424,7 +424,7 @@ def test_many_pending_requests_are_read_page_by_page(cluster: ControlPlane, run:
     assert "601 requests" in next(entry for entry in result["verdicts"] if entry["name"] == "good")["reason"]
 
 
-def test_names_of_serving_requests_by_another_node(cluster: ControlPlane) -> None:
+def test_a_serving_csr_filed_by_another_node_is_forbidden(cluster: ControlPlane) -> None:
     # NodeRestriction keeps one node from asking in another's name; should it ever not, the decision is in the unit tests.
     cluster.register(WORKER)
     answer = cluster.file("swapped", serving(made(names=dns(WORKER)))["spec"], node=OTHER)
@@ -432,7 +432,7 @@ def test_names_of_serving_requests_by_another_node(cluster: ControlPlane) -> Non
     assert base64.b64decode(serving()["spec"]["request"]).startswith(b"-----BEGIN")
 
 
-def test_slices_of_a_wait_are_shown_and_add_up(cluster: ControlPlane, run: Play) -> None:
+def test_results_of_wait_slices_are_printed_and_merged(cluster: ControlPlane, run: Play) -> None:
     only = options(cluster, wait=True, wait_timeout=7, wait_interval=1, progress_interval=2)
     cluster.file("good", client()["spec"]).raise_for_status()
     cluster.file("again", client(made(signed_with=key("after restart")))["spec"]).raise_for_status()
@@ -452,7 +452,7 @@ def test_slices_of_a_wait_are_shown_and_add_up(cluster: ControlPlane, run: Play)
     assert shown.count("certificate request stranger for node 'stranger.demo.metal.test' stays pending: no expected machine") == 1
 
 
-def test_a_wait_ends_when_the_cluster_is_given_back(
+def test_a_wait_ends_when_the_cluster_is_deleted(
     cluster: ControlPlane, start: Callable[..., Callable[[], dict[str, Any]]], tmp_path: Path
 ) -> None:
     kubeconfig = tmp_path / "kubeconfig"
@@ -469,7 +469,7 @@ def test_a_wait_ends_when_the_cluster_is_given_back(
     assert result["approved"] == ["good"]
 
 
-def test_as_a_background_task(cluster: ControlPlane, tmp_path: Path) -> None:
+def test_csr_approval_runs_as_a_background_task(cluster: ControlPlane, tmp_path: Path) -> None:
     cluster.file("good", client()["spec"]).raise_for_status()
     tasks = [
         {

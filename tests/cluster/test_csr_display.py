@@ -1,4 +1,4 @@
-"""Warnings and alarms are on the terminal when they happen, not when the task ends: with real playbooks, while their task still runs.
+"""Warnings and alarms are printed at once, not when the task ends: with real playbooks, while their task runs.
 
 With the ansible-core of the tests, and with that of each virtual environment that MATRIX_VENVS names (folders, separated by colons).
 """
@@ -26,7 +26,7 @@ VENVS = [Path(sys.executable).parent.parent, *map(Path, filter(None, os.environ.
 LIMIT = 120.0
 """Seconds until a line has to be there; what is measured is that its task still runs then."""
 
-STRANGER = "[WARNING]: certificate request stranger for node 'stranger.demo.metal.test' stays pending: no expected machine"
+ROGUE_CSR = "[WARNING]: certificate request stranger for node 'stranger.demo.metal.test' stays pending: no expected machine"
 ALARM = f"[WARNING]: CSRs with different keys were filed for node {WORKER}: second (approved), first (pending)"
 APPROVED = f"approved: second of {WORKER}: first certificate"
 
@@ -97,7 +97,7 @@ def play(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[l
 
 
 def file_all(cluster: ControlPlane, playing: Playing, seen: int) -> None:
-    """A stranger's request, and two of one machine with different keys, once the approver follows."""
+    """File a rogue CSR, and two of one machine with different keys, once the approver watches."""
     playing.until(lambda: any(event["verb"] == "watch" for event in cluster.audit(seen)), "the approver follows")
     cluster.file("stranger", client(made("system:node:stranger.demo.metal.test"))["spec"]).raise_for_status()
     for name in ("first", "second"):
@@ -110,20 +110,22 @@ def join(cluster: ControlPlane) -> None:
 
 
 @pytest.mark.parametrize("interval", [0, 300], ids=["no progress", "rare progress"])
-def test_a_task_that_waits_warns_at_once(cluster: ControlPlane, play: Callable[[list[dict[str, Any]]], Playing], *, interval: int) -> None:
+def test_a_waiting_task_prints_its_warnings_at_once(
+    cluster: ControlPlane, play: Callable[[list[dict[str, Any]]], Playing], *, interval: int
+) -> None:
     """With ansible-core 2.19 and newer a warning of a task is kept until the task ends, which was 90 minutes later."""
     given = options(cluster, of=1, wait=True, wait_timeout=600, wait_interval=1, progress_interval=interval)
     seen = cluster.audited_until()
     playing = play([{"equinix_metal.openshift.csr_approval": given}])
     file_all(cluster, playing, seen)
-    playing.until_shown(STRANGER)
+    playing.until_shown(ROGUE_CSR)
     playing.until_shown(f"[WARNING]: CSRs with different keys were filed for node {WORKER}")
     join(cluster)
     playing.ended()
-    assert playing.shown(STRANGER) == 1
+    assert playing.shown(ROGUE_CSR) == 1
 
 
-def test_what_a_job_beside_the_play_sees_is_shown_by_the_task_that_waits(
+def test_a_waiting_task_prints_the_notices_of_a_background_job_once(
     cluster: ControlPlane, play: Callable[[list[dict[str, Any]]], Playing], tmp_path: Path
 ) -> None:
     """And once: neither by the next task that waits nor by the one that collects the job."""
@@ -156,10 +158,10 @@ def test_what_a_job_beside_the_play_sees_is_shown_by_the_task_that_waits(
         ]
     )
     file_all(cluster, playing, seen)
-    for text in (STRANGER, ALARM, APPROVED):
+    for text in (ROGUE_CSR, ALARM, APPROVED):
         playing.until_shown(text)
     assert not any("all nodes are ready" in line for line in playing.lines), "the first task that waits still does"
     join(cluster)
     playing.ended()
-    for text in (STRANGER, ALARM, APPROVED, "approved: serving of"):
+    for text in (ROGUE_CSR, ALARM, APPROVED, "approved: serving of"):
         assert playing.shown(text) == 1, text

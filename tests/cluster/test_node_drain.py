@@ -70,7 +70,7 @@ def said(result: dict[str, Any]) -> str:
     return " ".join(result["output"].split())
 
 
-def test_all_pods_go_but_those_that_survive(cluster: ControlPlane, run: Play) -> None:
+def test_a_drain_evicts_all_pods_but_those_of_daemon_sets_and_static_pods(cluster: ControlPlane, run: Play) -> None:
     """Daemon sets and static pods stay, finished ones are nothing to wait for; two nodes are drained in one call."""
     for name in ("a", "b"):
         cluster.register(name)
@@ -96,7 +96,7 @@ def test_all_pods_go_but_those_that_survive(cluster: ControlPlane, run: Play) ->
     assert (again["changed"], again["drained"], again["evicted"]) == (False, True, [])
 
 
-def test_a_pod_that_ends_late_is_waited_for_and_named(cluster: ControlPlane, run: Play) -> None:
+def test_a_drain_waits_for_a_terminating_pod_and_names_it(cluster: ControlPlane, run: Play) -> None:
     """Its deletion was accepted at once; that is not its end."""
     cluster.register("a")
     cluster.run_pod("cart", "a", spec={"terminationGracePeriodSeconds": 600})
@@ -113,7 +113,7 @@ def test_a_pod_that_ends_late_is_waited_for_and_named(cluster: ControlPlane, run
     assert result["diff"]["after"]["a"] == {"schedulable": False, "pods": []}
 
 
-def test_a_pod_that_never_ends_is_an_error_and_the_node_is_schedulable_again(cluster: ControlPlane, run: Play) -> None:
+def test_a_pod_that_never_terminates_fails_the_drain_and_the_node_is_uncordoned(cluster: ControlPlane, run: Play) -> None:
     cluster.register("a")
     cluster.run_pod("cart", "a", spec={"terminationGracePeriodSeconds": 1}, finalizers=["example.com/backup"])
     result = run("node_drain", **options(cluster, "a", seconds=4, progress_interval=1))
@@ -126,7 +126,7 @@ def test_a_pod_that_never_ends_is_an_error_and_the_node_is_schedulable_again(clu
     assert CORDONED not in node(cluster, "a")["metadata"].get("annotations", {})
 
 
-def test_a_budget_does_not_hold_up_the_others_and_is_named(cluster: ControlPlane, run: Play) -> None:
+def test_a_disruption_budget_is_named_and_delays_no_other_pod(cluster: ControlPlane, run: Play) -> None:
     cluster.register("a")
     for name in ("alpha", "guarded", "omega"):
         cluster.run_pod(name, "a", spec={"terminationGracePeriodSeconds": 0})
@@ -149,7 +149,7 @@ def test_a_budget_does_not_hold_up_the_others_and_is_named(cluster: ControlPlane
     ]
 
 
-def test_of_two_budgets_one_frees_up_in_time(cluster: ControlPlane, run: Play) -> None:
+def test_a_drain_evicts_the_pod_whose_disruption_budget_frees_up_in_time(cluster: ControlPlane, run: Play) -> None:
     cluster.register("a")
     for name in ("first", "second"):
         cluster.run_pod(name, "a", spec={"terminationGracePeriodSeconds": 0})
@@ -166,7 +166,7 @@ def test_of_two_budgets_one_frees_up_in_time(cluster: ControlPlane, run: Play) -
     assert "budget second" in result["msg"] and "budget first" not in result["msg"]
 
 
-def test_by_choice_pods_that_are_left_are_a_warning(cluster: ControlPlane, run: Play) -> None:
+def test_remaining_pods_are_a_warning_with_accept_loss(cluster: ControlPlane, run: Play) -> None:
     cluster.register("a")
     for name in ("guarded", "other"):
         cluster.run_pod(name, "a", spec={"terminationGracePeriodSeconds": 0})
@@ -181,8 +181,8 @@ def test_by_choice_pods_that_are_left_are_a_warning(cluster: ControlPlane, run: 
     assert is_cordoned(cluster, "a"), "its machine is deleted next"
 
 
-def test_several_budgets_for_one_pod_are_told_as_the_server_tells_it(cluster: ControlPlane, run: Play) -> None:
-    """500, which is no reason to ask the next API server, and none to give up the others."""
+def test_several_disruption_budgets_of_one_pod_are_reported_in_the_servers_words(cluster: ControlPlane, run: Play) -> None:
+    """The server's 500 is no reason to use the next API server, nor to give up the other pods."""
     cluster.register("a")
     for name in ("twice", "zulu"):
         cluster.run_pod(name, "a", spec={"terminationGracePeriodSeconds": 0})
@@ -194,13 +194,13 @@ def test_several_budgets_for_one_pod_are_told_as_the_server_tells_it(cluster: Co
     assert "more than one PodDisruptionBudget" in result["msg"]
 
 
-def test_a_namespace_that_is_being_terminated(cluster: ControlPlane, run: Play) -> None:
+def test_a_drain_waits_for_the_pods_of_a_terminating_namespace(cluster: ControlPlane, run: Play) -> None:
     """The server forbids the eviction there: the namespace controller deletes the pods, and they are waited for."""
     namespace = "/api/v1/namespaces/leaving"
     cluster.call("POST", "/api/v1/namespaces", {"metadata": {"name": "leaving"}}).raise_for_status()
     cluster.register("a")
     cluster.run_pod("late", "a", namespace="leaving")
-    # Nobody clears it up: the namespace controller does not run here.
+    # Nothing removes it: the namespace controller does not run here.
     cluster.call("DELETE", namespace).raise_for_status()
     result = run("node_drain", **options(cluster, "a", seconds=2))
     assert result["failed"]
@@ -212,7 +212,7 @@ def test_a_namespace_that_is_being_terminated(cluster: ControlPlane, run: Play) 
     cluster.call("PUT", f"{namespace}/finalize", {**gone, "spec": {"finalizers": []}}).raise_for_status()
 
 
-def test_what_would_be_lost_is_an_error_before_anything_is_changed(cluster: ControlPlane, run: Play) -> None:
+def test_pods_with_data_to_lose_fail_the_drain_before_any_change(cluster: ControlPlane, run: Play) -> None:
     cluster.register("a")
     cluster.run_pod("alone", "a")
     replica_set = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "0", "controller": True}
@@ -225,7 +225,7 @@ def test_what_would_be_lost_is_an_error_before_anything_is_changed(cluster: Cont
     assert not any(terminating(cluster, "a", name) for name in ("alone", "cache"))
 
 
-def test_another_pod_of_the_same_name_is_not_the_one_that_was_listed(cluster: ControlPlane, run: Play) -> None:
+def test_a_new_pod_of_the_same_name_is_not_evicted(cluster: ControlPlane, run: Play) -> None:
     """It stands on another node by then, and must not be evicted in its predecessor's place."""
     for name in ("a", "b"):
         cluster.register(name)
@@ -243,7 +243,7 @@ def test_another_pod_of_the_same_name_is_not_the_one_that_was_listed(cluster: Co
     assert cluster.pods_on("b")["db-0"]["metadata"]["uid"] == second
 
 
-def test_a_shorter_grace_period_is_given_to_pods_that_end_already(cluster: ControlPlane, run: Play) -> None:
+def test_a_shorter_grace_period_applies_to_terminating_pods(cluster: ControlPlane, run: Play) -> None:
     cluster.register("a")
     cluster.run_pod("cart", "a", spec={"terminationGracePeriodSeconds": 3600})
     cluster.call("DELETE", "/api/v1/namespaces/default/pods/cart").raise_for_status()
@@ -255,7 +255,9 @@ def test_a_shorter_grace_period_is_given_to_pods_that_end_already(cluster: Contr
 
 
 @pytest.mark.parametrize(("grace", "drained"), [(0, True), (600, False)])
-def test_the_pods_of_an_unreachable_node(cluster: ControlPlane, run: Play, grace: float, drained: bool) -> None:
+def test_pods_of_an_unreachable_node_are_drained_after_the_grace_period(
+    cluster: ControlPlane, run: Play, grace: float, drained: bool
+) -> None:
     """Its kubelet confirms nothing: after a time the end of the machine has to do."""
     cluster.register("a", ready=None)
     cluster.run_pod("cart", "a", spec={"terminationGracePeriodSeconds": 1})
@@ -266,7 +268,7 @@ def test_the_pods_of_an_unreachable_node(cluster: ControlPlane, run: Play, grace
         assert [each["name"] for each in result["remaining_pods"]] == ["cart"]
 
 
-def test_a_pod_that_tolerates_the_cordon_and_comes_back_is_not_evicted_for_ever(cluster: ControlPlane, run: Play) -> None:
+def test_a_pod_that_tolerates_the_cordon_and_is_recreated_is_not_evicted_for_ever(cluster: ControlPlane, run: Play) -> None:
     cluster.register("a")
     spec = {"terminationGracePeriodSeconds": 600, "tolerations": [{"operator": "Exists"}]}
     cluster.run_pod("agent-1", "a", spec=spec)
@@ -293,7 +295,7 @@ def test_a_pod_that_tolerates_the_cordon_and_comes_back_is_not_evicted_for_ever(
 # --- cordon and uncordon -------------------------------------------------------------------------------------------------------
 
 
-def test_only_what_was_cordoned_here_is_uncordoned(cluster: ControlPlane, run: Play) -> None:
+def test_only_nodes_cordoned_by_the_module_are_uncordoned(cluster: ControlPlane, run: Play) -> None:
     for name in ("ours", "theirs", "free", "theirs-later"):
         cluster.register(name)
     cordon_by_hand(cluster, "theirs")
@@ -316,7 +318,7 @@ def test_only_what_was_cordoned_here_is_uncordoned(cluster: ControlPlane, run: P
     assert not any(is_cordoned(cluster, name) for name in names)
 
 
-def test_after_a_failed_drain_a_user_s_cordon_stays(cluster: ControlPlane, run: Play) -> None:
+def test_a_users_cordon_stays_after_a_failed_drain(cluster: ControlPlane, run: Play) -> None:
     for name in ("ours", "theirs"):
         cluster.register(name)
         cluster.run_pod(f"guarded-{name}", name)
@@ -334,7 +336,7 @@ def test_after_a_failed_drain_a_user_s_cordon_stays(cluster: ControlPlane, run: 
 # --- an interrupted drain ------------------------------------------------------------------------------------------------------
 
 
-def test_a_drain_that_is_killed_goes_on_where_it_was(cluster: ControlPlane, start: Start, run: Play) -> None:
+def test_a_killed_drain_is_resumed(cluster: ControlPlane, start: Start, run: Play) -> None:
     cluster.register("a")
     cluster.run_pod("cart", "a", spec={"terminationGracePeriodSeconds": 600})
     since = cluster.audited_until()
@@ -343,7 +345,7 @@ def test_a_drain_that_is_killed_goes_on_where_it_was(cluster: ControlPlane, star
     while not terminating(cluster, "a", "cart"):
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    # The first one still waits; whoever comes after it, or beside it, evicts nothing again.
+    # The first run still waits; later and concurrent runs evict nothing again.
     late = run("node_drain", **options(cluster, "a", seconds=1, uncordon_on_failure=False))
     assert late["failed"]
     cluster.end_pod("cart")
@@ -355,7 +357,7 @@ def test_a_drain_that_is_killed_goes_on_where_it_was(cluster: ControlPlane, star
 # --- answers that are none -----------------------------------------------------------------------------------------------------
 
 
-def test_an_api_that_does_not_answer_is_waited_for_and_never_taken_for_an_empty_node(cluster: ControlPlane, run: Play) -> None:
+def test_a_drain_waits_for_an_api_that_does_not_answer(cluster: ControlPlane, run: Play) -> None:
     nobody = {"api_addresses": ["127.64.250.99"]}
     result = run("node_drain", **options(cluster, "a", seconds=2, accept_loss=True, **nobody))
     assert result["failed"]

@@ -7,7 +7,7 @@ from tests.cluster.conftest import Play
 from tests.cluster.control_plane import ADDRESS, NODES, ControlPlane
 
 
-def test_what_is_said_of_a_node(cluster: ControlPlane, run: Play) -> None:
+def test_node_info_returns_role_readiness_and_device_id(cluster: ControlPlane, run: Play) -> None:
     cluster.register("master-0")
     cluster.register("worker-0", ready=None)
     for name, metadata in (
@@ -44,7 +44,7 @@ def test_what_is_said_of_a_node(cluster: ControlPlane, run: Play) -> None:
     ]
 
 
-def test_an_api_that_does_not_answer_is_an_error(cluster: ControlPlane, run: Play) -> None:
+def test_node_info_fails_when_the_api_does_not_answer(cluster: ControlPlane, run: Play) -> None:
     reach = {"kubeconfig": str(cluster.kubeconfig), "api_addresses": ["127.64.250.99"]}
     for waiting in ({"wait": False}, {"wait_timeout": 2, "wait_interval": 0.5}):
         result = run("node_info", **reach, **waiting)

@@ -1,4 +1,4 @@
-"""Scenarios of the modules that speak to a cluster: machines about to join, nodes with pods, and nodes whose devices exist or do not."""
+"""Scenarios of the modules that use a cluster's API: joining machines, nodes with pods, nodes with and without devices."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tests.contract.scenario import TAGS
 from tests.unit.plugins.module_utils.csr_cases import OTHER, WORKER, client, dns, made, serving
 
 if TYPE_CHECKING:
-    from tests.contract.subjects import Place
+    from tests.contract.subjects import Testbed
 
 MACHINES: list[dict[str, Any]] = [{"name": name, "addresses": [], "created_at": None} for name in (WORKER, OTHER)]
 THIRD = "worker-9.contract.metal.test"
 
 
-def lay_requests(place: Place) -> None:
-    """Two nodes that ask for their serving certificates, and a stranger who asks for one of a node."""
-    cluster = place.cluster
+def lay_requests(testbed: Testbed) -> None:
+    """Two nodes that ask for their serving certificates, and an unauthorized client that requests one of a node."""
+    cluster = testbed.cluster
     cluster.clear()
     for number, name in enumerate((WORKER, OTHER)):
         cluster.register(name)
@@ -29,35 +29,35 @@ def lay_requests(place: Place) -> None:
     cluster.file("stranger", client(made("system:node:stranger"))["spec"]).raise_for_status()
 
 
-def lay_pods(place: Place) -> None:
+def lay_pods(testbed: Testbed) -> None:
     """Two nodes with two pods each, so that their list has pages. They end as soon as they are evicted."""
-    place.cluster.clear()
+    testbed.cluster.clear()
     for number, name in enumerate((WORKER, OTHER)):
-        place.cluster.register(name)
+        testbed.cluster.register(name)
         for pod in "ab":
-            place.cluster.run_pod(f"pod-{number}{pod}", name, spec={"terminationGracePeriodSeconds": 0})
+            testbed.cluster.run_pod(f"pod-{number}{pod}", name, spec={"terminationGracePeriodSeconds": 0})
 
 
-def lay_devices(place: Place) -> None:
+def lay_devices(testbed: Testbed) -> None:
     """A node on a device, and two whose devices are gone."""
-    cluster, environment = place.cluster, place.environment
-    existing = [device for device in place.sandbox.inventory()["devices"] if device["state"] != "deprovisioning"]
+    cluster, environment = testbed.cluster, testbed.environment
+    existing = [device for device in testbed.sandbox.inventory()["devices"] if device["state"] != "deprovisioning"]
     if not any(device["hostname"] == WORKER for device in existing):
         seeded = {"hostname": WORKER, "tags": TAGS, "project_id": environment["METAL_PROJECT_ID"]}
-        place.sandbox.call("POST", "devices", json=seeded)
+        testbed.sandbox.call("POST", "devices", json=seeded)
     cluster.clear()
     for name, ready in ((WORKER, True), (OTHER, None), (THIRD, None)):
         cluster.register(name, ready=ready)
 
 
-def remove_devices(place: Place) -> None:
-    for device in place.sandbox.inventory()["devices"]:
+def remove_devices(testbed: Testbed) -> None:
+    for device in testbed.sandbox.inventory()["devices"]:
         if device["hostname"] == WORKER:
-            place.delete_device(device["id"])
+            testbed.delete_device(device["id"])
 
 
 def requests(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """What has become of each certificate request, in the words of the module's diff."""
+    """Return the state of each CSR, as the module's diff has it."""
     return {item["metadata"]["name"]: verdict_on(item) for item in answer["items"]}
 
 
@@ -96,11 +96,11 @@ def nodes_left(cluster: ControlPlane) -> Any:
 
 @dataclass(frozen=True)
 class ClusterScenario:
-    """The life of what a module of the cluster looks after, from ``lay`` on.
+    """The lifecycle of what a cluster module manages, from ``lay`` on.
 
     ``create``, ``change``: options; None: there is no such step. ``absent`` has no meaning: an approval or an eviction is not taken back,
-    and what is waited for comes by itself. ``worlds``: what ``look`` sees after each step. ``listing``: the API's list that the module's
-    diff speaks of, ``view`` what it says of it. ``metal``: whether it speaks to the Metal API as well. ``clear``: takes away what is left.
+    and what is waited for comes by itself. ``worlds``: what ``read_state`` returns after each step. ``listing``: the API's list of the
+    module's diff, ``view`` what it says of it. ``metal``: whether it speaks to the Metal API as well. ``clear``: takes away what is left.
     """
 
     module: str
@@ -108,12 +108,12 @@ class ClusterScenario:
     change: Mapping[str, Any] | None
     worlds: Mapping[str, Any]
     meetings: tuple[tuple[Kind, str], ...]
-    lay: Callable[[Place], None] = field(default=lay_requests)
-    look: Callable[[ControlPlane], Any] = field(default=approved)
+    lay: Callable[[Testbed], None] = field(default=lay_requests)
+    read_state: Callable[[ControlPlane], Any] = field(default=approved)
     listing: str = REQUESTS
     view: Callable[[Mapping[str, Any]], Any] = field(default=requests)
     metal: bool = False
-    clear: Callable[[Place], None] | None = None
+    clear: Callable[[Testbed], None] | None = None
 
     @property
     def title(self) -> str:
@@ -146,7 +146,7 @@ CLUSTER_SCENARIOS = [
         },
         meetings=(("read", "create"), ("change", "create"), ("change", "change")),
         lay=lay_pods,
-        look=pods_left,
+        read_state=pods_left,
         listing=NODES,
         view=schedulable,
     ),
@@ -168,7 +168,7 @@ CLUSTER_SCENARIOS = [
         },
         meetings=(("read", "create"), ("change", "create"), ("change", "change")),
         lay=lay_devices,
-        look=nodes_left,
+        read_state=nodes_left,
         listing=NODES,
         view=devices,
         metal=True,

@@ -1,4 +1,4 @@
-"""Fixtures of the contract tests: the session's sandbox, and a real API server for those modules that speak to a cluster."""
+"""Fixtures of the contract tests: the session's sandbox, and a real API server for the cluster modules."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pytest
 from sandbox.testing.process import RunningSandbox
 from tests.cluster.conftest import started
 from tests.conftest import user_environment
-from tests.contract.subjects import Life, Place, Subject
+from tests.contract.subjects import Life, Subject, Testbed
 
-__all__ = ["Lives", "lives", "place", "started"]
+__all__ = ["Lives", "lives", "started", "testbed"]
 
 
 @pytest.fixture(scope="session")
-def place(sandbox_process: RunningSandbox, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def testbed(sandbox_process: RunningSandbox, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
     environment = user_environment(sandbox_process)
-    found = Place(sandbox_process, environment, lambda: request.getfixturevalue("started"), tmp_path_factory.mktemp("contract"))
+    found = Testbed(sandbox_process, environment, lambda: request.getfixturevalue("started"), tmp_path_factory.mktemp("contract"))
     try:
         yield found
     finally:
@@ -26,10 +26,10 @@ def place(sandbox_process: RunningSandbox, request: pytest.FixtureRequest, tmp_p
 
 
 class Lives:
-    """The subject that is being tried stands on its ground until another one's turn comes."""
+    """Keeps the prerequisites of the tested subject until another subject is tested."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, testbed: Testbed) -> None:
+        self._testbed = testbed
         self._stack = ExitStack()
         self._subject: Subject | None = None
         self._life: Life | None = None
@@ -37,7 +37,7 @@ class Lives:
     def of(self, subject: Subject) -> Life:
         if self._life is None or subject is not self._subject:
             self.end()
-            self._life = self._stack.enter_context(subject.alive(self._place))
+            self._life = self._stack.enter_context(subject.alive(self._testbed))
             self._subject = subject
         return self._life
 
@@ -47,16 +47,16 @@ class Lives:
 
 
 @pytest.fixture(scope="session")
-def lives(place: Place) -> Iterator[Lives]:
-    found = Lives(place)
+def lives(testbed: Testbed) -> Iterator[Lives]:
+    found = Lives(testbed)
     yield found
     found.end()
 
 
 @pytest.fixture(autouse=True)
-def cleared(request: pytest.FixtureRequest, place: Place) -> None:
-    """Other tests find nobody's ground in the sandbox, in whatever order they come."""
+def cleared(request: pytest.FixtureRequest, testbed: Testbed) -> None:
+    """Remove the prerequisites before other tests use the sandbox, in whatever order they run."""
     if "lives" not in request.fixturenames:
         found: Lives = request.getfixturevalue("lives")
         found.end()
-        place.clear()
+        testbed.clear()

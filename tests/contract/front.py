@@ -1,4 +1,4 @@
-"""Where trouble comes from: in front of the Metal API the sandbox itself, in front of a cluster's API a proxy with the same faults."""
+"""Inject faults: the sandbox does it for the Metal API, a proxy with the same faults for the API of a cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sandbox.testing.process import RunningSandbox
 from tests.cluster.control_plane import ControlPlane
 
 BESIDE = "127.64.250.2"
-"""The proxy's address: the cluster's API is reached there by its own name, with a certificate of its own authority."""
+"""The proxy's address: the cluster's API is reached there by its own name, with a certificate of its own CA."""
 
 
 class Front(Protocol):
@@ -98,7 +98,7 @@ class ClusterFront(ThreadingHTTPServer):
         super().finish_request(self._trust.wrap_socket(request, server_side=True), client_address)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Whoever asked has gone away, which is what most of the faults make them do."""
+        """Ignore clients that closed the connection, which most faults cause."""
 
     def fault(self, method: str, path: str) -> Fault | None:
         with self._lock:
@@ -191,7 +191,7 @@ class _Request(BaseHTTPRequestHandler):
         self._pass_on()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """The journal has it."""
+        """Print nothing: the journal has every request."""
 
     def _pass_on(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -210,7 +210,7 @@ class _Request(BaseHTTPRequestHandler):
             self._answer(fault.status, headers, said.encode())
             return
         headers = {name: self.headers[name] for name in ("Accept", "Content-Type") if name in self.headers}
-        # A watch whose reader has gone is noticed when there is something to tell, or when it ends: so it ends soon.
+        # A watch whose reader has gone is noticed when there is an event to send, or when it ends: so it ends soon.
         path = re.sub(r"timeoutSeconds=\d+", "timeoutSeconds=5", self.path)
         with self.server.beyond.stream(self.command, path, content=body, headers=headers) as answer:
             if "watch=true" in self.path and answer.status_code == 200:

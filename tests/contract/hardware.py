@@ -1,10 +1,10 @@
-"""Scenarios of hardware: of one's own, which only moves, and of the spot market."""
+"""Scenarios of hardware: reservations, which only move, and the spot market."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.contract.ground import RESERVED_HARDWARE
+from tests.contract.environment import RESERVED_HARDWARE
 from tests.contract.scenario import SECRET, WAIT, Scenario
 
 BID = {"devices_min": 1, "devices_max": 2, "max_bid_price": 9.5, "metro": "NY"}
@@ -27,14 +27,14 @@ def one_request(entries: list[dict[str, Any]]) -> dict[str, Any]:
     if not entries:
         return {}
     (request,) = entries
-    told = {name: request[name] for name in ("devices_min", "devices_max", "max_bid_price")}
-    return {**told, "metro": request["metro"]["code"], "plan": request["plan"]["slug"]}
+    result = {name: request[name] for name in ("devices_min", "devices_max", "max_bid_price")}
+    return {**result, "metro": request["metro"]["code"], "plan": request["plan"]["slug"]}
 
 
 HARDWARE_SCENARIOS = [
     Scenario(
         module="metal_hardware_reservation",
-        ground={
+        prerequisites={
             "own": ("POST projects", {"name": "contract-hardware"}),
             "hardware": (RESERVED_HARDWARE, {"plan": "m3.large.x86", "metro": "ny"}),
         },

@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class InstallerScenario:
-    """The life of a folder with installers: the options of each step beside the folder and the mirror."""
+    """The lifecycle of a folder with installers: the options of each step beside the folder and the mirror."""
 
     module: str
     create: Mapping[str, Any]

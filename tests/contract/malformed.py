@@ -1,7 +1,7 @@
-"""Answers no Metal API gives: those of one good call of a module are recorded, and given again with something in them spoilt.
+"""Malformed answers: those of one successful call of a module are recorded and replayed with one part replaced.
 
-``Recorder`` stands before the sandbox and passes on. ``Replay`` answers as it did, at once and without any world behind it, so that
-hundreds of spoilt answers can be tried in the time one machine takes to be provisioned.
+``Recorder`` is a proxy of the sandbox. ``Replay`` answers as it did, at once and without state, so that
+hundreds of malformed answers can be tried while one device would be provisioned.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Spoil:
     refusal: tuple[int, Mapping[str, str], str] | None = None
 
     def of(self, answer: Answered) -> Answered | None:
-        """The answer, spoilt; nothing when it has no such part."""
+        """Return the answer with its part replaced; None if it has no such part."""
         if self.refusal is not None:
             status, headers, body = self.refusal
             return Answered(status, {"Content-Type": "application/json", **headers}, body.encode())
@@ -198,7 +198,7 @@ class _Server(ThreadingHTTPServer):
         return f"http://{self.address}/metal/v1"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Whoever asked has gone away."""
+        """Ignore clients that closed the connection."""
 
     def answer(self, key: Key, headers: Message, body: bytes) -> Answered:
         raise NotImplementedError
@@ -233,7 +233,7 @@ class Recorder(_Server):
 
 @dataclass
 class Met:
-    """How many requests a call made, and how many of them had a spoilt answer."""
+    """How many requests a call sent, and how many of them had a malformed answer."""
 
     requests: int = 0
     hits: int = 0
@@ -311,4 +311,4 @@ class _Request(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _pass_on  # noqa: N815 - names of the library
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nobody reads it."""
+        """Print nothing."""

@@ -1,4 +1,4 @@
-"""Scenarios of the network: ports, assignments, gateways, VRFs, BGP. Each stands on machines, VLANs or blocks that are made before it."""
+"""Scenarios of the network: ports, assignments, gateways, VRFs, BGP. Each requires devices, VLANs or blocks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.contract.scenario import TAGS, WAIT, Scenario, machine
 
 
 def one_bond(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """bond0 as the diff of ``metal_port`` tells it."""
+    """Return bond0 as the diff of ``metal_port`` has it."""
     (port,) = entries
     native = port["native_virtual_network"]
     return {
@@ -40,12 +40,12 @@ def one_assignment(entries: list[dict[str, Any]]) -> dict[str, Any]:
         "address": f"{each['address']}/{each['cidr']}",
         "cidr": each["cidr"],
         "device_id": each["assigned_to"]["href"].rpartition("/")[2],
-        "customdata": told_data(each["customdata"]),
+        "customdata": diff_of_data(each["customdata"]),
     }
 
 
-def told_data(data: Any) -> str:
-    """Own data as a diff tells it."""
+def diff_of_data(data: Any) -> str:
+    """Return custom data as a diff has it."""
     if not data:
         return ""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"))
@@ -98,7 +98,7 @@ BOND = {"device_id": "{device.id}", "name": "bond0", **WAIT}
 NETWORK_SCENARIOS = [
     Scenario(
         module="metal_port",
-        ground={"first": vlan(1101), "second": vlan(1102), "third": vlan(1103), "device": device(5)},
+        prerequisites={"first": vlan(1101), "second": vlan(1102), "third": vlan(1103), "device": device(5)},
         create={**BOND, "layer2": True, "vlan_ids": ["1101", "1102"], "native_vlan_id": "1102"},
         change={**BOND, "layer2": False, "vlan_ids": ["1102", "1103"], "native_vlan_id": ""},
         absent=None,
@@ -110,7 +110,7 @@ NETWORK_SCENARIOS = [
     ),
     Scenario(
         module="metal_ip_assignment",
-        ground={
+        prerequisites={
             "block": ("metal_ip_reservation", {"metro": "da", "quantity": 2, "tags": TAGS, **WAIT}),
             "first": device(6),
             "second": device(7),
@@ -126,7 +126,7 @@ NETWORK_SCENARIOS = [
     Scenario(
         module="metal_ip_assignment",
         name="of-a-block",
-        ground={"block": ("metal_ip_reservation", {"metro": "da", "quantity": 4, "tags": TAGS, **WAIT}), "device": device(9)},
+        prerequisites={"block": ("metal_ip_reservation", {"metro": "da", "quantity": 4, "tags": TAGS, **WAIT}), "device": device(9)},
         create={"ip_reservation_tags": TAGS, "device_id": "{device.id}", "cidr": 31, **WAIT},
         change={"ip_reservation_id": "{block.id}", "device_id": "{device.id}", "cidr": 31, "customdata": {"a": 1}, **WAIT},
         absent={"ip_reservation_tags": TAGS, "device_id": "{device.id}", "cidr": 31, "state": "absent", **WAIT},
@@ -137,7 +137,7 @@ NETWORK_SCENARIOS = [
     ),
     Scenario(
         module="metal_gateway",
-        ground={"vlan": vlan(1110)},
+        prerequisites={"vlan": vlan(1110)},
         create={"virtual_network_id": "{vlan.id}", "private_ipv4_subnet_size": 8, **WAIT},
         change=None,
         absent={"virtual_network_id": "{vlan.id}", "state": "absent", **WAIT},
@@ -164,7 +164,7 @@ NETWORK_SCENARIOS = [
     ),
     Scenario(
         module="metal_bgp_config",
-        ground={"own": ("POST projects", {"name": "contract-bgp-config"})},
+        prerequisites={"own": ("POST projects", {"name": "contract-bgp-config"})},
         create={"project_id": "{own.id}", "deployment_type": "local", "asn": 65000, "md5": PASSWORD},
         change={"project_id": "{own.id}", "deployment_type": "local", "asn": 65001, "md5": f"{PASSWORD}x"},
         absent=None,
@@ -177,7 +177,7 @@ NETWORK_SCENARIOS = [
     ),
     Scenario(
         module="metal_bgp_session",
-        ground={
+        prerequisites={
             "own": ("POST projects", {"name": "contract-bgp-session"}),
             "config": ("POST projects/{own.id}/bgp-configs", {"deployment_type": "local", "asn": 65000}),
             "device": ("metal_device", {**machine(8), "project_id": "{own.id}", **WAIT}),

@@ -1,4 +1,4 @@
-"""The outcome of every fault when the whole fault table was last run: written by ``test_faults.py``, read by ``reliability.py``.
+"""The outcome of every fault in the last run of the whole fault table: written by ``test_faults.py``, read by ``reliability.py``.
 
 ``outcomes.json`` has one line for each fault: for each subject a letter for each step, in the order of ``reliability.everything``.
 """

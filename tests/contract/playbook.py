@@ -1,4 +1,4 @@
-"""Tasks run one after the other by a real ansible-playbook, and what each of them answered and asked of the API."""
+"""Run tasks with ansible-playbook, and return the result and the API requests of each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a task answered, and the requests that reached the API meanwhile."""
+    """The result of a task, and the API requests it sent."""
 
     result: dict[str, Any]
     requests: list[dict[str, Any]]

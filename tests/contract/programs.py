@@ -1,7 +1,7 @@
-"""What runs in a process of its own: a module, or ``ansible-inventory``, without the second that Ansible takes to start.
+"""Programs for processes of their own: a module, or ``ansible-inventory``, without the second that Ansible takes to start.
 
-Such processes are forked from a server (``ground``) that has loaded this file and nothing of the tests: whatever these have imported or
-patched, a module knows as little of it as a user's does. Ansible, for one, warns in another way once its controller's half is loaded.
+Such processes are forked from a server (``environment``) that has loaded this file and nothing of the tests: what these have imported
+or patched does not reach a module. Ansible, for one, warns in another way once its controller's half is loaded.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ gc.freeze()
 
 @dataclass(frozen=True)
 class Manner:
-    """How a program is played: the file for what it says, its whole environment, ``hasty`` and ``page_size`` as in ``ground.run``."""
+    """How a program is run: output file, environment variables, ``without_pauses`` and ``page_size`` as in ``environment.run``."""
 
     said: str
     environment: Mapping[str, str]
-    hasty: bool
+    without_pauses: bool
     page_size: int | None
 
     def settle(self) -> None:
@@ -53,8 +53,8 @@ class Manner:
         os.environ.update(self.environment)
 
     def bend(self, client: Any) -> None:
-        """What is waited for between two tries is looked at elsewhere; here it would only take time."""
-        if self.hasty:
+        """Shorten the pauses between retries: other tests check them, here they would only take time."""
+        if self.without_pauses:
             client._backoff = lambda failures: 0.01
             client._retry_after = lambda headers: 0.02 if "Retry-After" in headers else None
             client.MAX_PAUSE = 0.05
@@ -66,7 +66,7 @@ def play_module(manner: Manner, module: str, options: Mapping[str, Any]) -> None
     """One call of a module."""
     manner.settle()
     manner.bend(metal_client)
-    if manner.hasty:
+    if manner.without_pauses:
         resource.RECHECK_AFTER_LOST_ANSWER = (0.2, 0.2)
         csr_watch.Backoff.FIRST = 0.1
         joining._AGAIN = 0.1
@@ -78,7 +78,7 @@ def play_module(manner: Manner, module: str, options: Mapping[str, Any]) -> None
 
 
 LONGEST = 30.0
-"""Seconds within which every hasty call of a module is over, whatever it meets."""
+"""Seconds within which every call without pauses of a module is over, whatever it meets."""
 NEXT = "=== the next call ===\n"
 """What is said before each of many calls."""
 

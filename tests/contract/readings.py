@@ -1,32 +1,35 @@
-"""What every reader reads: a project with some of everything, and the options of each reader."""
+"""What info modules read: a project with resources of each kind, and the options of each module."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from tests.contract.ground import RESERVED_HARDWARE
+from tests.contract.environment import RESERVED_HARDWARE
 from tests.contract.scenario import TAGS, WAIT, machine
 
 OWN = {"project_id": "{own.id}"}
 
-Ground = dict[str, tuple[str, Mapping[str, Any]]]
+Prerequisites = dict[str, tuple[str, Mapping[str, Any]]]
 
 
-def _several(count: int) -> Ground:
+def _several(count: int) -> Prerequisites:
     """More of each than one page holds, when a page holds two."""
-    ground: Ground = {}
+    prerequisites: Prerequisites = {}
     for number in range(1, count + 1):
-        ground[f"device{number}"] = ("metal_device", {**OWN, **machine(20 + number), "tags": TAGS, **WAIT})
-        ground[f"vlan{number}"] = ("metal_vlan", {**OWN, "metro": "da", "vxlan": 1200 + number, "description": "reading", "tags": TAGS})
-        ground[f"gateway{number}"] = (
+        prerequisites[f"device{number}"] = ("metal_device", {**OWN, **machine(20 + number), "tags": TAGS, **WAIT})
+        prerequisites[f"vlan{number}"] = (
+            "metal_vlan",
+            {**OWN, "metro": "da", "vxlan": 1200 + number, "description": "reading", "tags": TAGS},
+        )
+        prerequisites[f"gateway{number}"] = (
             "metal_gateway",
             {**OWN, "virtual_network_id": f"{{vlan{number}.id}}", "private_ipv4_subnet_size": 8, **WAIT},
         )
-    return ground
+    return prerequisites
 
 
-GROUND: Ground = {
+PREREQUISITES: Prerequisites = {
     "own": ("POST projects", {"name": "reading"}),
     "other": ("POST projects", {"name": "reading-nothing"}),
     "hardware": (RESERVED_HARDWARE, {**OWN, "plan": "m3.large.x86", "metro": "sv", "count": 3}),

@@ -17,14 +17,14 @@ View = Callable[[list[dict[str, Any]]], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Scenario:
-    """The life of one resource.
+    """The lifecycle of one resource.
 
     ``create``, ``change``: options for these; ``absent``, ``never``: options that delete it, and that delete what never was. What a
     resource cannot do is None.
     ``listing``: the API's list it is in, ``key``: the list's name, or nothing when it is one object; ``view`` makes of all its entries what
     the module's diff says of them.
-    ``ground``: what has to be there before, by name: a module and its options, the API's "POST <path>" and the body, or
-    ``RESERVED_HARDWARE`` and what it is to be. Everything may refer to what came of it: ``{name.id}`` is a fact of the resource,
+    ``prerequisites``: what has to exist before, by name: a module and its options, the API's "POST <path>" and the body, or
+    ``RESERVED_HARDWARE`` and what it is to be. Options may refer to its results: ``{name.id}`` is a fact of the resource,
     ``{project}`` the project's id.
     ``order``: how the path ends on which it is ordered, when that is not the list's; ``orders``: how many orders that takes.
     ``secrets``: what must never be seen, beside ``SECRET``.
@@ -39,7 +39,7 @@ class Scenario:
     key: str
     view: View
     name: str = field(default="")
-    ground: Mapping[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
+    prerequisites: Mapping[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
     order: str = field(default="")
     orders: int = field(default=1)
     secrets: tuple[str, ...] = field(default=())

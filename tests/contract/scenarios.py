@@ -1,4 +1,4 @@
-"""The scenarios of the contract tests: for every module that changes something a life from nothing to nothing.
+"""The scenarios of the contract tests: for every module that changes something the lifecycle of a resource.
 
 A module is added with one entry here; without one the suite fails.
 """
@@ -22,13 +22,13 @@ def size_and_hash(text: str) -> str:
 
 
 def device(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A device as its diff tells it, read from the API's answer by hand."""
+    """Return a device as its diff has it, computed from the API's answer."""
     return {
         "hostname": entry["hostname"],
         "plan": entry["plan"]["slug"],
         "metro": entry["metro"]["code"],
         "operating_system": entry["operating_system"]["slug"],
-        # What was asked for once is kept in tags as well, but is told by itself.
+        # What was asked for once is kept in tags as well, but is an attribute of the diff.
         "tags": sorted(tag for tag in entry["tags"] if not tag.startswith("ansible-operation")),
         "operation": " ".join(tag.partition("=")[2].replace(":", " ") for tag in entry["tags"] if tag.startswith("ansible-operation=")),
         "description": entry["description"] or "",

@@ -1,4 +1,4 @@
-"""Who meets the troubles of ``faults.py``: every module and the inventory plugin, each with a life in which it can meet them."""
+"""The subjects that meet the faults of ``faults.py``: every module and the inventory plugin, each with its lifecycle."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ import pytest
 from sandbox.testing.process import RunningSandbox
 from tests.cluster.control_plane import ControlPlane
 from tests.contract.cluster import CLUSTER_SCENARIOS, ClusterScenario
+from tests.contract.environment import call, filled, inventory, laid, made, run
 from tests.contract.faults import PATIENCE, RETRIES, TIMEOUT, Fault, Kind, Service
 from tests.contract.front import ClusterFront, Front, MetalFront
-from tests.contract.ground import call, filled, inventory, laid, made, run
 from tests.contract.installer import InstallerScenario
-from tests.contract.readings import GROUND, READINGS
+from tests.contract.readings import PREREQUISITES, READINGS
 from tests.contract.scenario import Scenario
 from tests.contract.scenarios import SCENARIOS
 from tests.contract.zone import ZoneScenario
 
 Result = dict[str, Any]
 Meeting = tuple[Kind, str]
-"""Which requests meet the trouble, in which step of a life."""
+"""Which requests meet the fault, in which step of a lifecycle."""
 
 
-class Place:
-    """What subjects stand on; each part is made when it is asked for, and taken away with ``clear``."""
+class Testbed:
+    """The services that subjects use; each is started on first use and removed with ``clear``."""
 
     def __init__(self, sandbox: RunningSandbox, environment: Mapping[str, str], start: Callable[[], ControlPlane], folder: Path) -> None:
         self.sandbox = sandbox
@@ -52,13 +52,13 @@ class Place:
     @cached_property
     def reading(self) -> Mapping[str, Any]:
         """The facts of what all readers read."""
-        return self.stack.enter_context(made(GROUND, self.sandbox, self.environment))
+        return self.stack.enter_context(made(PREREQUISITES, self.sandbox, self.environment))
 
     def delete_device(self, device: str) -> None:
         call(self.sandbox, "DELETE", f"devices/{device}")
 
     def clear(self) -> None:
-        """Take away what was made so far: it is made again when it is asked for."""
+        """Remove what was created so far; it is created again on first use."""
         self.stack.close()
         for part in ("cluster_front", "reading"):
             vars(self).pop(part, None)
@@ -84,11 +84,11 @@ CLUSTER_REQUESTS: dict[Kind, dict[str, str]] = {
 
 
 class Life(ABC):
-    """A subject in its place, ready to meet troubles."""
+    """A subject in its testbed, ready to meet faults."""
 
     front: Front
     requests: Mapping[Kind, Mapping[str, str]] = METAL_REQUESTS
-    """How requests of each kind are told from others."""
+    """How requests of each kind are selected."""
 
     @abstractmethod
     def prepare(self, step: str) -> None:
@@ -99,12 +99,12 @@ class Life(ABC):
         """Take the step; ``check``: in check mode; ``hurry``: wait and try again for no longer than it takes to see that it would."""
 
     @abstractmethod
-    def look(self) -> Any:
-        """The world as far as it is ours. Fails when there are two of anything."""
+    def state(self) -> Any:
+        """Return the subject's resources. Fails when one exists twice."""
 
     @abstractmethod
     def converged(self, step: str) -> None:
-        """Fails unless a plain run brings about what the step is for, exactly as without any trouble, and one more is quiet."""
+        """Fails unless a run without faults reaches the desired state, and a second run changes nothing."""
 
 
 def well(result: Result) -> Result:
@@ -112,57 +112,59 @@ def well(result: Result) -> Result:
     return result
 
 
-def connection(place: Place, fault: Fault | None) -> dict[str, Any]:
+def connection(testbed: Testbed, fault: Fault | None) -> dict[str, Any]:
     return {
-        "metal_api_url": place.environment["METAL_API_URL"],
-        "metal_api_token": place.environment["METAL_AUTH_TOKEN"],
+        "metal_api_url": testbed.environment["METAL_API_URL"],
+        "metal_api_token": testbed.environment["METAL_AUTH_TOKEN"],
         "metal_api_timeout": TIMEOUT if fault is not None and fault.silent else PATIENCE,
         "metal_api_retries": RETRIES,
     }
 
 
-def metal_options(options: Mapping[str, Any], place: Place, fault: Fault | None, *, hurry: bool = False) -> dict[str, Any]:
-    given = {name: value for name, value in options.items() if name != "progress_interval"} | connection(place, fault)
+def metal_options(options: Mapping[str, Any], testbed: Testbed, fault: Fault | None, *, hurry: bool = False) -> dict[str, Any]:
+    given = {name: value for name, value in options.items() if name != "progress_interval"} | connection(testbed, fault)
     if hurry:
         given["metal_api_retries"] = 1
     if "wait_timeout" in options:
         given |= {"wait_timeout": 1, "wait_interval": 0.02} if hurry else {"wait_timeout": 6, "wait_interval": 0.1}
-    return {"project_id": place.environment["METAL_PROJECT_ID"], **given}
+    return {"project_id": testbed.environment["METAL_PROJECT_ID"], **given}
 
 
 class OfMetal(Life):
-    """A module that speaks to the Metal API."""
+    """A module that uses the Metal API."""
 
     module: str
 
     @abstractmethod
     def options(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> dict[str, Any]:
-        """What the module is called with to take the step."""
+        """Return the module's options of the step."""
 
 
 class Changing(OfMetal):
-    """A module that changes something, and the life of its resource."""
+    """A module that changes something, and the lifecycle of its resource."""
 
-    def __init__(self, scenario: Scenario, place: Place) -> None:
+    def __init__(self, scenario: Scenario, testbed: Testbed) -> None:
         self.module = scenario.module
         self._scenario = scenario
-        self._place = place
-        self.front = MetalFront(place.sandbox)
+        self._testbed = testbed
+        self.front = MetalFront(testbed.sandbox)
         self._worlds: dict[str, Any] = {}
-        # A life goes round: what is created begins where it was taken away, or, without such an end, with what was changed.
+        # A lifecycle is circular: what is created begins where it was deleted, or, without such an end, with what was changed.
         self._round = [step for step in ("create", "change", "absent") if getattr(scenario, step) is not None]
         self._done = ""
         for step in self._round if scenario.absent is not None else (*self._round, "create"):
             well(self.act(step))
-            self._worlds[step] = self.look()
+            self._worlds[step] = self.state()
 
     def options(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> dict[str, Any]:
-        given = metal_options(getattr(self._scenario, step), self._place, fault, hurry=hurry)
+        given = metal_options(getattr(self._scenario, step), self._testbed, fault, hurry=hurry)
         return {**given, "_ansible_check_mode": check}
 
     def act(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> Result:
         options = self.options(step, fault, check=check, hurry=hurry)
-        return run(self.module, options, self._place.environment, hasty=True, page_size=fault.page_size if fault is not None else None)
+        return run(
+            self.module, options, self._testbed.environment, without_pauses=True, page_size=fault.page_size if fault is not None else None
+        )
 
     def prepare(self, step: str) -> None:
         turn = self._round.index(step)
@@ -171,11 +173,11 @@ class Changing(OfMetal):
                 well(self.act(earlier))
         self._done = ""
 
-    def look(self) -> Any:
-        listing = self._scenario.listing.format(project=self._place.environment["METAL_PROJECT_ID"])
-        view = self._steady(self._scenario.view(self._scenario.entries(call(self._place.sandbox, "GET", listing))))
-        # Whoever owns it: what was ordered without a mark would be no less billed.
-        billed = {kind: len(found) for kind, found in self._place.sandbox.inventory().items()}
+    def state(self) -> Any:
+        listing = self._scenario.listing.format(project=self._testbed.environment["METAL_PROJECT_ID"])
+        view = self._steady(self._scenario.view(self._scenario.entries(call(self._testbed.sandbox, "GET", listing))))
+        # Without a filter by owner: what was ordered without an ownership tag would be billed as well.
+        billed = {kind: len(found) for kind, found in self._testbed.sandbox.inventory().items()}
         return view, billed
 
     def _steady(self, view: Any) -> Any:
@@ -185,7 +187,7 @@ class Changing(OfMetal):
 
     def converged(self, step: str) -> None:
         well(self.act(step))
-        assert self.look() == self._worlds[step], f"after the trouble it is {self.look()}, without any it is {self._worlds[step]}"
+        assert self.state() == self._worlds[step], f"after the fault it is {self.state()}, without any it is {self._worlds[step]}"
         assert not well(self.act(step))["changed"]
         self._done = step
 
@@ -193,32 +195,32 @@ class Changing(OfMetal):
 class Reading(OfMetal):
     """A module that only reads."""
 
-    def __init__(self, module: str, options: Mapping[str, Any], place: Place) -> None:
+    def __init__(self, module: str, options: Mapping[str, Any], testbed: Testbed) -> None:
         self.module = module
         self._options = options
-        self._place = place
-        self.front = MetalFront(place.sandbox)
+        self._testbed = testbed
+        self.front = MetalFront(testbed.sandbox)
         self._plain = self._facts(well(self.act("read")))
 
     def options(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> dict[str, Any]:
-        return {**metal_options(self._options, self._place, fault, hurry=hurry), "_ansible_check_mode": check}
+        return {**metal_options(self._options, self._testbed, fault, hurry=hurry), "_ansible_check_mode": check}
 
     @staticmethod
     def _facts(result: Result) -> Result:
         return {name: value for name, value in result.items() if name != "invocation"}
 
     def prepare(self, step: str) -> None:
-        """There is all there is to read."""
+        """Everything to read exists already."""
 
     def act(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> Result:
         options = self.options(step, fault, check=check, hurry=hurry)
         page_size = fault.page_size if fault is not None else None
-        result = run(self.module, options, self._place.environment, hasty=True, page_size=page_size)
+        result = run(self.module, options, self._testbed.environment, without_pauses=True, page_size=page_size)
         if fault is not None and not result.get("failed") and not fault.rewrites:
             assert self._facts(result) == self._plain, f"{fault.name}: other things were read than without"
         return result
 
-    def look(self) -> Any:
+    def state(self) -> Any:
         return None
 
     def converged(self, step: str) -> None:
@@ -228,9 +230,9 @@ class Reading(OfMetal):
 class Inventory(Life):
     """The inventory plugin, read as a user has it read: by ``ansible-inventory --list``."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        self.front = MetalFront(place.sandbox)
+    def __init__(self, testbed: Testbed) -> None:
+        self._testbed = testbed
+        self.front = MetalFront(testbed.sandbox)
         self._plain = self._hosts(well(self.act("read")))
 
     @staticmethod
@@ -238,20 +240,20 @@ class Inventory(Life):
         return sorted(result["listed"]["_meta"]["hostvars"])
 
     def prepare(self, step: str) -> None:
-        """There is all there is to read."""
+        """Everything to read exists already."""
 
     def act(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> Result:
         options = {
-            name: value for name, value in connection(self._place, fault).items() if name not in ("metal_api_url", "metal_api_token")
+            name: value for name, value in connection(self._testbed, fault).items() if name not in ("metal_api_url", "metal_api_token")
         }
-        source = self._place.folder / "02.metal.yml"
+        source = self._testbed.folder / "02.metal.yml"
         source.write_text(json.dumps({"plugin": "equinix_metal.openshift.metal", **options}), encoding="utf-8")
-        result = inventory(source, self._place.environment, page_size=fault.page_size if fault is not None else None)
+        result = inventory(source, self._testbed.environment, page_size=fault.page_size if fault is not None else None)
         if fault is not None and not result.get("failed") and not fault.rewrites:
             assert self._hosts(result) == self._plain
         return result
 
-    def look(self) -> Any:
+    def state(self) -> Any:
         return None
 
     def converged(self, step: str) -> None:
@@ -259,48 +261,48 @@ class Inventory(Life):
 
 
 class InCluster(Life):
-    """A module that speaks to a cluster."""
+    """A module that uses a cluster's API."""
 
     requests = CLUSTER_REQUESTS
 
-    def __init__(self, scenario: ClusterScenario, place: Place) -> None:
+    def __init__(self, scenario: ClusterScenario, testbed: Testbed) -> None:
         self._scenario = scenario
-        self._place = place
-        self.front = place.cluster_front
+        self._testbed = testbed
+        self.front = testbed.cluster_front
 
     def prepare(self, step: str) -> None:
-        self._scenario.lay(self._place)
+        self._scenario.lay(self._testbed)
         if step == "change":
             well(self.act("create"))
 
     def act(self, step: str, fault: Fault | None = None, *, check: bool = False, hurry: bool = False) -> Result:
         # What comes between it and the Metal API is of the modules that speak to nothing else.
-        metal = metal_options({}, self._place, None) if self._scenario.metal else {}
+        metal = metal_options({}, self._testbed, None) if self._scenario.metal else {}
         options = {
             **getattr(self._scenario, step),
             **metal,
-            "kubeconfig": str(self._place.cluster.kubeconfig),
-            "api_addresses": [self._place.cluster_front.address],
+            "kubeconfig": str(self._testbed.cluster.kubeconfig),
+            "api_addresses": [self._testbed.cluster_front.address],
             "api_timeout": TIMEOUT if fault is not None and fault.silent else PATIENCE,
             "wait_timeout": 5,
             "wait_interval": 0.1,
             "_ansible_check_mode": check,
         }
         page_size = fault.page_size if fault is not None else None
-        return run(self._scenario.module, options, self._place.environment, hasty=True, page_size=page_size)
+        return run(self._scenario.module, options, self._testbed.environment, without_pauses=True, page_size=page_size)
 
-    def look(self) -> Any:
-        return self._scenario.look(self._place.cluster)
+    def state(self) -> Any:
+        return self._scenario.read_state(self._testbed.cluster)
 
     def converged(self, step: str) -> None:
         well(self.act(step))
-        assert self.look() == self._scenario.worlds[step]
+        assert self.state() == self._scenario.worlds[step]
         assert not well(self.act(step))["changed"]
 
 
 @dataclass(frozen=True)
 class Subject:
-    """One who meets the troubles, by its name."""
+    """A subject that meets the faults, by its name."""
 
     title: str
     service: Service
@@ -312,7 +314,7 @@ class Subject:
 
     @property
     def meetings(self) -> tuple[Meeting, ...]:
-        """Which requests of which steps meet a trouble: once round the life for what is read, once for what is written."""
+        """Which requests of which steps meet a fault: one lifecycle for reads, one for writes."""
         if isinstance(self.of, ClusterScenario):
             return self.of.meetings
         if self.of is None:
@@ -324,32 +326,32 @@ class Subject:
         return (*(("read", step) for step in steps), *((writes[step], step) for step in steps), *asked)
 
     @contextmanager
-    def alive(self, place: Place) -> Iterator[Life]:
-        """The subject on its ground, for as long as it is tried."""
+    def alive(self, testbed: Testbed) -> Iterator[Life]:
+        """Yield the lifecycle of the subject with its prerequisites."""
         if isinstance(self.of, ClusterScenario):
             try:
-                yield InCluster(self.of, place)
+                yield InCluster(self.of, testbed)
             finally:
                 if self.of.clear is not None:
-                    self.of.clear(place)
+                    self.of.clear(testbed)
         elif isinstance(self.of, Scenario):
-            with laid(self.of, place.sandbox, place.environment) as ready, _others(place.sandbox):
+            with laid(self.of, testbed.sandbox, testbed.environment) as ready, _others(testbed.sandbox):
                 try:
-                    yield Changing(ready, place)
+                    yield Changing(ready, testbed)
                 finally:
-                    place.sandbox.call("DELETE", "faults")
+                    testbed.sandbox.call("DELETE", "faults")
                     if ready.absent is not None:
-                        well(run(ready.module, metal_options(ready.absent, place, None), place.environment, hasty=True))
+                        well(run(ready.module, metal_options(ready.absent, testbed, None), testbed.environment, without_pauses=True))
         elif self.title == INVENTORY:
-            with _others(place.sandbox):
-                yield Inventory(place)
+            with _others(testbed.sandbox):
+                yield Inventory(testbed)
         else:
-            yield Reading(self.title, filled(READINGS[self.title], place.reading), place)
+            yield Reading(self.title, filled(READINGS[self.title], testbed.reading), testbed)
 
 
 @contextmanager
 def _others(sandbox: RunningSandbox) -> Iterator[None]:
-    """Machines of somebody else in the same project: more than one page of them, when a page holds two."""
+    """Devices of another owner in the same project: more than one page of them, when a page holds two."""
     seeded = sandbox.call("POST", "devices", json={"count": 3, "hostname": "other-{{index}}.metal.test", "tags": ["somebody=else"]})
     try:
         yield
@@ -360,7 +362,7 @@ def _others(sandbox: RunningSandbox) -> Iterator[None]:
 
 INVENTORY = "inventory"
 ELSEWHERE = {"dns_records": "test_zone.py", "openshift_installer": "test_installer.py"}
-"""Who speaks neither to the Metal API nor to a cluster, and where its own troubles are: those of a DNS server, and of a mirror."""
+"""Modules that use neither the Metal API nor a cluster's, and where their faults are tested: those of a DNS server, and of a mirror."""
 ASKING = ("metal_capacity_info", "metal_device_set")
 """Those who ask whether something can be had: a read that is a POST."""
 SUBJECTS = [
@@ -371,6 +373,6 @@ SUBJECTS = [
 ]
 
 
-def one_place(subject: Subject | Scenario | ClusterScenario | ZoneScenario | InstallerScenario, *more: Any) -> Any:
-    """A parameter of a test: with several processes (``pytest -n``) a subject stands on its ground in one of them."""
+def one_process(subject: Subject | Scenario | ClusterScenario | ZoneScenario | InstallerScenario, *more: Any) -> Any:
+    """A parameter of a test: with several processes (``pytest -n``) the prerequisites of a subject exist in one of them."""
     return pytest.param(subject, *more, marks=pytest.mark.xdist_group(subject.title))

@@ -1,4 +1,4 @@
-"""Runs at the same moment, against a real service: one writes, the others wait or say who does, and nothing is bought twice."""
+"""Concurrent runs: one writes, the others wait or name the lock holder, and nothing is ordered twice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from sandbox.testing.process import RunningSandbox
-from tests.contract.ground import call, run
+from tests.contract.environment import call, run
 from tests.contract.scenario import TAGS, WAIT, machine
 
 NAMES = [f"worker-{number}.contract.metal.test" for number in range(1, 6)]
@@ -55,7 +55,7 @@ class Service:
         return [each for each in self.sandbox.inventory()["virtual_networks"] if "openshift-role=lock" in each["tags"]]
 
     def lock_of_another_computer(self, *, expires_in: float, lifetime: float = 300) -> str:
-        """A lock object as a run elsewhere would have created it; returns its id."""
+        """Create a lock object as a run of another computer does, and return its id."""
         renewed = datetime.fromtimestamp(time.time() + expires_in - lifetime, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         fields = {
             "run": "0-elsewhere",
@@ -91,7 +91,7 @@ def service(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> Ite
     assert not gone.get("failed"), gone
 
 
-def test_three_sets_of_the_same_names_at_once_are_one_set(service: Service) -> None:
+def test_three_concurrent_sets_of_the_same_names_create_one_set(service: Service) -> None:
     service.slow(2)
     results = service.at_once(*[("metal_device_set", {**SET, "wait_timeout": 240})] * 3)
     assert [result.get("msg") for result in results] == [None] * 3
@@ -104,19 +104,21 @@ def test_three_sets_of_the_same_names_at_once_are_one_set(service: Service) -> N
     assert service.locks == []
 
 
-def test_without_waiting_the_others_say_who_writes(service: Service) -> None:
+def test_without_wait_concurrent_runs_name_the_lock_holder(service: Service) -> None:
     service.slow(2)
     results = service.at_once(*[("metal_device_set", {**SET, "wait": False})] * 3)
     assert Counter(device["hostname"] for device in service.devices) == dict.fromkeys(NAMES, 1)
-    told = [result["msg"] for result in results if result.get("failed")]
+    messages = [result["msg"] for result in results if result.get("failed")]
     # One may have come so late that the first was done.
-    assert len(told) <= 2
-    assert all(f"Another run writes to {SCOPE}: metal_device_set of " in text and "openshift_unlock=" in text for text in told), told
+    assert len(messages) <= 2
+    assert all(f"Another run writes to {SCOPE}: metal_device_set of " in text and "openshift_unlock=" in text for text in messages), (
+        messages
+    )
     assert sum(bool(result["changed"]) for result in results) == 1
     assert service.locks == []
 
 
-def test_a_set_that_has_nothing_to_do_takes_no_lock(service: Service) -> None:
+def test_a_set_without_changes_takes_no_lock(service: Service) -> None:
     assert service.run("metal_device_set", SET)["changed"]
     service.sandbox.forget()
     assert not service.run("metal_device_set", SET)["changed"]
@@ -124,8 +126,8 @@ def test_a_set_that_has_nothing_to_do_takes_no_lock(service: Service) -> None:
     assert not any("virtual-networks" in each["path"] for each in service.sandbox.journal())
 
 
-def test_two_devices_of_one_name_at_once_are_one_device(service: Service) -> None:
-    """No lock is taken here: the younger of the two is deleted by who ordered it."""
+def test_concurrent_runs_create_one_device_of_a_name(service: Service) -> None:
+    """No lock is taken here: the run that ordered the younger of the two deletes it."""
     service.slow(2, "POST", ORDERS)
     options = {**machine(1), "ownership_tags": TAGS, **WAIT}
     results = service.at_once(*[("metal_device", options)] * 2)
@@ -135,7 +137,7 @@ def test_two_devices_of_one_name_at_once_are_one_device(service: Service) -> Non
     assert [len(result.get("duplicates", [])) for result in sorted(results, key=lambda result: "duplicates" in result)] == [0, 1]
 
 
-def test_what_is_ordered_during_the_pause_after_a_429_is_not_ordered_again(service: Service) -> None:
+def test_a_device_ordered_by_another_run_during_a_429_pause_is_not_ordered_again(service: Service) -> None:
     service.sandbox.call(
         "POST", "faults", json={"method": "POST", "path": ORDERS, "status": 429, "headers": {"Retry-After": "3"}, "times": 1}
     )
@@ -152,7 +154,7 @@ def test_what_is_ordered_during_the_pause_after_a_429_is_not_ordered_again(servi
     assert len(service.devices) == 1
 
 
-def test_the_lock_of_another_computer_is_waited_for_until_it_expires(service: Service) -> None:
+def test_a_run_waits_for_another_computers_lock_until_it_expires(service: Service) -> None:
     lock = service.lock_of_another_computer(expires_in=6)
     began = time.monotonic()
     result = service.run("metal_device_set", {**SET, "wait_timeout": 120})
@@ -161,7 +163,7 @@ def test_the_lock_of_another_computer_is_waited_for_until_it_expires(service: Se
     assert lock not in [each["id"] for each in service.locks]
 
 
-def test_a_run_waits_for_a_run_of_another_computer_until_it_is_sure(service: Service) -> None:
+def test_a_run_waits_until_another_computers_lock_is_not_renewed(service: Service) -> None:
     free = {"name": SCOPE, "state": "free", "wait_interval": 0.2, "wait_timeout": 60}
     lock = service.lock_of_another_computer(expires_in=250)
     with ThreadPoolExecutor(1) as pool:
@@ -183,14 +185,14 @@ def test_a_run_waits_for_a_run_of_another_computer_until_it_is_sure(service: Ser
     assert not again["changed"]
 
 
-def test_another_lock_than_the_one_that_is_named_is_not_broken(service: Service) -> None:
+def test_only_the_named_lock_is_broken(service: Service) -> None:
     lock = service.lock_of_another_computer(expires_in=250)
     refused = service.run("metal_cluster_lock", {"name": SCOPE, "state": "released", "unlock": "not-this-one", **WAIT})
     assert "there is no such lock. There is install.yml of alice@bastion" in refused["msg"]
     assert [each["id"] for each in service.locks] == [lock]
 
 
-def test_in_check_mode_a_lock_is_only_told(service: Service) -> None:
+def test_check_mode_reports_a_lock_and_takes_none(service: Service) -> None:
     lock = service.lock_of_another_computer(expires_in=250)
     service.sandbox.forget()
     checked = service.run("metal_cluster_lock", {"name": SCOPE, "state": "free", "_ansible_check_mode": True})
@@ -202,7 +204,7 @@ def test_in_check_mode_a_lock_is_only_told(service: Service) -> None:
     assert {each["method"] for each in service.sandbox.journal()} == {"GET"}
 
 
-def test_a_quota_without_room_for_a_lock_is_told_and_without_a_lock_it_goes_on(service: Service) -> None:
+def test_a_quota_without_room_for_a_lock_fails_and_lock_false_goes_on(service: Service) -> None:
     service.sandbox.call("PUT", "settings", json={"quotas": {"virtual_networks": 0}})
     refused = service.run("metal_device_set", SET)
     assert "Cannot create the cluster lock of contract.metal.test: the API returned 422" in refused["msg"]
@@ -214,7 +216,7 @@ def test_a_quota_without_room_for_a_lock_is_told_and_without_a_lock_it_goes_on(s
 
 
 @pytest.mark.parametrize("writes", [False, True], ids=["before its first write", "while it writes"])
-def test_the_lock_of_a_module_that_is_killed_is_taken_over_when_what_it_sent_is_over(service: Service, writes: bool, tmp_path: Any) -> None:
+def test_the_lock_of_a_killed_module_is_taken_over_after_its_requests_ended(service: Service, writes: bool, tmp_path: Any) -> None:
     """A task of its own that is killed with ``kill -9`` while the service works on its orders: 2 s later they are carried out."""
     service.slow(2, "POST", ORDERS if writes else "/virtual-networks$")
     options = {**SET, "metal_api_timeout": 4}

@@ -23,12 +23,12 @@ from tests.ansible_doc import programs
 from tests.contract import installer, zone
 from tests.contract.cluster import CLUSTER_SCENARIOS, ClusterScenario
 from tests.contract.conftest import Lives
-from tests.contract.ground import laid
+from tests.contract.environment import laid
 from tests.contract.installer import INSTALLER_SCENARIOS, InstallerScenario
 from tests.contract.playbook import Outcome, Task, is_read, run
 from tests.contract.scenario import SECRET, Scenario
 from tests.contract.scenarios import SCENARIOS
-from tests.contract.subjects import INVENTORY, SUBJECTS, Place, Subject, one_place
+from tests.contract.subjects import INVENTORY, SUBJECTS, Subject, Testbed, one_process
 from tests.contract.zone import ZONE_SCENARIOS, ZoneScenario, reach
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,15 +47,15 @@ Options = Mapping[str, Any] | None
 
 
 @dataclass(frozen=True)
-class Stage:
-    """A scenario on its ground: what its steps are given, who looks at the world beside it, and what was asked of the API."""
+class Setup:
+    """A scenario with its prerequisites: options of its steps, a task that reads the state, and the journal of requests."""
 
     module: str
     create: Options
     change: Options
     absent: Options
     never: Options
-    look: Callable[[Path], Task]
+    read_state: Callable[[Path], Task]
     """The task that writes the world into a file."""
     view: Callable[[Any], Any]
     """What of the world the module's diff speaks of."""
@@ -81,8 +81,8 @@ def test_every_module_has_a_scenario() -> None:
     assert {name for name, support in supports.items() if support == "N/A"} == {subject.module for subject in READING}
 
 
-@pytest.mark.parametrize("subject", [one_place(subject) for subject in READING], ids=lambda subject: subject.title)
-def test_who_only_reads_reads_in_check_mode_as_well(subject: Subject, lives: Lives) -> None:
+@pytest.mark.parametrize("subject", [one_process(subject) for subject in READING], ids=lambda subject: subject.title)
+def test_only_reads_are_sent_by_info_modules_in_check_mode_too(subject: Subject, lives: Lives) -> None:
     life = lives.of(subject)
     step = subject.meetings[0][1]
     life.prepare(step)
@@ -97,79 +97,81 @@ def test_who_only_reads_reads_in_check_mode_as_well(subject: Subject, lives: Liv
     assert all(is_read(each) for each in life.front.journal())
 
 
-@pytest.mark.parametrize("scenario", [one_place(scenario) for scenario in CHANGING], ids=lambda scenario: scenario.title)
-def test_contracts(scenario: Scenario | ClusterScenario | ZoneScenario | InstallerScenario, place: Place, tmp_path: Path) -> None:
+@pytest.mark.parametrize("scenario", [one_process(scenario) for scenario in CHANGING], ids=lambda scenario: scenario.title)
+def test_the_four_contracts_hold(
+    scenario: Scenario | ClusterScenario | ZoneScenario | InstallerScenario, testbed: Testbed, tmp_path: Path
+) -> None:
     if isinstance(scenario, Scenario):
-        ready = on_metal(scenario, place)
+        ready = on_metal(scenario, testbed)
     elif isinstance(scenario, ClusterScenario):
-        ready = in_cluster(scenario, place)
+        ready = in_cluster(scenario, testbed)
     elif isinstance(scenario, ZoneScenario):
-        ready = in_zone(scenario, place)
+        ready = in_zone(scenario, testbed)
     else:
-        ready = in_folder(scenario, place, tmp_path / "cluster")
-    with ready as stage:
-        _hold(stage, place, tmp_path)
+        ready = in_folder(scenario, testbed, tmp_path / "cluster")
+    with ready as setup:
+        _hold(setup, testbed, tmp_path)
 
 
 @contextmanager
-def on_metal(scenario: Scenario, place: Place) -> Iterator[Stage]:
-    place.sandbox.call("DELETE", "faults")
-    with laid(scenario, place.sandbox, place.environment) as ready:
+def on_metal(scenario: Scenario, testbed: Testbed) -> Iterator[Setup]:
+    testbed.sandbox.call("DELETE", "faults")
+    with laid(scenario, testbed.sandbox, testbed.environment) as ready:
 
-        def look(file: Path) -> Task:
+        def read_state(file: Path) -> Task:
             argv = [sys.executable, str(ASK), ready.listing, str(file)]
             return Task(f"world: {file.name}", "ansible.builtin.command", {"argv": argv})
 
-        yield Stage(
+        yield Setup(
             ready.module,
             ready.create,
             ready.change,
             ready.absent,
             ready.never,
-            look=look,
+            read_state=read_state,
             view=lambda answer: ready.view(ready.entries(answer)),
-            journal=place.sandbox.journal,
-            secrets=(SECRET, *ready.secrets, place.sandbox.environment["METAL_AUTH_TOKEN"]),
+            journal=testbed.sandbox.journal,
+            secrets=(SECRET, *ready.secrets, testbed.sandbox.environment["METAL_AUTH_TOKEN"]),
         )
 
 
 @contextmanager
-def in_zone(scenario: ZoneScenario, place: Place) -> Iterator[Stage]:
-    server = reach(place.sandbox.environment)
+def in_zone(scenario: ZoneScenario, testbed: Testbed) -> Iterator[Setup]:
+    server = reach(testbed.sandbox.environment)
     create, change, absent, never = ({**given, **server} for given in (scenario.create, scenario.change, scenario.absent, scenario.never))
 
-    def look(file: Path) -> Task:
+    def read_state(file: Path) -> Task:
         return Task(f"world: {file.name}", "ansible.builtin.command", {"argv": [sys.executable, zone.__file__, str(file)]})
 
-    yield Stage(
+    yield Setup(
         scenario.module,
         create,
         change,
         absent,
         never,
-        look=look,
+        read_state=read_state,
         view=lambda answer: answer,
-        journal=lambda: zone.updates(place.sandbox.log),
+        journal=lambda: zone.updates(testbed.sandbox.log),
         secrets=(server["key_secret"],),
     )
 
 
 @contextmanager
-def in_folder(scenario: InstallerScenario, place: Place, folder: Path) -> Iterator[Stage]:
-    given = {"directory": str(folder), "mirror_url": place.sandbox.environment["OPENSHIFT_MIRROR_URL"]}
+def in_folder(scenario: InstallerScenario, testbed: Testbed, folder: Path) -> Iterator[Setup]:
+    given = {"directory": str(folder), "mirror_url": testbed.sandbox.environment["OPENSHIFT_MIRROR_URL"]}
 
-    def look(file: Path) -> Task:
+    def read_state(file: Path) -> Task:
         argv = [sys.executable, installer.__file__, str(folder), str(file)]
         return Task(f"world: {file.name}", "ansible.builtin.command", {"argv": argv})
 
-    yield Stage(
+    yield Setup(
         scenario.module,
         {**scenario.create, **given},
         {**scenario.change, **given},
         # The cluster needs its installer for as long as it exists; its folder is deleted as a whole.
         absent=None,
         never=None,
-        look=look,
+        read_state=read_state,
         view=lambda answer: answer,
         journal=lambda: installer.writes(folder),
         secrets=(),
@@ -177,78 +179,78 @@ def in_folder(scenario: InstallerScenario, place: Place, folder: Path) -> Iterat
 
 
 @contextmanager
-def in_cluster(scenario: ClusterScenario, place: Place) -> Iterator[Stage]:
-    cluster, front = place.cluster, place.cluster_front
-    scenario.lay(place)
+def in_cluster(scenario: ClusterScenario, testbed: Testbed) -> Iterator[Setup]:
+    cluster, front = testbed.cluster, testbed.cluster_front
+    scenario.lay(testbed)
     front.well()
     front.forget()
     certificate, key = cluster.admin
 
-    def look(file: Path) -> Task:
+    def read_state(file: Path) -> Task:
         # Beside the proxy, which writes the journal.
         options = {"url": f"{cluster.url}{scenario.listing}", "dest": str(file), "ca_path": str(cluster.directory / "ca.crt")}
         return Task(f"world: {file.name}", "ansible.builtin.uri", {**options, "client_cert": str(certificate), "client_key": str(key)})
 
     reach = {"kubeconfig": str(cluster.kubeconfig), "api_addresses": [front.address], "wait_interval": 0.2, "wait_timeout": 60}
-    yield Stage(
+    yield Setup(
         scenario.module,
         {**scenario.create, **reach},
         {**scenario.change, **reach} if scenario.change is not None else None,
         # An approval or an eviction is not taken back.
         absent=None,
         never=None,
-        look=look,
+        read_state=read_state,
         view=scenario.view,
         journal=front.journal,
         secrets=(key.read_text(encoding="utf-8").splitlines()[1],),
     )
     if scenario.clear is not None:
-        scenario.clear(place)
+        scenario.clear(testbed)
 
 
-def _hold(stage: Stage, place: Place, tmp_path: Path) -> None:
+def _hold(setup: Setup, testbed: Testbed, tmp_path: Path) -> None:
     def step(name: str, options: Any, *, check: bool = False) -> Task:
-        return Task(name, f"{COLLECTION}.{stage.module}", options, check)
+        return Task(name, f"{COLLECTION}.{setup.module}", options, check)
 
-    def look(name: str) -> Task:
-        return stage.look(tmp_path / name)
+    def read_state(name: str) -> Task:
+        return setup.read_state(tmp_path / name)
 
     # What a resource cannot do (a gateway never changes, a port is never absent) is left out.
-    lives = [name for name in ("create", "change", "absent") if getattr(stage, name) is not None]
-    never = [step("never", stage.never)] if stage.never is not None else []
+    lives = [name for name in ("create", "change", "absent") if getattr(setup, name) is not None]
+    never = [step("never", setup.never)] if setup.never is not None else []
     change = [
-        step("check change", stage.change, check=True),
-        step("change", stage.change),
-        look("changed"),
-        step("change again", stage.change),
+        step("check change", setup.change, check=True),
+        step("change", setup.change),
+        read_state("changed"),
+        step("change again", setup.change),
     ]
     absent = [
-        step("check absent", stage.absent, check=True),
-        step("absent", stage.absent),
-        look("gone"),
-        step("absent again", stage.absent),
-        step("check absent again", stage.absent, check=True),
+        step("check absent", setup.absent, check=True),
+        step("absent", setup.absent),
+        read_state("gone"),
+        step("absent again", setup.absent),
+        step("check absent again", setup.absent, check=True),
     ]
 
     outcomes, printed = run(
         [
             *never,
-            look("nothing"),
-            step("check create", stage.create, check=True),
-            step("create", stage.create),
-            look("created"),
-            step("create again", stage.create),
-            step("check create again", stage.create, check=True),
+            read_state("nothing"),
+            step("check create", setup.create, check=True),
+            step("create", setup.create),
+            read_state("created"),
+            step("create again", setup.create),
+            step("check create again", setup.create, check=True),
             *(change if "change" in lives else []),
             *(absent if "absent" in lives else []),
         ],
-        stage.journal,
-        place.environment,
+        setup.journal,
+        testbed.environment,
         tmp_path,
     )
 
     def world(name: str) -> Any:
-        return stage.view(json.loads((tmp_path / name).read_text(encoding="utf-8")))
+        return setup.view(json.loads((tmp_path / name).read_text(encoding="utf-8")))
 
     def real(name: str) -> Outcome:
         outcome = outcomes[name]
@@ -258,14 +260,14 @@ def _hold(stage: Stage, place: Place, tmp_path: Path) -> None:
 
     # 1. Check mode.
     for name in lives:
-        predicted, happened = outcomes[f"check {name}"], real(name)
+        predicted, actual = outcomes[f"check {name}"], real(name)
         assert not predicted.writes, f"check mode wrote: {predicted.writes}"
         assert predicted.changed
-        assert predicted.diff == happened.diff, f"{name} was predicted otherwise"
+        assert predicted.diff == actual.diff, f"{name} was predicted otherwise"
 
-    # 2. and 3. Quiet.
-    quiet = ["create again", "check create again", "change again", "absent again", "check absent again", "never"]
-    for name in filter(outcomes.__contains__, quiet):
+    # 2. and 3. Idempotence.
+    idempotent = ["create again", "check create again", "change again", "absent again", "check absent again", "never"]
+    for name in filter(outcomes.__contains__, idempotent):
         assert not outcomes[name].changed, f"{name} says it changed: {outcomes[name].diff}"
         assert not outcomes[name].writes, f"{name} wrote: {outcomes[name].writes}"
         before, after = outcomes[name].diff
@@ -280,11 +282,11 @@ def _hold(stage: Stage, place: Place, tmp_path: Path) -> None:
         assert before != after
         assert _agrees(before, world(earlier)), f"{name}: before is {before}, the API said {world(earlier)}"
         assert _agrees(after, world(later)), f"{name}: after is {after}, the API said {world(later)}"
-    assert not [secret for secret in stage.secrets if secret in printed]
+    assert not [secret for secret in setup.secrets if secret in printed]
 
 
-def _agrees(told: Any, true: Any) -> bool:
-    """Whether everything that is told is true; what is not told may be anything."""
-    if isinstance(told, dict) and isinstance(true, dict):
-        return all(name in true and _agrees(value, true[name]) for name, value in told.items() if name in true or isinstance(value, dict))
-    return bool(told == true)
+def _agrees(result: Any, true: Any) -> bool:
+    """Return whether every attribute of the diff has the API's value; attributes that it lacks are not compared."""
+    if isinstance(result, dict) and isinstance(true, dict):
+        return all(name in true and _agrees(value, true[name]) for name, value in result.items() if name in true or isinstance(value, dict))
+    return bool(result == true)

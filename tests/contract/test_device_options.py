@@ -1,4 +1,4 @@
-"""Every option of a device, as the API gives it back: taken at creation, changed where the API can, and quiet when it is so."""
+"""Every option of a device: set at creation, changed where the API can, and idempotent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.testing.process import RunningSandbox
-from tests.contract.ground import call, run
+from tests.contract.environment import call, run
 from tests.contract.scenario import TAGS, WAIT, machine
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHRlc3R0ZXN0dGVzdHRlc3R0ZXN0dGVzdHRlc3R0ZXN0 contract"
@@ -58,7 +58,7 @@ def kept(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> Iterat
     assert gone["changed"]
 
 
-def test_all_options_at_once(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_a_device_takes_all_options_at_creation(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     order = {**kept, **AT_CREATION}
     made = run("metal_device", order, sandbox_environment)
     assert not made.get("failed"), made
@@ -90,7 +90,7 @@ EMPTY: dict[str, Any] = {
 }
 
 
-def test_what_is_empty_is_none(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_empty_options_clear_attributes(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     filled = {
         "description": "contract",
         "customdata": {"a": 1},
@@ -115,13 +115,17 @@ def test_what_is_empty_is_none(kept: dict[str, Any], sandbox: RunningSandbox, sa
     assert not run("metal_device_set", machines, sandbox_environment)["changed"]
 
 
-def test_what_is_empty_from_the_first(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_empty_options_stay_unchanged_in_a_second_run(
+    kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
     made = run("metal_device", {**kept, **EMPTY}, sandbox_environment)
     assert made["changed"], made
     assert not run("metal_device", {**kept, **EMPTY}, sandbox_environment)["changed"]
 
 
-def test_one_of_several_metros(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_a_device_is_ordered_in_one_of_several_metros(
+    kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
     kept["metro"] = ["NY", "sv"]
     sandbox.call("PUT", "settings", json={"capacity": {"metros": {"ny": {"c3.small.x86": 0}}}})
     try:
@@ -133,8 +137,8 @@ def test_one_of_several_metros(kept: dict[str, Any], sandbox: RunningSandbox, sa
     for metro in (["NY", "sv"], ["sv"], "SV", "ny,sv", ["da", "any"], "any"):
         again = run("metal_device", {**kept, "metro": metro}, sandbox_environment)
         assert again.get("changed") is False, again
-    told = run("metal_device", {**kept, "metro": ["da", "ny"]}, sandbox_environment)
-    assert "metro is 'sv', desired is ['da', 'ny']" in told["msg"]
+    result = run("metal_device", {**kept, "metro": ["da", "ny"]}, sandbox_environment)
+    assert "metro is 'sv', desired is ['da', 'ny']" in result["msg"]
 
 
 @pytest.mark.parametrize(
@@ -147,21 +151,21 @@ def test_one_of_several_metros(kept: dict[str, Any], sandbox: RunningSandbox, sa
     ],
     ids=lambda given: next(iter(given)) if isinstance(given, dict) else "",
 )
-def test_what_the_api_does_not_change_is_told(
+def test_a_changed_immutable_option_is_an_error(
     given: dict[str, Any], text: str, kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
     made = run("metal_device", {**kept, "termination_time": ENDS}, sandbox_environment)
     assert not made.get("failed"), made
     sandbox.forget()
-    told = run("metal_device", {**kept, **given}, sandbox_environment)
-    assert text in told["msg"]
+    result = run("metal_device", {**kept, **given}, sandbox_environment)
+    assert text in result["msg"]
     left = run("metal_device", {**kept, **given, "on_drift": "ignore"}, sandbox_environment)
     assert not left["changed"]
     assert "is not changed" in str(left["warnings"])
     assert all(each["method"] == "GET" for each in sandbox.journal())
 
 
-def test_keys_of_ones_own(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_a_device_takes_its_own_ssh_keys(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     made = run("metal_device", {**kept, "ssh_keys": [{"label": "contract", "key": KEY}]}, sandbox_environment)
     assert not made.get("failed"), made
     (key,) = call(sandbox, "GET", f"devices/{made['device']['id']}/ssh-keys")["ssh_keys"]
@@ -173,7 +177,9 @@ def test_keys_of_ones_own(kept: dict[str, Any], sandbox: RunningSandbox, sandbox
         call(sandbox, "DELETE", f"ssh-keys/{key['id']}")
 
 
-def test_the_names_of_other_collections(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_option_aliases_of_other_collections_are_accepted(
+    kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
     own = {name: value for name, value in kept.items() if name not in {"wait_timeout", "hostname"}}
     order = {**own, "name": kept["hostname"], "provisioning_wait_seconds": 60, "user_data": "#cloud-config\n", "lock": True}
     made = run("metal_device", order, sandbox_environment)
@@ -187,28 +193,28 @@ def test_the_names_of_other_collections(kept: dict[str, Any], sandbox: RunningSa
         assert "state must be one of: present, absent" in refused["msg"]
 
 
-def test_a_lock_is_one_clear_error(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_deleting_a_locked_device_is_one_error(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     made = run("metal_device", {**kept, "locked": True}, sandbox_environment)
     sandbox.forget()
     for given in ({}, {"force_delete": True}, {"_ansible_check_mode": True}):
-        told = run("metal_device", {"id": made["device"]["id"], "state": "absent", **given}, sandbox_environment)
-        assert told["failed"]
-        assert "it is locked. Unlock it first (state=present, locked=false)" in told["msg"]
+        result = run("metal_device", {"id": made["device"]["id"], "state": "absent", **given}, sandbox_environment)
+        assert result["failed"]
+        assert "it is locked. Unlock it first (state=present, locked=false)" in result["msg"]
     assert [each["method"] for each in sandbox.journal()] == ["GET"] * 3
 
 
-def test_a_lock_that_came_in_between_is_the_service_s_own_error(
+def test_a_device_locked_meanwhile_fails_with_the_services_error(
     kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
     run("metal_device", kept, sandbox_environment)
     refusal = {"status": 422, "body": {"errors": ["Cannot delete a locked item"]}}
     sandbox.call("POST", "faults", json={"method": "DELETE", "times": 1, **refusal})
-    told = run("metal_device", {**kept, "state": "absent"}, sandbox_environment)
-    assert "Cannot delete a locked item" in told["msg"]
-    assert told["failure"]["request_id"] in told["msg"]
+    result = run("metal_device", {**kept, "state": "absent"}, sandbox_environment)
+    assert "Cannot delete a locked item" in result["msg"]
+    assert result["failure"]["request_id"] in result["msg"]
 
 
-def test_storage_is_detached_for_a_deletion_when_that_is_asked_for(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_force_delete_detaches_storage(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     made = run("metal_device", {**machine(1), "ownership_tags": TAGS, **WAIT}, sandbox_environment)
     sandbox.forget()
     gone = run("metal_device", {"id": made["device"]["id"], "state": "absent", "force_delete": True, **WAIT}, sandbox_environment)

@@ -1,4 +1,4 @@
-"""A set of devices in a service that runs out of servers, loses machines and answers slowly: what becomes of it, in how many calls."""
+"""metal_device_set with a service that runs out of servers, fails devices and answers slowly: results and number of calls."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 
 from sandbox.testing.process import RunningSandbox, is_write
 from tests.conftest import SPEED
-from tests.contract.ground import run
+from tests.contract.environment import run
 from tests.contract.scenario import TAGS, WAIT
 
 SMALL, LARGE = "c3.small.x86", "m3.large.x86"
 POOL = {
     "ownership_tags": TAGS,
-    # What the lock asks of the service is looked at in test_cluster_lock.py.
+    # test_cluster_lock.py tests the requests of the lock.
     "cluster_lock": "none",
     "plan": SMALL,
     "metro": "da",
@@ -31,14 +31,14 @@ def hostnames(count: int) -> list[str]:
 
 
 class Pool:
-    """The set of these tests: a call of the module, and what came of it as the sandbox tells it."""
+    """The set of these tests: calls of the module, and their effects as the sandbox lists them."""
 
     def __init__(self, sandbox: RunningSandbox, environment: dict[str, str]) -> None:
         self.sandbox = sandbox
         self._environment = environment
 
     def have(self, count: int, **options: Any) -> dict[str, Any]:
-        """One call, from an empty journal; what it answers."""
+        """Call the module with an empty journal and return its result."""
         self.sandbox.forget()
         return run("metal_device_set", {**POOL, "hostnames": hostnames(count), **options}, self._environment)
 
@@ -48,7 +48,7 @@ class Pool:
         return result
 
     def watched(self, count: int, **options: Any) -> tuple[dict[str, Any], int]:
-        """As the action plugin calls it: the last answer, and how many calls it took."""
+        """Call the module as the action plugin does; return the last result and the number of calls."""
         given = {"progress_interval": 0.5, **options}
         result = self.have(count, **given)
         calls = 1
@@ -75,7 +75,7 @@ class Pool:
 
     @property
     def names(self) -> list[str]:
-        """Of what is there and is billed."""
+        """Return the host names of the billed devices."""
         return sorted(each["hostname"].split(".")[0] for each in self.sandbox.inventory()["devices"])
 
 
@@ -93,7 +93,7 @@ def metros(result: dict[str, Any]) -> Counter[str]:
     return Counter(device["metro"] for device in result["devices"])
 
 
-def test_one_of_five_fails_and_is_replaced(pool: Pool) -> None:
+def test_a_set_replaces_one_failed_device_of_five(pool: Pool) -> None:
     pool.sandbox.call("POST", "faults", json={"hostname": "pool-2", "times": 1})
     pool.sandbox.call("PUT", "settings", json={"speed": SPEED / 6})  # an order takes less than a machine, however busy this computer is
     result, calls = pool.watched(5, replace_failed=1)
@@ -108,7 +108,7 @@ def test_one_of_five_fails_and_is_replaced(pool: Pool) -> None:
     assert pool.names == [f"pool-{number}" for number in range(5)]
 
 
-def test_four_of_five_are_enough(pool: Pool) -> None:
+def test_a_quorum_of_four_of_five_devices_succeeds(pool: Pool) -> None:
     pool.sandbox.call("POST", "faults", json={"hostname": "pool-2"})
     result = pool.well(5, quorum=4)
     assert result["failed_machines"] == ["pool-2.contract.metal.test"]
@@ -127,7 +127,7 @@ def test_four_of_five_are_enough(pool: Pool) -> None:
     assert {outcome["status"] for outcome in mended["outcomes"].values()} == {"ready"}
 
 
-def test_reserved_hardware_that_failed_stays_and_is_replaced(pool: Pool) -> None:
+def test_a_set_replaces_failed_reserved_hardware_and_keeps_it(pool: Pool) -> None:
     pool.sandbox.call("POST", "hardware_reservations", json={"metro": "sv", "count": 2})
     pool.sandbox.call("POST", "faults", json={"hostname": "pool-1", "times": 1})
     result = pool.well(2, metro="sv", hardware_reservation_id="next-available", replace_failed=1)
@@ -137,7 +137,7 @@ def test_reserved_hardware_that_failed_stays_and_is_replaced(pool: Pool) -> None
     assert len([write for write in pool.writes if write.startswith("DELETE")]) == 1
 
 
-def test_all_go_where_there_is_room_for_all(pool: Pool) -> None:
+def test_a_set_is_ordered_in_a_metro_with_capacity_for_all(pool: Pool) -> None:
     pool.stock(da={SMALL: 3}, am={SMALL: 4})
     predicted = pool.well(4, placement=PLACES, _ansible_check_mode=True)
     assert pool.writes == []
@@ -148,7 +148,7 @@ def test_all_go_where_there_is_room_for_all(pool: Pool) -> None:
     assert not pool.well(4, placement=PLACES)["changed"]
 
 
-def test_nothing_is_ordered_when_there_is_room_nowhere(pool: Pool) -> None:
+def test_a_set_orders_nothing_without_capacity_in_any_metro(pool: Pool) -> None:
     pool.stock(da={SMALL: 3}, am={SMALL: 3}, sg={LARGE: 0})
     result = pool.have(4, placement=PLACES)
     assert "Nothing was ordered" in result["msg"]
@@ -157,7 +157,7 @@ def test_nothing_is_ordered_when_there_is_room_nowhere(pool: Pool) -> None:
     assert pool.writes == []
 
 
-def test_what_runs_out_meanwhile_goes_to_the_next_place(pool: Pool) -> None:
+def test_devices_are_ordered_in_the_next_metro_when_capacity_runs_out(pool: Pool) -> None:
     pool.stock(after_check=2, da={SMALL: 4})
     result = pool.well(4, placement=PLACES)
     assert metros(result) == {"da": 2, "am": 2}
@@ -167,7 +167,7 @@ def test_what_runs_out_meanwhile_goes_to_the_next_place(pool: Pool) -> None:
     assert not pool.well(4, placement=PLACES)["changed"]
 
 
-def test_they_are_spread_over_metros(pool: Pool) -> None:
+def test_a_set_is_spread_over_metros(pool: Pool) -> None:
     pool.stock(am={SMALL: 1})
     result = pool.well(5, placement=PLACES, spread=True)
     assert metros(result) == {"da": 2, "am": 1, "sg": 2}
@@ -175,25 +175,25 @@ def test_they_are_spread_over_metros(pool: Pool) -> None:
     assert not pool.well(5, placement=PLACES, spread=True)["changed"]
 
 
-def test_those_that_are_not_named_any_more_stay(pool: Pool) -> None:
+def test_devices_removed_from_the_list_stay(pool: Pool) -> None:
     pool.well(4)
     assert not pool.well(2)["changed"]
     assert len(pool.names) == 4
 
 
-def test_drift_is_replaced_one_at_a_time(pool: Pool) -> None:
+def test_a_set_replaces_drifted_devices_one_at_a_time(pool: Pool) -> None:
     pool.well(3)
-    told = pool.have(3, operating_system="debian_12")
-    assert "3 of 3 devices are not in the desired state" in told["msg"]
+    returned = pool.have(3, operating_system="debian_12")
+    assert "3 of 3 devices are not in the desired state" in returned["msg"]
     result = pool.well(3, operating_system="debian_12", on_drift="replace")
     assert {device["operating_system"] for device in result["devices"]} == {"debian_12"}
     assert [write.split()[0] for write in pool.writes] == ["DELETE", "POST"] * 3
     assert not pool.well(3, operating_system="debian_12")["changed"]
 
 
-def test_a_set_of_any_size_is_looked_at_by_one_list(pool: Pool) -> None:
+def test_a_set_of_any_size_is_read_by_one_list(pool: Pool) -> None:
     for size in (4, 40):
-        # Against the clock of this machine: the same number of looks for both, whatever it is busy with.
+        # Against the clock of this machine: the same number of polls for both, whatever its load.
         result, calls = pool.watched(size, progress_interval=1, wait_interval=1)
         assert not result.get("failed"), result
         lists = len(pool.requests("GET", "/devices"))
@@ -203,12 +203,12 @@ def test_a_set_of_any_size_is_looked_at_by_one_list(pool: Pool) -> None:
         assert others == []
         assert lists <= 1 + 2 * calls
         assert len(pool.requests("POST", "/capacity/metros")) == 1
-        quiet = pool.well(size)
-        assert not quiet["changed"]
+        unchanged = pool.well(size)
+        assert not unchanged["changed"]
         assert [each["method"] for each in pool.sandbox.journal()] == ["GET"]
 
 
-def test_under_a_limit_of_calls_each_is_ordered_once(pool: Pool) -> None:
+def test_a_rate_limited_set_orders_each_device_once(pool: Pool) -> None:
     pool.sandbox.call("PUT", "settings", json={"rate_limit": {"requests": 12, "seconds": 1}})
     result = pool.well(30)
     assert len(result["devices"]) == 30
@@ -216,7 +216,7 @@ def test_under_a_limit_of_calls_each_is_ordered_once(pool: Pool) -> None:
     assert len(pool.names) == 30
 
 
-def test_orders_whose_answers_were_lost_are_looked_up(pool: Pool) -> None:
+def test_orders_with_lost_answers_are_found_by_reading(pool: Pool) -> None:
     pool.sandbox.call("POST", "faults", json={"method": "POST", "path": "/devices$", "cut": "after", "times": 3})
     pool.sandbox.call("POST", "faults", json={"method": "POST", "path": "/devices$", "cut": "before", "times": 2})
     pool.sandbox.call("POST", "faults", json={"hostname": "pool-1", "times": 1})
@@ -225,8 +225,8 @@ def test_orders_whose_answers_were_lost_are_looked_up(pool: Pool) -> None:
     assert len(pool.names) == 8
 
 
-def test_a_tag_with_a_comma_is_one_tag(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
-    """The service takes it for two where it narrows a list."""
+def test_a_tag_with_a_comma_selects_as_one_tag(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    """The service reads it as two tags when it filters a list."""
     ours: dict[str, Any] = {"ownership_tags": ["rack=1,2"], **WAIT}
     machines = [{"hostname": "comma.contract.metal.test", "plan": SMALL, "metro": "da", "operating_system": "ubuntu_24_04"}]
     made = run("metal_device_set", {**ours, "machines": machines}, sandbox_environment)

@@ -1,4 +1,4 @@
-"""What differs and cannot be changed: told, left or replaced, as the user chooses."""
+"""Drift of immutable attributes: an error, ignored or replaced, as the user chooses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox.testing.process import RunningSandbox
-from tests.contract.ground import call, run
+from tests.contract.environment import call, run
 from tests.contract.scenario import TAGS, WAIT, machine
 
 OTHER = {**machine(1, plan="m3.large.x86", tags=["new"]), "ownership_tags": TAGS, **WAIT}
@@ -27,13 +27,15 @@ def writes(sandbox: RunningSandbox) -> list[str]:
     return [each["method"] for each in sandbox.journal() if each["method"] != "GET" and "/capacity" not in each["path"]]
 
 
-def test_it_is_told(device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
-    told = run("metal_device", OTHER, sandbox_environment)
-    assert "plan is 'c3.small.x86', desired is 'm3.large.x86'" in told["msg"]
+def test_a_drifted_device_fails_by_default(device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    result = run("metal_device", OTHER, sandbox_environment)
+    assert "plan is 'c3.small.x86', desired is 'm3.large.x86'" in result["msg"]
     assert writes(sandbox) == []
 
 
-def test_it_is_left_and_the_rest_is_done(device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_a_drifted_device_is_ignored_and_other_changes_are_made(
+    device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
     left = run("metal_device", {**OTHER, "on_drift": "ignore"}, sandbox_environment)
     assert left["changed"]
     assert left["device"]["plan"] == "c3.small.x86"
@@ -45,7 +47,7 @@ def test_it_is_left_and_the_rest_is_done(device: dict[str, Any], sandbox: Runnin
     assert not again["changed"]
 
 
-def test_it_is_replaced_once(device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_a_drifted_device_is_replaced_once(device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     order = {**OTHER, "on_drift": "replace"}
     predicted = run("metal_device", {**order, "_ansible_check_mode": True, "_ansible_diff": True}, sandbox_environment)
     assert predicted["changed"]
@@ -59,7 +61,7 @@ def test_it_is_replaced_once(device: dict[str, Any], sandbox: RunningSandbox, sa
     assert not run("metal_device", order, sandbox_environment)["changed"]
 
 
-def test_another_is_ordered_only_when_it_is_really_leaving(
+def test_a_replacement_is_ordered_only_after_the_deletion_began(
     device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
     sandbox.call("POST", "faults", json={"method": "DELETE", "path": "/devices/", "status": 200, "body": "", "times": 1})
@@ -70,7 +72,7 @@ def test_another_is_ordered_only_when_it_is_really_leaving(
     assert gone.get("failed") or gone["devices"][0]["state"] == "deprovisioning"
 
 
-def test_it_is_kept_when_another_cannot_be_had(
+def test_a_drifted_device_is_kept_without_capacity_for_its_replacement(
     device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
     sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": {"m3.large.x86": 0}}}})
@@ -84,27 +86,27 @@ def test_it_is_kept_when_another_cannot_be_had(
     assert writes(sandbox) == []
 
 
-def test_what_is_locked_is_kept(device: dict[str, Any], sandbox_environment: dict[str, str]) -> None:
+def test_a_locked_device_is_not_replaced(device: dict[str, Any], sandbox_environment: dict[str, str]) -> None:
     run("metal_device", {"id": device["id"], "locked": True}, sandbox_environment)
     kept = run("metal_device", {**OTHER, "on_drift": "replace"}, sandbox_environment)
     assert "it is locked" in kept["msg"]
     run("metal_device", {"id": device["id"], "locked": False}, sandbox_environment)
 
 
-def test_another_project_is_told(device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_another_project_is_an_error(device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     """What the task says counts; the project that is in the environment is that of everything, also of what is given by its id."""
     other = call(sandbox, "POST", "projects", {"name": "contract-other"})["id"]
     try:
         sandbox.forget()
         by_id = {"id": device["id"], "locked": False}
-        told = run("metal_device", {**by_id, "project_id": other}, sandbox_environment)
-        assert f"project_id is '{device['project_id']}', desired is '{other}'; a device keeps its project" in told["msg"]
+        result = run("metal_device", {**by_id, "project_id": other}, sandbox_environment)
+        assert f"project_id is '{device['project_id']}', desired is '{other}'; a device keeps its project" in result["msg"]
         left = run("metal_device", {**by_id, "project_id": other, "on_drift": "ignore"}, sandbox_environment)
         assert not left["changed"]
         assert "project_id is" in str(left["warnings"])
         for given, around in (({"project_id": device["project_id"]}, other), ({}, other), ({}, "")):
-            quiet = run("metal_device", {**by_id, **given}, {**sandbox_environment, "METAL_PROJECT_ID": around})
-            assert (quiet.get("changed"), quiet.get("warnings")) == (False, None), quiet
+            unchanged = run("metal_device", {**by_id, **given}, {**sandbox_environment, "METAL_PROJECT_ID": around})
+            assert (unchanged.get("changed"), unchanged.get("warnings")) == (False, None), unchanged
         assert writes(sandbox) == []
     finally:
         call(sandbox, "DELETE", f"projects/{other}")

@@ -1,7 +1,7 @@
-"""The fault table: every module and the inventory plugin in every trouble of ``faults.py``.
+"""The fault table: every module and the inventory plugin with every fault of ``faults.py``.
 
-The ordinary suite has a part of it in which every module meets a trouble of every group, and every trouble is met; the whole is marked
-``long``. What became of each is written down (``outcomes.py``).
+The ordinary suite has a part of it in which every module meets a fault of every group, and every fault is met; the whole is marked
+``long``. The outcomes are recorded (``outcomes.py``).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tests.contract import outcomes
 from tests.contract.conftest import Lives
 from tests.contract.faults import FAULTS, GROUPS, LATE, Fault, Kind, Verdict, Verdicts
 from tests.contract.reliability import PAGE, everything, page
-from tests.contract.subjects import ELSEWHERE, INVENTORY, SUBJECTS, Life, Meeting, Subject, one_place
+from tests.contract.subjects import ELSEWHERE, INVENTORY, SUBJECTS, Life, Meeting, Subject, one_process
 
 ROOT = Path(__file__).resolve().parents[2]
 
 ATTEMPTED = re.compile(r"\b(Could not|Cannot) [a-z]+ \S|was not completed within wait_timeout")
 LONGEST_MESSAGE = 1500
 MOST_REQUESTS = 500
-"""Of one call of a module, whatever it meets: it does not besiege a service that is in trouble."""
+"""Requests of one call of a module with any fault: it must not overload a service that fails."""
 
 
 def expected(fault: Fault, verdicts: Verdicts, kind: Kind, *, always: bool) -> Verdict | None:
@@ -41,7 +41,7 @@ def expected(fault: Fault, verdicts: Verdicts, kind: Kind, *, always: bool) -> V
 
 
 def judge(result: Mapping[str, Any], verdict: Verdict, fault: Fault, requests: list[dict[str, Any]]) -> str:
-    """Is the end of a call what the table says? Tells which it was."""
+    """Return the outcome of a call. Fails when it differs from the table."""
     message = str(result.get("msg") or "")
     assert len(requests) < MOST_REQUESTS, f"{len(requests)} requests"
     if not result.get("failed"):
@@ -51,16 +51,16 @@ def judge(result: Mapping[str, Any], verdict: Verdict, fault: Fault, requests: l
     assert ATTEMPTED.search(message), f"it does not say what was attempted: {message}"
     assert "\n" not in message, message
     assert len(message) < LONGEST_MESSAGE, message
-    # Of silence there is no id; and an odd answer is an answer: who waits in vain for what it does not say ends with the wait.
+    # Without an answer there is no id. A malformed answer is an answer: a wait for what it lacks ends at its timeout.
     silent = "cut" in fault.met or "delay" in fault.met or (fault.rewrites and "was not completed within wait_timeout" in message)
-    told = any(each["request_id"] for each in requests if each["fault"] and each["status"] and not silent)
-    # Mostly that of the trouble; where something came of it later, that of what failed then.
-    assert not told or any(each["request_id"] in message for each in requests if each["request_id"]), f"no request id in: {message}"
+    returned = any(each["request_id"] for each in requests if each["fault"] and each["status"] and not silent)
+    # Mostly the id of the faulty request; if a later request failed because of it, the id of that one.
+    assert not returned or any(each["request_id"] in message for each in requests if each["request_id"]), f"no request id in: {message}"
     return "error"
 
 
 def meet(life: Life, subject: Subject, fault: Fault, meeting: Meeting, *, always: bool) -> str:
-    """The trouble in one step of one life: what became of it. ``none`` when there was nothing for it to meet."""
+    """Inject the fault in one step of a lifecycle and return the outcome, ``none`` if no request met it."""
     verdicts = fault.verdicts(subject.service)
     assert isinstance(verdicts, Verdicts)
     kind, step = meeting
@@ -68,7 +68,7 @@ def meet(life: Life, subject: Subject, fault: Fault, meeting: Meeting, *, always
     if verdict is None:
         return "none"
     life.prepare(step)
-    before = life.look()
+    before = life.state()
     for skip in (1, 0) if fault.second and not always else (0,):
         life.front.forget()
         life.front.meet({**life.requests[kind], **fault.met, "times": None if always else 1, "skip": skip})
@@ -87,16 +87,16 @@ def meet(life: Life, subject: Subject, fault: Fault, meeting: Meeting, *, always
         return "none"
     came = judge(result, verdict, fault, requests)
     if fault.name == "hang" and kind not in ("read", "ask", "follow"):
-        # Let what was given up on arrive.
+        # Let requests arrive whose answer was not waited for.
         time.sleep(LATE)
-    after = life.look()
+    after = life.state()
     assert result.get("changed") or came == "error" or before == after, "something changed, and it is not said"
     life.converged(step)
     return came
 
 
 def try_out(lives: Lives, subject: Subject, fault: Fault, meetings: tuple[Meeting, ...]) -> dict[str, str]:
-    """The trouble once and without end, in these steps of the subject's life: what became of each."""
+    """Inject the fault once and permanently in these steps of the lifecycle, and return the outcome of each."""
     life = lives.of(subject)
     came = {}
     try:
@@ -123,13 +123,13 @@ def named(value: Any) -> str:
 
 @pytest.mark.e2e
 @pytest.mark.long
-@pytest.mark.parametrize(("subject", "fault"), [one_place(*each) for each in WHOLE], ids=named)
-def test_every_trouble_for_everybody(subject: Subject, fault: Fault, lives: Lives) -> None:
+@pytest.mark.parametrize(("subject", "fault"), [one_process(*each) for each in WHOLE], ids=named)
+def test_every_subject_meets_every_fault(subject: Subject, fault: Fault, lives: Lives) -> None:
     outcomes.write_down(subject.title, fault.name, try_out(lives, subject, fault, subject.meetings))
 
 
 def part() -> Iterator[tuple[Subject, Fault, Meeting]]:
-    """Every subject with one trouble of every group, turning through the troubles and through the steps of its life."""
+    """Yield every subject with one fault of every group, rotating through the faults and the steps of its lifecycle."""
     turns: Counter[str] = Counter()
     for turn, subject in enumerate(SUBJECTS):
         for further, group in enumerate(GROUPS):
@@ -144,24 +144,24 @@ def part() -> Iterator[tuple[Subject, Fault, Meeting]]:
 PART = list(part())
 
 
-@pytest.mark.parametrize(("subject", "fault", "meeting"), [one_place(*each) for each in PART], ids=named)
-def test_some_trouble_of_every_group_for_everybody(subject: Subject, fault: Fault, meeting: Meeting, lives: Lives) -> None:
+@pytest.mark.parametrize(("subject", "fault", "meeting"), [one_process(*each) for each in PART], ids=named)
+def test_every_subject_meets_a_fault_of_every_group(subject: Subject, fault: Fault, meeting: Meeting, lives: Lives) -> None:
     outcomes.write_down(subject.title, fault.name, try_out(lives, subject, fault, (meeting,)))
 
 
-def test_everybody_is_a_subject() -> None:
+def test_every_module_is_a_subject() -> None:
     assert {subject.module for subject in SUBJECTS} | set(ELSEWHERE) == set(programs()) | {INVENTORY}
     assert all(f'run("{module}"' in Path(__file__).with_name(file).read_text(encoding="utf-8") for module, file in ELSEWHERE.items())
     assert [path.stem for path in (ROOT / "plugins" / "inventory").glob("[a-z]*.py")] == ["metal"]
 
 
-def test_every_trouble_of_the_metal_api_is_in_the_ordinary_suite() -> None:
+def test_the_ordinary_suite_has_every_fault_of_the_metal_api() -> None:
     met = {fault.name for _subject, fault, _meeting in PART}
     assert [fault.name for fault in FAULTS if isinstance(fault.metal, Verdicts) and fault.name not in met] == []
 
 
-def test_the_page_is_made_from_what_happened() -> None:
-    """Fails for a subject of which nobody has written down what becomes of it in some trouble of each group."""
+def test_outcomes_are_recorded_for_every_subject_and_group() -> None:
+    """Fails for a subject without a recorded outcome in some fault of each group."""
     known = outcomes.read(everything())
     for subject in SUBJECTS:
         groups = {fault.group for fault in FAULTS if fault.name in known.get(subject.title, {})}

@@ -1,4 +1,4 @@
-"""What the module that downloads openshift-install makes of a mirror in trouble: one clear error, and no file that is not verified."""
+"""openshift_installer with a faulty mirror: one clear error, and no file that is not verified."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from sandbox.openshift import mirror as served
-from tests.contract.ground import run
+from tests.contract.environment import run
 
 VERSION, OLDER = "4.20.33", "4.19.42"
 RELEASE = f"mirror/x86_64/clients/ocp/{VERSION}"
@@ -30,7 +30,7 @@ Answer = Callable[[SimpleHTTPRequestHandler], None]
 
 @dataclass
 class Site:
-    """The sandbox's mirror on a web server: what it was asked for, and how it answers for a path instead, each answer once."""
+    """The sandbox's mirror on a web server: the requests, and other answers for some paths, each once."""
 
     folder: Path
     url: str = ""
@@ -38,7 +38,7 @@ class Site:
     instead: dict[str, list[Answer]] = field(default_factory=dict)
 
     def replace(self, name: str, content: bytes) -> None:
-        """Have another file in the release's folder, with its checksum."""
+        """Replace a file in the release's folder, with its checksum."""
         folder = self.folder / RELEASE
         (folder / name).write_bytes(content)
         sums = (folder / "sha256sum.txt").read_text(encoding="ascii").splitlines()
@@ -95,7 +95,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 def called(site: Site, folder: Path, **options: Any) -> dict[str, Any]:
     given = {"version": VERSION, "directory": str(folder), "mirror_url": f"{site.url}/mirror", "delay": 0.01, **options}
-    return run("openshift_installer", given, os.environ, hasty=True)
+    return run("openshift_installer", given, os.environ, without_pauses=True)
 
 
 def refused(site: Site, folder: Path, **options: Any) -> str:
@@ -109,7 +109,7 @@ def refused(site: Site, folder: Path, **options: Any) -> str:
     return message
 
 
-def test_check_mode_reads_the_mirror_and_writes_nothing(site: Site, tmp_path: Path) -> None:
+def test_check_mode_reads_the_mirror_and_writes_no_file(site: Site, tmp_path: Path) -> None:
     folder = tmp_path / "cluster"
     predicted = called(site, folder, version="stable-4.20", _ansible_check_mode=True)
     assert predicted["changed"]
@@ -125,14 +125,14 @@ def test_check_mode_reads_the_mirror_and_writes_nothing(site: Site, tmp_path: Pa
     assert {path.name for path in folder.rglob("*")} == {"bin", f"{VERSION}-x86_64", NAME, "release.json"}
 
 
-def test_what_is_there_is_not_read_again(site: Site, tmp_path: Path) -> None:
+def test_an_existing_installer_is_not_downloaded_again(site: Site, tmp_path: Path) -> None:
     made = called(site, tmp_path, version="stable")
     site.asked.clear()
     again = called(site, tmp_path, version="stable")
     assert (again["changed"], again["path"], site.asked) == (False, made["path"], [])
 
 
-def test_only_the_release_is_resolved(site: Site, tmp_path: Path) -> None:
+def test_without_an_installer_only_the_release_is_resolved(site: Site, tmp_path: Path) -> None:
     assert not called(site, tmp_path / "one", state="pinned")["changed"]
     assert called(site, tmp_path / "two", state="pinned", version="stable")["changed"]
     assert not called(site, tmp_path / "two", state="pinned", version="stable")["changed"]
@@ -143,14 +143,14 @@ def test_only_the_release_is_resolved(site: Site, tmp_path: Path) -> None:
 
 @pytest.mark.debian("gpgv")
 @pytest.mark.parametrize("architecture", ["x86_64", "aarch64", "multi"])
-def test_the_signature_is_verified(site: Site, tmp_path: Path, architecture: str) -> None:
+def test_the_signature_of_the_checksums_is_verified(site: Site, tmp_path: Path, architecture: str) -> None:
     made = called(site, tmp_path / "cluster", architecture=architecture, keyring=str(served.keyring(site.folder)))
     assert made["verified"]["signature"], made
     assert made["verified"]["details"].startswith("good, by key ")
 
 
 @pytest.mark.debian("gpgv")
-def test_checksums_that_are_not_those_that_were_signed(site: Site, tmp_path: Path) -> None:
+def test_checksums_that_differ_from_the_signed_ones_are_refused(site: Site, tmp_path: Path) -> None:
     site.replace(ARCHIVE, b"")
     message = refused(site, tmp_path / "cluster", keyring=str(served.keyring(site.folder)))
     assert "signed something else than these checksums" in message
@@ -159,14 +159,14 @@ def test_checksums_that_are_not_those_that_were_signed(site: Site, tmp_path: Pat
 
 @pytest.mark.parametrize("answer", [status(503), status(403), cut])
 @pytest.mark.parametrize("name", ["release.txt", "sha256sum.txt", "sha256sum.txt.gpg", ARCHIVE])
-def test_what_may_be_the_network_s_fault_is_tried_again(site: Site, tmp_path: Path, name: str, answer: Answer) -> None:
+def test_a_download_is_retried_after_a_network_error(site: Site, tmp_path: Path, name: str, answer: Answer) -> None:
     site.instead[name] = [answer, answer]
     assert not called(site, tmp_path, version="stable").get("failed")
     assert site.asked.count(name) == 3
 
 
 @pytest.mark.parametrize(("answer", "reason"), [(status(503), "the mirror answered 503"), (cut, "the connection ended after 4 of 1000000")])
-def test_a_download_that_fails_each_time(site: Site, tmp_path: Path, answer: Answer, reason: str) -> None:
+def test_a_download_that_always_fails_is_one_error(site: Site, tmp_path: Path, answer: Answer, reason: str) -> None:
     site.instead[ARCHIVE] = [answer] * 9
     message = refused(site, tmp_path, retries=2)
     assert f"Cannot download {site.url}/{RELEASE}/{ARCHIVE}: {reason}" in message
@@ -176,13 +176,13 @@ def test_a_download_that_fails_each_time(site: Site, tmp_path: Path, answer: Ans
     assert called(site, tmp_path)["changed"]
 
 
-def test_a_wrong_checksum_is_not_tried_again(site: Site, tmp_path: Path) -> None:
+def test_a_wrong_checksum_is_not_retried(site: Site, tmp_path: Path) -> None:
     site.instead[ARCHIVE] = [other]
     assert f"The checksum of {site.url}/{RELEASE}/{ARCHIVE} is {hashlib.sha256(b'something else').hexdigest()}" in refused(site, tmp_path)
     assert site.asked.count(ARCHIVE) == 1
 
 
-def test_nested_checksums_that_are_not_the_signed_ones(site: Site, tmp_path: Path) -> None:
+def test_nested_checksums_that_differ_from_the_signed_ones_are_refused(site: Site, tmp_path: Path) -> None:
     for nested in (site.folder / "mirror" / "multi" / "clients" / "ocp" / VERSION).glob("*/sha256sum.txt"):
         nested.write_bytes(nested.read_bytes() + b"\n")
     assert "64/sha256sum.txt is " in refused(site, tmp_path, architecture="multi")
@@ -215,17 +215,17 @@ def script(version: str, architecture: str = "amd64") -> bytes:
     ],
     ids=["no archive", "another file", "half an archive", "a program that fails", "another release", "another architecture"],
 )
-def test_an_archive_without_the_installer_of_the_release(site: Site, tmp_path: Path, content: bytes, reason: str) -> None:
+def test_an_archive_without_the_installer_of_the_release_is_refused(site: Site, tmp_path: Path, content: bytes, reason: str) -> None:
     site.replace(ARCHIVE, content)
     assert reason in refused(site, tmp_path)
 
 
-def test_a_release_without_an_installer(site: Site, tmp_path: Path) -> None:
+def test_a_release_without_an_installer_is_refused(site: Site, tmp_path: Path) -> None:
     (site.folder / RELEASE / "sha256sum.txt").write_text("", encoding="ascii")
     assert f"{RELEASE}/sha256sum.txt has neither openshift-install-linux-" in refused(site, tmp_path)
 
 
-def test_what_an_interrupted_run_left_is_deleted(site: Site, tmp_path: Path) -> None:
+def test_leftovers_of_an_interrupted_run_are_deleted(site: Site, tmp_path: Path) -> None:
     left = tmp_path / "bin" / f"{VERSION}-x86_64" / ".download-1234"
     left.mkdir(parents=True)
     (left / "archive").write_bytes(b"half")
@@ -234,13 +234,13 @@ def test_what_an_interrupted_run_left_is_deleted(site: Site, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"channel": "stable"}'])
-def test_a_pin_that_cannot_be_read(site: Site, tmp_path: Path, text: str) -> None:
+def test_a_malformed_pin_is_refused(site: Site, tmp_path: Path, text: str) -> None:
     (tmp_path / "release.json").write_text(text, encoding="utf-8")
     assert "release.json: " in refused(site, tmp_path, version="stable")
     assert (tmp_path / "release.json").read_text(encoding="utf-8") == text
 
 
-def test_a_pin_leads_to_no_other_folder(site: Site, tmp_path: Path) -> None:
+def test_a_pin_cannot_lead_to_another_folder(site: Site, tmp_path: Path) -> None:
     pin = {"channel": "stable", "architecture": "x86_64", "version": "../../4.20.33", "digest": ""}
     (tmp_path / "release.json").write_text(json.dumps(pin), encoding="utf-8")
     assert "../../4.20.33 names no release" in refused(site, tmp_path, version="stable")
@@ -259,5 +259,5 @@ def test_a_pin_leads_to_no_other_folder(site: Site, tmp_path: Path) -> None:
         ({"directory": "/dev/null/cluster"}, "Cannot use /dev/null/cluster"),
     ],
 )
-def test_options_that_lead_to_nothing(site: Site, tmp_path: Path, options: dict[str, Any], reason: str) -> None:
+def test_unusable_options_are_refused(site: Site, tmp_path: Path, options: dict[str, Any], reason: str) -> None:
     assert reason in refused(site, tmp_path, **options)

@@ -1,4 +1,4 @@
-"""A wait for a cluster that has a machine which never comes: it ends at once, and says why."""
+"""A wait for a cluster with a failed device ends at once, with the reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from sandbox.testing.process import RunningSandbox
-from tests.contract.ground import call, run
+from tests.contract.environment import call, run
 from tests.contract.scenario import TAGS, WAIT
 
 NOBODY = "https://127.0.0.1:9"
@@ -17,7 +17,7 @@ NOBODY = "https://127.0.0.1:9"
 
 @pytest.fixture
 def kubeconfig(tmp_path: Path) -> str:
-    """Of a cluster that is not there yet."""
+    """Return the kubeconfig of a cluster that does not exist yet."""
     content = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -30,10 +30,12 @@ def kubeconfig(tmp_path: Path) -> str:
     return str(tmp_path / "kubeconfig")
 
 
-def test_a_failed_machine_ends_the_wait(kubeconfig: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_a_failed_device_ends_the_wait_for_the_cluster(
+    kubeconfig: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
     project = sandbox_environment["METAL_PROJECT_ID"]
     reserved = sandbox.call("POST", "hardware_reservations", json={"count": 1, "plan": "c3.small.x86", "metro": "da"})
-    # Reserved hardware whose provisioning failed stays, so that it can be looked at.
+    # Reserved hardware whose provisioning failed is kept for analysis.
     fault = sandbox.call("POST", "faults", json={"hostname": "lost", "times": 1})
     devices = []
     try:

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from tests.contract.conftest import Lives
-from tests.contract.ground import run_often
+from tests.contract.environment import run_often
 from tests.contract.malformed import Recorder, Recording, Replay, Spoil
-from tests.contract.subjects import SUBJECTS, Life, OfMetal, Place, Subject, one_place
+from tests.contract.subjects import SUBJECTS, Life, OfMetal, Subject, Testbed, one_process
 
 LONGEST_MESSAGE = 1500
 MOST_REQUESTS = 500
@@ -36,19 +36,19 @@ def steps(subject: Subject) -> list[str]:
 
 
 @contextmanager
-def speaking_to(place: Place, url: str) -> Iterator[None]:
-    """With another address of the API for whoever acts in this place."""
-    before = place.environment
-    place.environment = {**before, "METAL_API_URL": url}
+def speaking_to(testbed: Testbed, url: str) -> Iterator[None]:
+    """Use another address of the API for the modules of this testbed."""
+    before = testbed.environment
+    testbed.environment = {**before, "METAL_API_URL": url}
     try:
         yield
     finally:
-        place.environment = before
+        testbed.environment = before
 
 
-def recorded(life: Life, place: Place, step: str) -> Recording:
+def recorded(life: Life, testbed: Testbed, step: str) -> Recording:
     life.prepare(step)
-    with Recorder(place.environment["METAL_API_URL"]).serving() as recorder, speaking_to(place, recorder.url):
+    with Recorder(testbed.environment["METAL_API_URL"]).serving() as recorder, speaking_to(testbed, recorder.url):
         result = life.act(step)
     assert not result.get("failed"), result
     life.converged(step)
@@ -83,9 +83,9 @@ def outcome(verdict: str, *, met: bool) -> str:
     return f"{word}{'' if met else ', not met'}{f': {message}' if message else ''}"
 
 
-def called(life: Life, place: Place, step: str, replay: Replay, spoils: Sequence[Spoil | None], *, hurry: bool = True) -> Iterator[str]:
-    """Return what each call led to: as ``judge``, or what is wrong with it. ``hurry``: calls wait for a second at most."""
-    token = place.environment["METAL_AUTH_TOKEN"]
+def called(life: Life, testbed: Testbed, step: str, replay: Replay, spoils: Sequence[Spoil | None], *, hurry: bool = True) -> Iterator[str]:
+    """Return the outcome of each call: as ``judge``, or its error. ``hurry``: calls wait for a second at most."""
+    token = testbed.environment["METAL_AUTH_TOKEN"]
     if not isinstance(life, OfMetal):
         for spoil in spoils:
             replay.load([spoil])
@@ -98,7 +98,7 @@ def called(life: Life, place: Place, step: str, replay: Replay, spoils: Sequence
     left = list(spoils)
     while left:
         replay.load(left)
-        said = run_often(life.module, life.options(step, hurry=hurry), place.environment, replay.address, len(left))
+        said = run_often(life.module, life.options(step, hurry=hurry), testbed.environment, replay.address, len(left))
         assert said
         for each, met in zip(said, replay.met, strict=True):
             try:
@@ -114,43 +114,43 @@ AT_ONCE = 100
 """Calls in one process."""
 
 
-def try_out(life: Life, place: Place, step: str, recording: Recording, spoils: Sequence[Spoil]) -> tuple[Counter[str], list[str]]:
-    """How often what came of them, and all that went wrong."""
+def try_out(life: Life, testbed: Testbed, step: str, recording: Recording, spoils: Sequence[Spoil]) -> tuple[Counter[str], list[str]]:
+    """Return the count of each outcome, and all errors."""
     wrong: list[str] = []
     came: Counter[str] = Counter()
-    with Replay(recording).serving() as replay, speaking_to(place, replay.url):
+    with Replay(recording).serving() as replay, speaking_to(testbed, replay.url):
         # In a hurry a busy computer does not get through all that was recorded.
-        assert list(called(life, place, step, replay, [None], hurry=False)) == ["success, not met"]
+        assert list(called(life, testbed, step, replay, [None], hurry=False)) == ["success, not met"]
         for start in range(0, len(spoils), AT_ONCE):
             some = spoils[start : start + AT_ONCE]
-            for spoil, what in zip(some, called(life, place, step, replay, some), strict=True):
+            for spoil, what in zip(some, called(life, testbed, step, replay, some), strict=True):
                 came[what.partition(":")[0]] += 1
                 if what.startswith("wrong"):
                     wrong.append(f"{spoil}: {what}")
     return came, wrong
 
 
-EVERY_SUBJECT = pytest.mark.parametrize("subject", [one_place(subject) for subject in METAL], ids=lambda subject: subject.title)
+EVERY_SUBJECT = pytest.mark.parametrize("subject", [one_process(subject) for subject in METAL], ids=lambda subject: subject.title)
 
 
-def assert_answers_are_survived(subject: Subject, lives: Lives, place: Place, cases: int) -> None:
+def assert_answers_are_survived(subject: Subject, lives: Lives, testbed: Testbed, cases: int) -> None:
     life = lives.of(subject)
     if not isinstance(life, OfMetal):
         cases //= 3  # the inventory plugin runs in ansible-inventory, which takes its time to start
     for step in steps(subject):
-        recording = recorded(life, place, step)
+        recording = recorded(life, testbed, step)
         spoils = list(recording.spoilt())
         chance = random.Random(f"{subject.title} {step} {SEED}")  # noqa: S311 - the same each time
-        _came, wrong = try_out(life, place, step, recording, chance.sample(spoils, min(cases, len(spoils))))
+        _came, wrong = try_out(life, testbed, step, recording, chance.sample(spoils, min(cases, len(spoils))))
         assert wrong == []
 
 
 @EVERY_SUBJECT
-def test_some_malformed_answers(subject: Subject, lives: Lives, place: Place) -> None:
-    assert_answers_are_survived(subject, lives, place, SOME)
+def test_some_malformed_answers_end_in_a_result_or_one_error(subject: Subject, lives: Lives, testbed: Testbed) -> None:
+    assert_answers_are_survived(subject, lives, testbed, SOME)
 
 
 @pytest.mark.long
 @EVERY_SUBJECT
-def test_many_malformed_answers(subject: Subject, lives: Lives, place: Place) -> None:
-    assert_answers_are_survived(subject, lives, place, MANY)
+def test_many_malformed_answers_end_in_a_result_or_one_error(subject: Subject, lives: Lives, testbed: Testbed) -> None:
+    assert_answers_are_survived(subject, lives, testbed, MANY)

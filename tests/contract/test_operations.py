@@ -1,4 +1,4 @@
-"""Reboot, rescue, reinstall: asked for once, whatever becomes of the run that asks."""
+"""Reboot, rescue, reinstall: requested exactly once, also by a run that is killed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sandbox.testing.process import RunningSandbox
-from tests.contract.ground import MODULES, ROOT, call, run
+from tests.contract.environment import MODULES, ROOT, call, run
 from tests.contract.scenario import TAGS, WAIT, machine
 
 MINE = {"hostname": "worker-1.contract.metal.test", "ownership_tags": TAGS, **WAIT}
@@ -48,7 +48,7 @@ def writes(sandbox: RunningSandbox) -> list[str]:
 
 
 def asked(sandbox: RunningSandbox, device: Mapping[str, Any], operation: str) -> int:
-    """How often the service took it up, by what it tells of the device."""
+    """Return how often the service started the operation, by the events of the device."""
     events: list[dict[str, Any]] = call(sandbox, "GET", f"devices/{device['id']}/events")["events"]
     if operation == "reinstall":
         return len([event for event in events if event["type"] == "provisioning.101"]) - 1
@@ -60,7 +60,7 @@ def tags(sandbox: RunningSandbox, device: Mapping[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_it_is_asked_for_once_and_waited_for(
+def test_an_operation_is_requested_once_and_waited_for(
     operation: str, device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
     order = {**MINE, "operation": operation, **WORD}
@@ -73,13 +73,13 @@ def test_it_is_asked_for_once_and_waited_for(
     assert done["diff"]["after"]["operation"] == f"{operation} window-7"
     assert done["device"]["state"] == "active"
     newest = call(sandbox, "GET", f"devices/{device['id']}/events")["events"][0]
-    # The service keeps an event of its own for each end: the module did not come back before it.
+    # The service records an event for each end: the module did not return before it.
     assert newest["type"] == ("provisioning.110" if operation == "reinstall" else "power.203")
     assert writes(sandbox) == ["PUT " + device["id"][:7], "POST actions", "PUT " + device["id"][:7]]
     assert sorted(tags(sandbox, device)) == sorted([*TAGS, "kept", f"ansible-operation={operation}:window-7"])
 
     sandbox.forget()
-    # The tags of the user do not touch the mark, nor does what the module told of them.
+    # The user's tags leave the ownership tag unchanged, and so does the module's result.
     for given in ({}, {"tags": ["kept"]}, {"tags": done["device"]["tags"]}, {"_ansible_check_mode": True}):
         again = run("metal_device", {**order, **given}, sandbox_environment)
         assert not again.get("failed"), again
@@ -95,7 +95,7 @@ def test_it_is_asked_for_once_and_waited_for(
 
 @pytest.mark.parametrize("fault", FATES)
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_a_lost_answer_neither_repeats_nor_loses_it(
+def test_an_operation_with_a_lost_answer_runs_exactly_once(
     moment: tuple[str, str], fault: dict[str, Any], device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
     operation, number = moment[0], WRITES.index(moment[1])
@@ -109,11 +109,11 @@ def test_a_lost_answer_neither_repeats_nor_loses_it(
     assert sorted(tags(sandbox, device)) == sorted([*TAGS, "kept", f"ansible-operation={operation}:window-7"])
 
 
-def test_an_answer_that_may_still_come_is_left_to_the_next_run(
+def test_an_operation_whose_answer_is_pending_is_left_to_the_next_run(
     device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
     order = {**MINE, "operation": "reinstall", **WORD, "metal_api_timeout": 1}
-    # Arrives when its caller, and the six seconds in which it looks for it, are gone.
+    # Arrives after the caller has ended, and after the six seconds in which it polls for it.
     sandbox.call("POST", "faults", json={"method": "POST", "path": "/actions$", "times": 1, "delay": 9})
     unsure = run("metal_device", order, sandbox_environment)
     assert unsure["failed"]
@@ -130,14 +130,14 @@ def test_an_answer_that_may_still_come_is_left_to_the_next_run(
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_a_killed_run_neither_repeats_nor_loses_it(
+def test_an_operation_of_a_killed_run_runs_exactly_once(
     moment: tuple[str, str], when: str, device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
     """``kill -9`` in each of the three writes, before the service has it and after it has done it."""
     operation, number = moment[0], WRITES.index(moment[1])
     order = {**MINE, "operation": operation, **WORD, "description": "mended"}
     fault = {"method": "PUT|POST", "path": "/devices/", "times": 1, "skip": number}
-    # A write that is killed before its effect never has one: here it is answered by nobody.
+    # A write that is killed before its effect never has one: here no answer comes.
     fault |= {"delay": 2, "cut": "before"} if when == "before" else {"cut": "after"}
     sandbox.call("POST", "faults", json=fault)
     process = subprocess.Popen(
@@ -176,7 +176,9 @@ def wait_until(true: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_another_machine_is_made_in_place(device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_reinstall_changes_attributes_before_it_installs(
+    device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
     """One task: attributes first, so that what is installed anew finds them; the role is a tag as well."""
     sandbox.call("POST", "faults", json={"method": "POST", "path": "/actions$", "times": 1, "delay": 0.01})
     order = {
@@ -214,26 +216,26 @@ def test_another_machine_is_made_in_place(device: dict[str, Any], sandbox: Runni
 
 
 @pytest.mark.parametrize("operation", ["reboot", "reinstall"])
-def test_a_wait_in_slices_asks_once(
+def test_a_wait_in_slices_requests_the_operation_once(
     operation: str, device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
     order = {**MINE, "operation": operation, **WORD, "progress_interval": 0.05, "wait_interval": 0.02}
     sandbox.call("PUT", "settings", json={"durations": {"reboot": 1800}})
-    told = []
+    messages = []
     result = run("metal_device", order, sandbox_environment)
     while result.get("waiting"):
-        told += result["waiting"]
+        messages += result["waiting"]
         result = run("metal_device", {**order, "resume": result["resume"]}, sandbox_environment)
     sandbox.call("PUT", "settings", json={"durations": {"reboot": 10}})
     assert not result.get("failed"), result
     assert result["changed"]
-    assert told
+    assert messages
     assert asked(sandbox, device, operation) == 1
     newest = call(sandbox, "GET", f"devices/{device['id']}/events")["events"][0]
     assert newest["type"] == ("provisioning.110" if operation == "reinstall" else "power.203")
 
 
-def test_a_new_device_has_it_behind_it(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_a_new_device_needs_no_operation(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     order = {**machine(1), "ownership_tags": TAGS, "operation": "reinstall", **WORD, **WAIT}
     rescued = run("metal_device", {**order, "operation": "rescue"}, sandbox_environment)
     assert "operation=rescue needs an existing device" in rescued["msg"]
@@ -244,7 +246,9 @@ def test_a_new_device_has_it_behind_it(sandbox: RunningSandbox, sandbox_environm
     run("metal_device", {"id": made["device"]["id"], "state": "absent", **WAIT}, sandbox_environment)
 
 
-def test_what_cannot_be_meant_is_told(device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_contradicting_operation_options_are_an_error(
+    device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
     for given, text in (
         ({"operation": "reboot"}, "operation_id"),
         ({"operation": "reboot", "operation_id": "two words"}, "no blanks"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.ground import run
+from tests.contract.environment import run
 
 ID = "0b8ad2f5-8f6e-4bd0-9a39-3d8a1e1ec7c5"
 METAL = {"METAL_API_URL": "http://127.0.0.1:9/metal/v1", "METAL_AUTH_TOKEN": "token-of-the-test", "METAL_PROJECT_ID": ID}
@@ -32,7 +32,7 @@ RESUMING = [name for name in WAITING if name.startswith("metal_")]
 
 
 def refused(module: str, **options: Any) -> str:
-    result = run(module, {**CALLS[module], **options}, METAL, hasty=True)
+    result = run(module, {**CALLS[module], **options}, METAL, without_pauses=True)
     assert result.get("failed"), result
     assert "exception" not in result
     message = str(result["msg"])
@@ -42,13 +42,13 @@ def refused(module: str, **options: Any) -> str:
 
 @pytest.mark.parametrize("module", CALLS)
 @pytest.mark.parametrize("value", ["nan", "1e400", 0])
-def test_no_service_answers_within_no_time(module: str, value: Any) -> None:
+def test_a_timeout_must_be_positive(module: str, value: Any) -> None:
     option = ABOVE_ZERO.get(module, "metal_api_timeout")
     assert f"{option} must be greater than 0 and at most 1000000000, not " in refused(module, **{option: value})
 
 
 @pytest.mark.parametrize("module", WAITING)
-def test_nothing_is_waited_for_backwards(module: str) -> None:
+def test_a_negative_wait_timeout_is_refused(module: str) -> None:
     message = refused(module, wait_timeout="nan", wait_interval=-1, progress_interval="inf")
     for option, value in (("wait_timeout", "nan"), ("wait_interval", "-1"), ("progress_interval", "inf")):
         assert f"{option} must be 0 or greater and at most 1000000000, not {value}" in message
@@ -66,6 +66,6 @@ RESUME: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(("module", "resume"), [*product(RESUMING, ["one field"]), *product(["metal_device_set"], RESUME)])
-def test_only_what_a_call_returned_is_resumed(module: str, resume: str) -> None:
+def test_malformed_resume_data_is_refused(module: str, resume: str) -> None:
     message = "The option resume is not what a call of this module has returned. Leave it out"
     assert refused(module, resume=RESUME[resume], wait=True) == message

@@ -1,4 +1,4 @@
-"""Every way from one network type of a device to another, with VLANs and native VLANs, each told as a user would: what a port is to be."""
+"""Every change from one network type of a device to another, with VLANs and native VLANs, by the desired state of its ports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox.testing.process import RunningSandbox, is_write
-from tests.contract.ground import call, run
+from tests.contract.environment import call, run
 
 NONE: dict[str, Any] = {"vlan_ids": [], "native_vlan_id": ""}
 BOTH: dict[str, Any] = {"vlan_ids": ["1131", "1132"], "native_vlan_id": ""}
@@ -41,12 +41,12 @@ def device(sandbox_process: RunningSandbox) -> Iterator[str]:
     assert all(result["changed"] for result in gone), gone
 
 
-def bring(device: str, wanted: str, environment: Mapping[str, str]) -> list[dict[str, Any]]:
+def bring(device: str, target: str, environment: Mapping[str, str]) -> list[dict[str, Any]]:
     results = []
-    for name, options in TYPES[wanted].items():
+    for name, options in TYPES[target].items():
         waits = {"wait_timeout": 60, "wait_interval": 0.05}
         result = run("metal_port", {"device_id": device, "name": name, **options, **waits}, environment)
-        assert not result.get("failed"), f"{name} on the way to {wanted}: {result['msg']}"
+        assert not result.get("failed"), f"{name} on the way to {target}: {result['msg']}"
         results.append(result)
     return results
 
@@ -58,7 +58,9 @@ def ports(sandbox: RunningSandbox, device: str) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("target", TYPES)
 @pytest.mark.parametrize("source", TYPES)
-def test_a_way(source: str, target: str, device: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_a_device_changes_from_one_network_type_to_another(
+    source: str, target: str, device: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
     bring(device, source, sandbox_environment)
     changed = any(result["changed"] for result in bring(device, target, sandbox_environment))
     assert changed == (source != target)
@@ -76,7 +78,7 @@ def test_a_way(source: str, target: str, device: str, sandbox: RunningSandbox, s
     assert not [each for each in sandbox.journal() if is_write(each)]
 
 
-def test_a_bond_that_another_client_took_apart_in_layer_3_comes_together_again(
+def test_a_layer3_bond_disbonded_by_another_client_is_bonded_again(
     device: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
     bring(device, "layer3", sandbox_environment)
@@ -91,7 +93,7 @@ def test_a_bond_that_another_client_took_apart_in_layer_3_comes_together_again(
 
 
 @pytest.mark.parametrize("target", TYPES)
-def test_a_bond_that_another_client_took_apart_with_its_vlans_on_it(
+def test_a_bond_disbonded_with_its_vlans_by_another_client_is_converted(
     target: str, device: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
     """packet-python leaves the VLANs on the bond when it takes it apart, and the service keeps them there."""

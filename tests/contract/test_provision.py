@@ -1,4 +1,4 @@
-"""The role that orders a cluster's machines, run by a real ansible-playbook in a sandbox that fails some of them."""
+"""The provision role, run by ansible-playbook in a sandbox that fails some devices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from sandbox.testing.process import RunningSandbox
-from tests.contract.ground import call, run
+from tests.contract.environment import call, run
 from tests.contract.scenario import TAGS, WAIT
 
 CLUSTER = "contract.metal.test"
@@ -23,7 +23,7 @@ SMALL = "c3.small.x86"
 
 
 class Provision:
-    """The role with some workers. ``printed`` is what the last run said."""
+    """The role with some workers. ``printed`` is the output of the last run."""
 
     def __init__(self, environment: dict[str, str], folder: Path) -> None:
         self._environment = environment
@@ -89,27 +89,27 @@ def provision(sandbox: RunningSandbox, sandbox_environment: dict[str, str], tmp_
 
 
 def there(sandbox: RunningSandbox) -> dict[str, str]:
-    """Host names and metros of what is billed."""
+    """Return the host names and metros of the billed devices."""
     return {device["hostname"].split(".")[0]: device["metro"] for device in billed(sandbox)}
 
 
 def billed(sandbox: RunningSandbox) -> list[dict[str, Any]]:
-    """The devices of the user's project. What readers read stands in another one, for the whole session."""
+    """Return the devices of the user's project. What info modules read is in another one, for the whole session."""
     project = sandbox.environment["METAL_PROJECT_ID"]
     mine = {device["id"] for device in call(sandbox, "GET", f"projects/{project}/devices")["devices"]}
     return [device for device in sandbox.inventory()["devices"] if device["id"] in mine]
 
 
-def test_a_worker_that_fails_is_replaced_by_choice(provision: Provision, sandbox: RunningSandbox) -> None:
+def test_a_failed_worker_is_replaced_on_request(provision: Provision, sandbox: RunningSandbox) -> None:
     sandbox.call("POST", "faults", json={"hostname": "worker-1", "times": 1})
     assert provision.workers(3, provision_replace_failed=1) == {"well": True, "missing": []}, provision.printed
     assert sorted(there(sandbox)) == ["worker-0", "worker-1", "worker-2"]
-    # Shown when it happens, and in the list of what became of each.
+    # Printed at once, and in the list of all devices' results.
     assert provision.printed.count(f"worker-1.{CLUSTER} is replaced (replacement 1 of 1)") == 1
     assert f"worker-1.{CLUSTER}: created, after 1 failed" in provision.printed
 
 
-def test_some_missing_workers_are_borne_by_choice(provision: Provision, sandbox: RunningSandbox) -> None:
+def test_a_worker_quorum_allows_pending_workers(provision: Provision, sandbox: RunningSandbox) -> None:
     sandbox.call("POST", "faults", json={"hostname": "worker-1"})
     assert not provision.workers(3)["well"]
     assert "1 of 3 devices are not in the desired state" in provision.printed
@@ -119,7 +119,7 @@ def test_some_missing_workers_are_borne_by_choice(provision: Provision, sandbox:
     assert provision.workers(3, provision_worker_quorum=2, provision_replace_failed=1)["missing"] == []
 
 
-def test_workers_go_where_there_is_room_for_all(provision: Provision, sandbox: RunningSandbox) -> None:
+def test_workers_are_ordered_in_a_metro_with_capacity_for_all(provision: Provision, sandbox: RunningSandbox) -> None:
     sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": {SMALL: 2}}}})
     anywhere = {"placement": [{"metro": "da"}, {"metro": "am"}]}
     assert provision.workers(3, anywhere)["well"], provision.printed
@@ -131,12 +131,12 @@ def test_workers_go_where_there_is_room_for_all(provision: Provision, sandbox: R
 
 
 def ends(sandbox: RunningSandbox) -> list[float]:
-    """When what is billed ends by itself, in seconds since 1970."""
+    """Return the termination times of the billed devices, in seconds since 1970."""
     devices = [call(sandbox, "GET", f"devices/{device['id']}") for device in billed(sandbox)]
     return [datetime.fromisoformat(device["termination_time"]).timestamp() for device in devices if device["state"] != "deprovisioning"]
 
 
-def test_the_end_of_a_bootstrap_machine_is_put_off_by_who_looks_after_it(provision: Provision, sandbox: RunningSandbox) -> None:
+def test_the_bootstrap_devices_termination_time_is_extended(provision: Provision, sandbox: RunningSandbox) -> None:
     machine = {"hostname": f"bootstrap-0.{CLUSTER}", "plan": SMALL, "metro": "da"}
     given: dict[str, Any] = {"provision_bootstrap": [machine], "provision_bootstrap_lifetime": 1800, "provision_bootstrap_timeout": 1800}
     assert not provision.workers(0, **given)["well"]
@@ -157,7 +157,7 @@ def test_the_end_of_a_bootstrap_machine_is_put_off_by_who_looks_after_it(provisi
     assert call(sandbox, "GET", f"devices/{device['id']}")["termination_time"] is None
 
 
-def test_without_a_lifetime_nothing_ends_by_itself(provision: Provision, sandbox: RunningSandbox) -> None:
+def test_without_a_lifetime_no_device_has_a_termination_time(provision: Provision, sandbox: RunningSandbox) -> None:
     machine = {"hostname": f"bootstrap-0.{CLUSTER}", "plan": SMALL, "metro": "da"}
     assert provision.workers(0, provision_bootstrap=[machine])["well"], provision.printed
     sandbox.forget()

@@ -1,4 +1,4 @@
-"""Hardware of one's own: what is being freed is waited for, what is in use is told."""
+"""Hardware reservations: a module waits for one that is being released, and fails for one in use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox.testing.process import RunningSandbox
-from tests.contract.ground import run
+from tests.contract.environment import run
 from tests.contract.scenario import TAGS, WAIT, machine
 
 RESERVED = {key: value for key, value in machine(1).items() if key != "hostname"} | {
@@ -27,7 +27,7 @@ def reservation(sandbox_process: RunningSandbox) -> str:
 
 @pytest.fixture
 def device(reservation: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """A device on it, which takes three seconds to be wiped."""
+    """A device on the reservation, which takes three seconds to be wiped."""
     sandbox.call("PUT", "settings", json={"durations": {"reservation_wipe": 10800}})
     made = run("metal_device", {**RESERVED, **OURS, "hostname": "first.contract.metal.test", **WAIT}, sandbox_environment)
     assert not made.get("failed"), made
@@ -42,7 +42,7 @@ def leave(environment: dict[str, str]) -> None:
     assert gone["changed"], gone
 
 
-def test_hardware_that_is_being_freed_is_waited_for(device: dict[str, Any], sandbox_environment: dict[str, str]) -> None:
+def test_a_device_waits_for_a_reservation_that_is_being_released(device: dict[str, Any], sandbox_environment: dict[str, str]) -> None:
     leave(sandbox_environment)
     order = {**RESERVED, **OURS, "hostname": "second.contract.metal.test"}
     refused = run("metal_device", {**order, "wait": False}, sandbox_environment)
@@ -54,21 +54,21 @@ def test_hardware_that_is_being_freed_is_waited_for(device: dict[str, Any], sand
     assert not run("metal_device", {**order, **WAIT}, sandbox_environment)["changed"]
 
 
-def test_a_set_waits_for_it_in_slices_and_orders_once(device: dict[str, Any], sandbox_environment: dict[str, str]) -> None:
+def test_a_set_waits_for_a_reservation_in_slices_and_orders_once(device: dict[str, Any], sandbox_environment: dict[str, str]) -> None:
     leave(sandbox_environment)
     order = {**OURS, "machines": [{**RESERVED, "hostname": "second.contract.metal.test"}], **WAIT, "progress_interval": 0.5}
-    told = []
+    messages = []
     result = run("metal_device_set", order, sandbox_environment)
     while result.get("waiting"):
-        told += result["waiting"]
+        messages += result["waiting"]
         result = run("metal_device_set", {**order, "resume": result["resume"]}, sandbox_environment)
     assert not result.get("failed"), result
-    assert any("waits for hardware reservation" in text for text in told), told
+    assert any("waits for hardware reservation" in text for text in messages), messages
     assert result["outcomes"]["second.contract.metal.test"]["action"] == "created"
     assert result["changed"]
 
 
-def test_hardware_in_use_is_told_at_once(device: dict[str, Any], sandbox_environment: dict[str, str]) -> None:
+def test_a_reservation_in_use_fails_at_once(device: dict[str, Any], sandbox_environment: dict[str, str]) -> None:
     result = run("metal_device", {**RESERVED, **OURS, "hostname": "second.contract.metal.test", **WAIT}, sandbox_environment)
     assert "no available hardware reservations" in result["msg"]
     assert result["failure"]["request_id"]

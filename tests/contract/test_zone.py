@@ -1,4 +1,4 @@
-"""What goes wrong with names, and that hundreds cost no more messages than they have to."""
+"""dns_records: failures, and the number of messages for hundreds of records."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from sandbox.testing.process import RunningSandbox
-from tests.contract.ground import run
+from tests.contract.environment import run
 from tests.contract.zone import DOMAIN, names, reach, records, updates
 from tests.named import SECRET, WRITER, ZONE, Named, started
 
 
-def test_five_hundred_names_are_three_updates(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_five_hundred_records_take_three_updates(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     server = reach(sandbox.environment)
     many = records(**{f"worker-{number}": [f"192.0.2.{number % 250}", f"198.51.100.{number % 250}"] for number in range(500)})
     before = len(updates(sandbox.log))
@@ -33,7 +33,7 @@ def test_five_hundred_names_are_three_updates(sandbox: RunningSandbox, sandbox_e
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "returned"),
     [
         ({"key_secret": base64.b64encode(b"another key of thirty-two bytes!").decode()}, "Check name, secret and algorithm of the key"),
         ({"key_secret": "abcde"}, "key_secret must be base64"),
@@ -45,11 +45,13 @@ def test_five_hundred_names_are_three_updates(sandbox: RunningSandbox, sandbox_e
         ({"records": [{"name": f"{'a' * 64}.{DOMAIN}", "values": ["192.0.2.1"]}]}, "label"),
     ],
 )
-def test_what_is_refused_is_told(wrong: dict[str, Any], told: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_a_refused_update_is_an_error(
+    wrong: dict[str, Any], returned: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
     options = {**reach(sandbox.environment), **records(refused=["192.0.2.9"]), **wrong}
     result = run("dns_records", options, sandbox_environment)
     assert result["failed"]
-    assert re.search(told, result["msg"]), result["msg"]
+    assert re.search(returned, result["msg"]), result["msg"]
     assert names(sandbox.environment) == {}
 
 
@@ -61,7 +63,7 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Named]:
 
 @pytest.mark.debian("bind9")
 @pytest.mark.parametrize("check_mode", [True, False])
-def test_an_alias_is_in_the_way_of_all_and_nothing_is_set(named: Named, sandbox_environment: dict[str, str], check_mode: bool) -> None:
+def test_a_cname_blocks_all_records_and_no_record_is_set(named: Named, sandbox_environment: dict[str, str], check_mode: bool) -> None:
     server = {"server": "127.0.0.1", "port": named.port, "zone": ZONE, "key_name": WRITER, "key_secret": SECRET}
     named.update(f"api.{DOMAIN}", "CNAME", "lb.elsewhere.example.")
     before = named.zone()
@@ -72,12 +74,12 @@ def test_an_alias_is_in_the_way_of_all_and_nothing_is_set(named: Named, sandbox_
     assert f"api.{DOMAIN} is an alias (CNAME) of lb.elsewhere.example. Remove the alias" in result["msg"]
     assert not result["changed"]
     assert named.zone() == before
-    # Where no address is wanted, it is in nobody's way.
+    # Where no address is desired, it blocks no record.
     assert not run("dns_records", {**server, **records(api=[])}, sandbox_environment)["changed"]
 
 
 @pytest.mark.debian("bind9")
-def test_an_alias_of_a_wildcard_is_in_nobodys_way(named: Named, sandbox_environment: dict[str, str]) -> None:
+def test_a_wildcard_cname_blocks_no_record(named: Named, sandbox_environment: dict[str, str]) -> None:
     server = {"server": "127.0.0.1", "port": named.port, "zone": ZONE, "key_name": WRITER, "key_secret": SECRET}
     named.update(f"*.{ZONE}", "CNAME", "www.elsewhere.example.")
     options = {**server, "records": [{"name": f"api.wild.{ZONE}", "values": ["192.0.2.9"]}]}
@@ -87,13 +89,13 @@ def test_an_alias_of_a_wildcard_is_in_nobodys_way(named: Named, sandbox_environm
 
 
 @pytest.mark.debian("bind9")
-def test_an_address_of_a_wildcard_is_not_the_names_own(named: Named, sandbox_environment: dict[str, str]) -> None:
+def test_an_address_of_a_wildcard_is_not_the_records_own(named: Named, sandbox_environment: dict[str, str]) -> None:
     server = {"server": "127.0.0.1", "port": named.port, "zone": ZONE, "key_name": WRITER, "key_secret": SECRET}
     above = f"below.{ZONE}"
     named.update(f"*.{above}", "A", "203.0.113.9")
-    wanted, none = ({"records": [{"name": f"{name}.{above}", "values": values} for name in ("a", "b")]} for values in (["192.0.2.9"], []))
+    desired, none = ({"records": [{"name": f"{name}.{above}", "values": values} for name in ("a", "b")]} for values in (["192.0.2.9"], []))
     assert not run("dns_records", {**server, **none}, sandbox_environment)["changed"]
-    assert [record["before"] for record in run("dns_records", {**server, **wanted}, sandbox_environment)["records"]] == [[], []]
+    assert [record["before"] for record in run("dns_records", {**server, **desired}, sandbox_environment)["records"]] == [[], []]
     named.update(f"a.{above}", "A")
     (gone,) = run("dns_records", {**server, **none}, sandbox_environment)["records"]
     assert gone == {"name": f"b.{above}", "type": "A", "before": ["192.0.2.9"], "after": []}
@@ -120,21 +122,21 @@ def _garbage(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize(
-    ("trouble", "told"),
+    ("fault", "returned"),
     [(_silent, "timed out"), (_cut, "EOF"), (_half, "EOF"), (_garbage, "BadResponse|shorter|DNS")],
     ids=["silent", "cut", "half an answer", "no answer of a DNS server"],
 )
-def test_a_server_that_does_not_answer_is_told(
-    trouble: Callable[[socket.socket], None], told: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+def test_a_dns_server_without_a_usable_answer_is_an_error(
+    fault: Callable[[socket.socket], None], returned: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
 
         def serve() -> None:
             connection, _address = server.accept()
             with connection:
-                trouble(connection)
-                # Who is silent stays until the module has gone away.
-                if trouble is _silent:
+                fault(connection)
+                # A silent server keeps the connection until the module closes it.
+                if fault is _silent:
                     while connection.recv(512):
                         pass
 
@@ -146,4 +148,4 @@ def test_a_server_that_does_not_answer_is_told(
         served.result(60)
     assert result["failed"]
     assert "Cannot query the names at 127.0.0.1 port" in result["msg"]
-    assert re.search(told, result["msg"]), result["msg"]
+    assert re.search(returned, result["msg"]), result["msg"]

@@ -1,4 +1,4 @@
-"""Scenarios of the module that keeps names, and the zone as its server tells it: as a program, it writes that into a file."""
+"""Scenarios of dns_records, and the zone as its server returns it: as a program, it writes the zone into a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SERIAL = "INFO sandbox.dns: zone "
 
 @dataclass(frozen=True)
 class ZoneScenario:
-    """The life of a few names: the options of each step beside those of :func:`reach`."""
+    """The lifecycle of a few records: the options of each step beside those of :func:`reach`."""
 
     module: str
     create: Mapping[str, Any]

@@ -72,7 +72,7 @@ def ansible_doc(kind: str, *names: str) -> dict[str, Any]:
         capture_output=True,
         text=True,
     )
-    return {name.rpartition(".")[2]: told for name, told in json.loads(done.stdout).items()}
+    return {name.rpartition(".")[2]: result for name, result in json.loads(done.stdout).items()}
 
 
 @pytest.fixture(scope="module")
@@ -152,8 +152,8 @@ def test_host_variables(row: Row) -> None:
 )
 def test_every_option_of_community_general_is_on_the_page(module: str) -> None:
     theirs = set(ansible_doc("module", f"community.general.{module}")[module]["doc"]["options"])
-    told = {name for row in OPTIONS if module in row.heading.split() for name in row.theirs}
-    assert theirs - told == set()
+    result = {name for row in OPTIONS if module in row.heading.split() for name in row.theirs}
+    assert theirs - result == set()
 
 
 def block(mark: str) -> str:
@@ -163,7 +163,7 @@ def block(mark: str) -> str:
     return found[1]
 
 
-def test_the_playbook_of_the_page_runs_and_its_second_run_is_quiet(tmp_path: Path) -> None:
+def test_the_playbook_of_the_page_runs_and_is_idempotent(tmp_path: Path) -> None:
     (tmp_path / "web.yml").write_text(block("playbook"), encoding="utf-8")
     (tmp_path / "02.metal.yml").write_text(block("inventory"), encoding="utf-8")
     with RunningSandbox(tmp_path / "state", log=tmp_path / "log", speed=SPEED) as sandbox:

@@ -82,10 +82,10 @@ def test_an_example_can_be_used(example: Example) -> None:
     given = without_templates(example.values)
     assert not variable_errors(given)
     made = report(Case(0, {"name": example.place, "variables": given, "expect": {}}))
-    told = {
+    result = {
         line["check"]: line["found"] for line in made["checks"] if line["check"] in OF_RULES and line["verdict"] in ("failed", "warning")
     }
-    assert not told
+    assert not result
 
 
 def test_examples_are_found() -> None:

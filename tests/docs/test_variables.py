@@ -104,7 +104,7 @@ def limits(value: Any) -> Iterator[tuple[str, Any]]:
 @pytest.mark.parametrize("path", TASKS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_limits_are_variables(path: Path) -> None:
     tasks = yaml.safe_load(path.read_text(encoding="utf-8"))
-    # With a look each second the number of retries is the limit, in seconds.
+    # With a poll each second the number of retries is the limit, in seconds.
     found = {name: value for name, value in limits(tasks) if re.fullmatch(r"[0-9.]+", str(value)) and (name, value) != ("delay", 1)}
     assert not found, "a limit is a variable of the role, with a default"
 
@@ -119,7 +119,7 @@ def test_limits_are_found() -> None:
 PREFIX = "equinix_metal.openshift."
 PLAYBOOKS = sorted(ROOT.glob("playbooks/*.yml"))
 RULES = "csr_approval"
-"""The module all whose options are rules that somebody may want otherwise."""
+"""The module all whose options are rules that users may change."""
 
 
 @dataclass(frozen=True)

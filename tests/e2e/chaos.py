@@ -34,13 +34,13 @@ STARTS = 6
 """So often a run may be started until it ends well: each end and each fault may cost one."""
 
 CHOICES = "all: {vars: {openshift_wait_interval: 1, openshift_stable_for: 5, openshift_replace_failed: 9}}\n"
-"""The sandbox is fast: most of the time would be spent between two looks. Machines that fail would be left to the user."""
+"""The sandbox is fast: most of the time would be spent between two polls. Machines that fail would be left to the user."""
 
 PATIENCE = 1800
 """Seconds for one start, on a computer that has other work too."""
 
-# Tasks are told when they begin, and not when they have something to say.
-TOLD = {"ANSIBLE_DISPLAY_SKIPPED_HOSTS": "true"}
+# Tasks are printed when they begin, and not when they have output.
+SHOW_SKIPPED = {"ANSIBLE_DISPLAY_SKIPPED_HOSTS": "true"}
 
 ENDS = (End.KILLED, End.POWER_CUT, End.INTERRUPTED)
 """How runs are ended here; what is at work when ansible-playbook alone is killed is the subject of ``kills``."""
@@ -108,7 +108,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Course:
-    """How a step goes when nothing happens: its phases, and how many requests it makes of the Metal API."""
+    """An undisturbed step: its phases, and how many requests it makes of the Metal API."""
 
     phases: tuple[Phase, ...]
     requests: int
@@ -224,7 +224,7 @@ def world(user: User) -> dict[str, Any]:
             ]
             for node in (user.kube("/api/v1/nodes")["items"] if installed else [])
         },
-        # What tells why a run failed is kept, whatever becomes of the cluster.
+        # The failure bundle of a run is kept after the cluster is deleted.
         "files": sorted(
             str(path.relative_to(user.folder))
             for path in (user.folder / "clusters").glob("**/*")
@@ -238,12 +238,12 @@ def _tags_of_any_install(device: dict[str, Any]) -> list[str]:
     return sorted(tag.partition("openshift-infra-id=")[0] or "openshift-infra-id" for tag in device["tags"])
 
 
-def differences(wanted: Any, found: Any, where: str = "") -> Iterator[str]:
-    if isinstance(wanted, dict) and isinstance(found, dict):
-        for name in sorted(wanted.keys() | found.keys()):
-            yield from differences(wanted.get(name), found.get(name), f"{where}/{name}")
-    elif wanted != found:
-        yield f"{where}: {found}, undisturbed {wanted}"
+def differences(expected: Any, found: Any, where: str = "") -> Iterator[str]:
+    if isinstance(expected, dict) and isinstance(found, dict):
+        for name in sorted(expected.keys() | found.keys()):
+            yield from differences(expected.get(name), found.get(name), f"{where}/{name}")
+    elif expected != found:
+        yield f"{where}: {found}, undisturbed {expected}"
 
 
 class Chaos:
@@ -273,13 +273,13 @@ class Chaos:
             self._count += 1
             user = User(self._folder / f"world-{self._count}", speed=self._speed)
             user.folder.mkdir(parents=True)
-            user.variables |= TOLD
+            user.variables |= SHOW_SKIPPED
             self._user = self._users.enter_context(user.at_work())
             (user.inventory / "09-choices.yml").write_text(CHOICES, encoding="utf-8")
         return self._user
 
     def leave(self) -> None:
-        """Leave this world as it is, for whoever wants to look; what runs in it ends."""
+        """Keep the files of this environment for analysis and end its processes."""
         if self._user is not None:
             for number in self._user.processes():
                 with contextlib.suppress(ProcessLookupError):
@@ -303,7 +303,7 @@ class Chaos:
         return Trial.drawn(seed, number, step, self.courses[step.before, step.attempt])
 
     def run(self, trial: Trial) -> Outcome:
-        """Disturb a run, start it again until it ends well, and look at the world."""
+        """Disturb a run, start it again until it ends well, and compare the result."""
         step = trial.step
         self._reach(step.before)
         control = self.user.sandbox
@@ -329,7 +329,7 @@ class Chaos:
         ]
         wrong = list(self._wrong(step, runs, since, undelivered))
         if not runs[-1].code:
-            with contextlib.suppress(AssertionError):  # those that are left are told as a difference
+            with contextlib.suppress(AssertionError):  # those that are left are reported as a difference
                 until(lambda: not self.user.processes(), what="the end of all the runs left running")
         self._workers = step.after
         return Outcome(
@@ -361,10 +361,10 @@ class Chaos:
         until(lambda: not self.user.processes(), what="the end of all the run left running")
         found = world(self.user)
         different = list(differences(self.worlds.setdefault(after, found), found))
-        told = f"undisturbed from {before} to {after} workers"
+        result = f"undisturbed from {before} to {after} workers"
         if different:
-            raise AssertionError(f"{told}: " + "\n".join(different))
-        self._say(f"     {told}: {run.tasks} tasks, {run.seconds:.0f} s")
+            raise AssertionError(f"{result}: " + "\n".join(different))
+        self._say(f"     {result}: {run.tasks} tasks, {run.seconds:.0f} s")
 
     def _reach(self, workers: int | None) -> None:
         """Have a cluster with so many workers, or none, by undisturbed steps: at the beginning, and after a run that went wrong."""

@@ -12,5 +12,5 @@ Worlds = dict[int | None, dict[str, Any]]
 
 @pytest.fixture(scope="session")
 def undisturbed() -> Worlds:
-    """The worlds that test_first_light.py has met, for test_resume.py. Both files run in one process (``xdist_group``)."""
+    """The worlds that test_install.py has met, for test_resume.py. Both files run in one process (``xdist_group``)."""
     return {}

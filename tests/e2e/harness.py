@@ -285,10 +285,10 @@ class User:
         return self.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME}", **arguments)
 
     def edit_workers(self, last: int) -> None:
-        wanted = self.inventory / "01-cluster.yml"
-        text, found = re.subn(r"worker-\[0:\d+\]", f"worker-[0:{last}]", wanted.read_text(encoding="utf-8"))
+        desired = self.inventory / "01-cluster.yml"
+        text, found = re.subn(r"worker-\[0:\d+\]", f"worker-[0:{last}]", desired.read_text(encoding="utf-8"))
         assert found == 1
-        wanted.write_text(text, encoding="utf-8")
+        desired.write_text(text, encoding="utf-8")
 
     def ask(self, method: str, path: str, **arguments: Any) -> Any:
         """One request to the Metal API as the user's project makes it; the decoded answer."""
@@ -308,8 +308,8 @@ class User:
         chosen = [device["id"] for device in self.devices() if not names or device["hostname"].removesuffix(f".{NAME}") in names]
         for device in chosen:
             self.ask("POST", f"devices/{device}/actions", json={"type": action})
-        wanted = "inactive" if action == "power_off" else "active"
-        until(lambda: all(self.ask("GET", f"devices/{device}")["state"] == wanted for device in chosen), what=f"{action} done")
+        desired = "inactive" if action == "power_off" else "active"
+        until(lambda: all(self.ask("GET", f"devices/{device}")["state"] == desired for device in chosen), what=f"{action} done")
 
     # --- what there is -------------------------------------------------------------------------------------------------------
 
@@ -375,7 +375,7 @@ def processes_with(variable: str) -> dict[int, tuple[str, str]]:
     """What this variable is in the environment of each process that has it, and the command line, by process number."""
     found = {}
     for path in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it ended while we looked, or is none of ours
+        with contextlib.suppress(OSError):  # it ended meanwhile, or is a process of another user
             settings = (path / "environ").read_bytes().decode(errors="replace").split("\0")
             values = [value for name, _sign, value in (setting.partition("=") for setting in settings) if name == variable]
             if values and (command := (path / "cmdline").read_bytes()):
@@ -399,12 +399,12 @@ def end_orphans() -> None:
                 os.kill(number, signal.SIGKILL)
 
 
-def until(look: Callable[[], Any], *, within: float = 90.0, every: float = 0.5, what: str) -> Any:
-    """Return the first true answer of ``look``, asked ``every`` seconds for ``within`` seconds; a lost connection is a false one."""
+def until(read: Callable[[], Any], *, within: float = 90.0, every: float = 0.5, what: str) -> Any:
+    """Return the first true answer of ``read``, called ``every`` seconds for ``within`` seconds; a lost connection is a false one."""
     deadline = time.monotonic() + within
     while time.monotonic() < deadline:
         with contextlib.suppress(httpx.TransportError):
-            if answer := look():
+            if answer := read():
                 return answer
         time.sleep(every)
     raise AssertionError(f"not within {within} s: {what}")

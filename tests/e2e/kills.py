@@ -31,7 +31,7 @@ from tests.e2e.chaos import DEVICES, PATIENCE
 from tests.e2e.harness import NAME, End, Moment, Run, User, until
 
 MOMENTS = 30
-SITUATIONS = ("pause", "create", "delete")
+CONTEXTS = ("pause", "create", "delete")
 ENDS = (End.ALONE, End.KILLED, End.POWER_CUT)
 THEN = ("install", "destroy")
 
@@ -73,13 +73,13 @@ WRITES = Playbooks("tests/e2e/writes/order.yml", "tests/e2e/writes/delete.yml", 
 
 @dataclass(frozen=True)
 class Kill:
-    """One moment: in which ``situation``, how long after it has come about, how the playbook is killed, and what is run ``then``.
+    """One moment: in which ``context``, how long after it has come about, how the playbook is killed, and what is run ``then``.
 
     ``latency``: seconds that the service takes for what is being sent. ``skip``: how many requests of that kind pass before.
     """
 
     number: int
-    situation: str
+    context: str
     end: End
     then: str
     after: float
@@ -89,23 +89,23 @@ class Kill:
     @classmethod
     def drawn(cls, seed: int, number: int) -> Kill:
         dice = random.Random(f"{seed}/kill/{number}")  # noqa: S311 - it has to be the same again
-        situation = SITUATIONS[number % len(SITUATIONS)]
-        end = ENDS[number // len(SITUATIONS) % len(ENDS)]
+        context = CONTEXTS[number % len(CONTEXTS)]
+        end = ENDS[number // len(CONTEXTS) % len(ENDS)]
         latency = round(dice.uniform(1, LONGEST), 1)
-        after = round(dice.uniform(0, 3 if situation == "pause" else latency), 2)
-        return cls(number, situation, end, dice.choice(THEN), after, latency, dice.randint(0, 1))
+        after = round(dice.uniform(0, 3 if context == "pause" else latency), 2)
+        return cls(number, context, end, dice.choice(THEN), after, latency, dice.randint(0, 1))
 
     @property
     def fault(self) -> dict[str, Any]:
-        if self.situation == "pause":
+        if self.context == "pause":
             answer = {"status": 429, "headers": {"Retry-After": str(PAUSE)}, "times": 2}
             return {"method": "POST", "path": DEVICES, "skip": self.skip, **answer}
-        if self.situation == "create":
+        if self.context == "create":
             return {"method": "POST", "path": DEVICES, "skip": self.skip, "delay": self.latency, "times": 2}
         return {"method": "DELETE", "path": "/metal/v1/devices/", "skip": self.skip, "delay": self.latency, "times": 2}
 
     def __str__(self) -> str:
-        what = {"pause": f"a pause of {PAUSE} s after a 429", "create": "an order", "delete": "a deletion"}[self.situation]
+        what = {"pause": f"a pause of {PAUSE} s after a 429", "create": "an order", "delete": "a deletion"}[self.context]
         return f"{self.number:>3}  {self.end} {self.after:g} s into {what} of {self.latency:g} s (after {self.skip}), then {self.then}"
 
 
@@ -124,8 +124,8 @@ def make_files(user: User) -> None:
 def make_small(user: User, timeout: float) -> None:
     """Have the smallest inventory: one control plane machine and the bootstrap machine. ``timeout``: of one call of the Metal API."""
     (user.inventory / "01-hosts.yml").write_text(HOSTS, encoding="utf-8")
-    wanted = user.inventory / "01-cluster.yml"
-    wanted.write_text("---\nall:\n" + wanted.read_text(encoding="utf-8").partition("\nall:\n")[2], encoding="utf-8")
+    desired = user.inventory / "01-cluster.yml"
+    desired.write_text("---\nall:\n" + desired.read_text(encoding="utf-8").partition("\nall:\n")[2], encoding="utf-8")
     (user.inventory / "09-choices.yml").write_text(CHOICES % timeout, encoding="utf-8")
 
 
@@ -140,13 +140,13 @@ class Kills:
     def run(self, kill: Kill) -> list[str]:
         """What was wrong; nothing when all was well."""
         control, began = self.user.sandbox, time.time()
-        if kill.situation == "delete":
+        if kill.context == "delete":
             before = self._install(kill=self._playbooks.ordered)
             if not self._is_ordered(before):
                 return [f"the install before it did not order its devices:\n{before.tail}"]
         fault = control.call("POST", "faults", json=kill.fault)["id"]
         moment = self._moment(kill, fault)
-        killed = self._destroy(kill=moment) if kill.situation == "delete" else self._install(kill=moment)
+        killed = self._destroy(kill=moment) if kill.context == "delete" else self._install(kill=moment)
         self._note(kill, "killed", killed)
         wrong = [] if killed.cut else [f"it was not killed:\n{killed.tail}"]
         left = self._left()
@@ -169,9 +169,9 @@ class Kills:
             wrong += [f"{name}: {count} devices" for name, count in names.items() if count > 1]
             wrong += [] if len(names) == 2 else [f"the devices are {sorted(names)}"]
             orders = len(self._orders(began))
-            expected = 4 if kill.situation == "delete" else 2
+            expected = 4 if kill.context == "delete" else 2
             # A deletion may have come before or after the kill: what was not deleted is not ordered again.
-            wrong += [] if orders == expected or (kill.situation == "delete" and 2 <= orders <= expected) else [f"{orders} orders"]
+            wrong += [] if orders == expected or (kill.context == "delete" and 2 <= orders <= expected) else [f"{orders} orders"]
         control.call("DELETE", "faults")
         if not control.inventory_is_empty():
             run = self._destroy()
@@ -193,7 +193,7 @@ class Kills:
                 seen.append(time.monotonic())
             return bool(seen) and time.monotonic() - seen[0] >= kill.after
 
-        role = ("leave", 2) if kill.situation == "delete" else ("provision", 1)
+        role = ("leave", 2) if kill.context == "delete" else ("provision", 1)
         return Moment(role[0], occurrence=role[1], end=kill.end, once=come)
 
     def _install(self, **arguments: Any) -> Run:

@@ -1,4 +1,4 @@
-"""One bad machine of several: it is told, replaced by choice, and the rest goes on when enough are left.
+"""One failed device of several: it is reported or replaced, and the install completes when enough are left.
 
 The tests build on each other's world, in this order.
 """
@@ -31,7 +31,7 @@ def break_next(user: User, hostname: str, times: int | None) -> None:
     user.sandbox.call("POST", "faults", json={"hostname": f"{hostname}.{NAME}", "times": times, "body": BROKEN})
 
 
-def test_one_that_cannot_be_delivered_is_told_and_the_rest_goes_on(user: User) -> None:
+def test_a_worker_without_capacity_is_reported_and_the_install_completes(user: User) -> None:
     break_next(user, "worker-2", None)
     run = user.play("install.yml", "-e", "openshift_worker_quorum=2", "-e", "openshift_replace_failed=1", timeout=1200).ended_well()
     assert user.nodes() == ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
@@ -40,7 +40,7 @@ def test_one_that_cannot_be_delivered_is_told_and_the_rest_goes_on(user: User) -
     assert "is replaced (replacement 1 of 1)" in run.output, "and that another one was tried"
 
 
-def test_one_that_fails_is_replaced_by_choice(user: User) -> None:
+def test_a_failed_worker_is_replaced_on_request_during_install(user: User) -> None:
     user.sandbox.call("DELETE", "faults")
     break_next(user, "worker-2", 1)
     run = user.play("scale.yml", "-e", "openshift_replace_failed=1", timeout=1200).ended_well()
@@ -48,8 +48,8 @@ def test_one_that_fails_is_replaced_by_choice(user: User) -> None:
     assert user.nodes() == ["master-0", "master-1", "master-2", "worker-0", "worker-1", "worker-2"]
 
 
-def test_one_that_does_not_join_is_told_and_the_rest_goes_on(user: User) -> None:
-    """Somebody takes a worker away when it has its boot script: the service has delivered it, and it never comes."""
+def test_a_worker_that_does_not_join_is_reported_and_the_install_completes(user: User) -> None:
+    """A worker is deleted after it read its boot script: it was active, and never joins."""
 
     def take_away() -> None:
         for device in user.devices():
@@ -63,7 +63,7 @@ def test_one_that_does_not_join_is_told_and_the_rest_goes_on(user: User) -> None
     assert "worker-3" not in user.nodes()
 
 
-def test_the_next_run_has_it_all_the_same(user: User) -> None:
+def test_the_next_run_adds_the_worker(user: User) -> None:
     user.play("scale.yml", timeout=1200).ended_well()
     assert user.nodes() == ["master-0", "master-1", "master-2", "worker-0", "worker-1", "worker-2", "worker-3"]
     again = user.play("scale.yml").ended_well()

@@ -57,7 +57,7 @@ def locks(user: User) -> list[dict[str, Any]]:
     return [each for each in user.sandbox.inventory()["virtual_networks"] if "openshift-role=lock" in each["tags"]]
 
 
-def test_two_checkouts_at_the_same_moment_order_each_machine_once(user: User, other: User) -> None:
+def test_two_concurrent_checkouts_order_each_device_once(user: User, other: User) -> None:
     user.sandbox.call("POST", "faults", json={"method": "POST|PUT|DELETE", "path": "/metal/v1/(?!capacity)", "delay": LATENCY})
     runs: dict[str, Run] = {}
 
@@ -76,12 +76,12 @@ def test_two_checkouts_at_the_same_moment_order_each_machine_once(user: User, ot
     (loser,) = [run for run in runs.values() if not run.cut]
     assert loser.code != 0
     # Late, it finds the devices of the other install: before anything else, or once it has the lock of the run that was killed.
-    told = (f"Another run writes to {NAME}: install.yml of ", "existing cluster objects", "it has another owner and stays unchanged")
-    assert any(text in flat(loser) for text in told), loser.tail
+    result = (f"Another run writes to {NAME}: install.yml of ", "existing cluster objects", "it has another owner and stays unchanged")
+    assert any(text in flat(loser) for text in result), loser.tail
 
 
 @pytest.mark.long
-def test_a_name_that_is_in_use_is_refused_and_nothing_is_ordered(user: User, other: User) -> None:
+def test_a_cluster_name_in_use_is_refused_and_nothing_is_ordered(user: User, other: User) -> None:
     owner, guest = (user, other) if (user.cluster / "project").exists() and _owns(user) else (other, user)
     run = guest.play("install.yml", "-e", "openshift_vlan=true openshift_elastic_addresses=2")
     assert run.code != 0
@@ -110,7 +110,7 @@ def _owns(user: User) -> bool:
 
 
 @pytest.mark.long
-def test_destroying_during_an_install_is_refused_and_so_is_an_install_meanwhile(user: User, other: User) -> None:
+def test_destroy_and_install_refuse_to_run_during_an_install(user: User, other: User) -> None:
     gone = (user if _owns(user) else other).destroy().ended_well()
     assert user.sandbox.inventory_is_empty(), gone.tail
     user.sandbox.call("POST", "faults", json={"method": "POST", "path": DEVICES, "delay": LATENCY})
@@ -137,7 +137,7 @@ def test_destroying_during_an_install_is_refused_and_so_is_an_install_meanwhile(
 
 
 @pytest.mark.long
-def test_the_lock_of_a_run_that_is_gone_for_good_can_be_broken(user: User) -> None:
+def test_unlock_breaks_the_lock_of_a_lost_run(user: User) -> None:
     tags = [f"openshift-cluster={NAME}", "openshift-role=lock", f"openshift-lock-of={NAME}", "openshift-lock-run=zz"]
     tags += ["openshift-lock-operation=install.yml", "openshift-lock-holder=alice@bastion", f"openshift-lock-process={ELSEWHERE}"]
     made = user.ask("POST", f"projects/{user.sandbox.environment['METAL_PROJECT_ID']}/virtual-networks", json={"metro": "da", "tags": tags})
@@ -154,14 +154,14 @@ def test_the_lock_of_a_run_that_is_gone_for_good_can_be_broken(user: User) -> No
     user.destroy().ended_well()
 
 
-def test_killed_while_it_writes_and_run_again_at_once(tmp_path: Path) -> None:
-    """One moment of each situation; all of them are in `make e2e`."""
+def test_a_run_killed_while_it_writes_can_be_repeated_at_once(tmp_path: Path) -> None:
+    """One moment of each context; all of them are in `make e2e`."""
     assert tried(tmp_path / "user", [Kill.drawn(7, number) for number in range(3)], speed=600, say=print, playbooks=WRITES) == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("playbooks", [WRITES, WHOLE], ids=["roles that write", "whole playbooks"])
 @pytest.mark.parametrize("first", range(0, MOMENTS, 10))
-def test_killed_at_thirty_moments(first: int, playbooks: Playbooks, tmp_path: Path) -> None:
+def test_a_run_killed_at_thirty_moments_can_be_repeated(first: int, playbooks: Playbooks, tmp_path: Path) -> None:
     kills = [Kill.drawn(7, number) for number in range(first, first + 10)]
     assert tried(tmp_path / "user", kills, speed=600, say=print, playbooks=playbooks) == []

@@ -1,4 +1,4 @@
-"""When a run fails it leaves what tells why, and none of twelve and more secrets that lie where it looks."""
+"""A failed run writes a bundle with the evidence, and with none of the secrets in the files it reads."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ PLANTED = {
     "hash of a password": ("pl4ntedhashpl4ntedhash", "core:$6$pl4ntedsalt$pl4ntedhashpl4ntedhash:20000"),
     "web token": ("eyJhbGciOiJub25lIn0.eyJwbDRudGVkIjoxfQ", "token eyJhbGciOiJub25lIn0.eyJwbDRudGVkIjoxfQ. was sent"),
 }
-# What nothing but its being known tells from other words: environment of the user, and variables of the inventory.
+# Secrets without a recognizable form: environment of the user, and variables of the inventory.
 GIVEN = {
     name: f"pl4nted {name.lower()}"
     for name in (
@@ -115,7 +115,7 @@ def spellings(secret: str) -> set[str]:
     return {secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1], b64(secret).rstrip("=")}
 
 
-def test_a_failure_is_told_with_what_tells_why_and_without_secrets(user: User) -> None:
+def test_a_failure_bundle_has_the_evidence_and_no_secrets(user: User) -> None:
     # Everything is checked and the files are made; then no machine can be had.
     user.sandbox.call("POST", "faults", json=refused("POST", "/devices$"))
     user.cluster.mkdir(parents=True, mode=0o700)
@@ -127,9 +127,9 @@ def test_a_failure_is_told_with_what_tells_why_and_without_secrets(user: User) -
 
     (path,) = bundles(user)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    told = run.output[run.output.rindex("fatal:") :]
-    assert str(path) in told, "the path is the last thing that is told"
-    assert REFUSAL in told, "and so is the first error"
+    result = run.output[run.output.rindex("fatal:") :]
+    assert str(path) in result, "the path is printed last"
+    assert REFUSAL in result, "and so is the first error"
 
     entries = unpacked(path)
     everything = "\n".join([*entries, *entries.values()])
@@ -151,7 +151,7 @@ def test_a_failure_is_told_with_what_tells_why_and_without_secrets(user: User) -
 
 
 @pytest.mark.long
-def test_logs_of_programs_are_put_in_by_choice_only(user: User) -> None:
+def test_program_logs_are_in_the_bundle_only_on_request(user: User) -> None:
     run = user.play("install.yml", "-e", VARIABLES)
     user.sandbox.call("DELETE", "faults")
     assert run.code != 0
@@ -161,15 +161,15 @@ def test_logs_of_programs_are_put_in_by_choice_only(user: User) -> None:
 
 
 @pytest.mark.long
-def test_what_went_well_leaves_nothing(user: User) -> None:
+def test_a_successful_run_leaves_no_bundle(user: User) -> None:
     before = bundles(user)
     user.destroy().ended_well()
-    assert bundles(user) == before, "and what told of a failure is kept when the cluster is given back"
+    assert bundles(user) == before, "and the failure bundle is kept when the cluster is deleted"
 
 
 @pytest.mark.long
-def test_a_secret_in_the_story_of_a_machine_goes_too(user: User) -> None:
-    """A machine tells what it likes, and anybody who can order one may write into its name and description."""
+def test_a_secret_in_the_events_of_a_device_is_redacted(user: User) -> None:
+    """Events of a device are untrusted, and so are its name and description."""
     device = user.ask(
         "POST",
         f"projects/{user.sandbox.environment['METAL_PROJECT_ID']}/devices",

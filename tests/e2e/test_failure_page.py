@@ -12,7 +12,7 @@ from tests.failure import page
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 
-def test_the_example_is_what_a_failed_run_prints(tmp_path: Path) -> None:
+def test_the_example_is_the_output_of_a_failed_run(tmp_path: Path) -> None:
     user = User(tmp_path, speed=page.SPEED)
     with user.at_work():
         lines = page.example(user)

@@ -24,7 +24,7 @@ def sleepers() -> Iterator[list[subprocess.Popen[bytes]]]:
         each.wait()
 
 
-def test_what_killed_tests_left_running_is_ended_and_nothing_else(sleepers: list[subprocess.Popen[bytes]]) -> None:
+def test_only_processes_left_by_killed_tests_are_ended(sleepers: list[subprocess.Popen[bytes]]) -> None:
     of_ended, ours, of_one_with_our_number = sleepers
     end_orphans()  # or those of another process of these tests, which do the same
     assert of_ended.wait(10) == of_one_with_our_number.wait(10) == -9

@@ -15,7 +15,7 @@ import pytest
 from sandbox.openshift.workloads import STOPS_AFTER
 from tests.e2e.harness import NAME, Moment, Run, User, until
 
-# All variants. tests/cluster/test_node_drain.py holds the decisions with a real API server, and test_first_light.py plays a removal.
+# All variants. tests/cluster/test_node_drain.py holds the decisions with a real API server, and test_install.py plays a removal.
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -23,7 +23,7 @@ BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 APPS = "/apis/apps/v1/namespaces/default"
 CORDONED = "equinix-metal.openshift/cordoned"
 WORKERS = 6
-# The sandbox is fast: most of the time would be spent between two looks.
+# The sandbox is fast: most of the time would be spent between two polls.
 CHOICES = "all: {vars: {openshift_wait_interval: 1, openshift_stable_for: 5, openshift_progress_interval: 2}}\n"
 HOUR = 3600
 
@@ -158,7 +158,7 @@ def refused(run: Run, *texts: str) -> None:
 # --- a removal that goes well ----------------------------------------------------------------------------------------------------
 
 
-def test_every_pod_that_has_a_controller_is_elsewhere_before_its_machine_is_deleted(cluster: Cluster) -> None:
+def test_pods_with_a_controller_are_moved_before_their_device_is_deleted(cluster: Cluster) -> None:
     """Deployments come up elsewhere, the pod of a daemon set ends with its node, one without a controller is evicted for good."""
     cluster.deploy("Deployment", "web", replicas=WORKERS)
     until(lambda: "worker-5" in cluster.pods(app="web").values(), what="a pod of the deployment runs on worker-5")
@@ -185,7 +185,7 @@ def test_a_second_run_changes_nothing(cluster: Cluster) -> None:
 # --- pods that end late, or never ------------------------------------------------------------------------------------------------
 
 
-def test_a_pod_that_does_not_end_in_time_keeps_its_machine(cluster: Cluster) -> None:
+def test_a_device_is_kept_while_its_pod_terminates_too_slowly(cluster: Cluster) -> None:
     """B1: the API server has accepted its deletion, which is not its end."""
     cluster.run("late", "worker-4", grace=HOUR, stops_after="never")
     cluster.want(3)
@@ -201,7 +201,7 @@ def test_a_pod_that_does_not_end_in_time_keeps_its_machine(cluster: Cluster) -> 
     assert not cluster.is_cordoned("worker-4")
 
 
-def test_once_it_has_ended_its_machine_goes(cluster: Cluster) -> None:
+def test_a_device_is_deleted_after_its_last_pod_terminated(cluster: Cluster) -> None:
     run = cluster.scale("openshift_drain_timeout=300", seen={"pod default/late on worker-4": lambda: cluster.end("late")}).ended_well()
     assert "waiting since" in run.output
     assert not cluster.has("worker-4")
@@ -210,7 +210,7 @@ def test_once_it_has_ended_its_machine_goes(cluster: Cluster) -> None:
 # --- disruption budgets ------------------------------------------------------------------------------------------------------------
 
 
-def test_of_two_budgets_one_frees_up_in_time(cluster: Cluster) -> None:
+def test_a_drain_evicts_the_pod_whose_disruption_budget_frees_up_in_time(cluster: Cluster) -> None:
     """B2: a refused eviction ends nothing. The other pods go, the budgets are named, and what is left keeps its machine."""
     for name in ("frees-up", "stays"):
         cluster.run(name, "worker-3", budget=True)
@@ -228,7 +228,7 @@ def test_of_two_budgets_one_frees_up_in_time(cluster: Cluster) -> None:
     assert not cluster.is_cordoned("worker-3")
 
 
-def test_by_choice_the_machine_goes_and_what_was_left_is_named(cluster: Cluster) -> None:
+def test_a_device_is_deleted_on_request_and_remaining_pods_are_named(cluster: Cluster) -> None:
     cluster.run("another", "worker-3")
     run = cluster.scale("openshift_drain_timeout=4", "openshift_leave_undrained=true").ended_well()
     assert (
@@ -250,7 +250,7 @@ def worker_with_a_late_pod(cluster: Cluster) -> None:
     cluster.run("late", "worker-3", grace=HOUR, stops_after="never")
 
 
-def test_an_interrupted_drain_is_taken_back_with_the_inventory(cluster: Cluster) -> None:
+def test_an_interrupted_drain_is_reverted_when_the_inventory_lists_the_worker_again(cluster: Cluster) -> None:
     """B3: the run was killed, so it could say nothing. Only what it has cordoned is uncordoned."""
     worker_with_a_late_pod(cluster)
     device = cluster.id_of("worker-3")
@@ -290,7 +290,7 @@ def test_an_interrupted_drain_is_completed_by_the_next_run(cluster: Cluster) -> 
 # --- what blocks a removal -----------------------------------------------------------------------------------------------------------
 
 
-def test_without_the_kubeconfig_nothing_is_removed(cluster: Cluster) -> None:
+def test_no_worker_is_removed_without_the_kubeconfig(cluster: Cluster) -> None:
     """The pods could not be evicted, and nobody would notice."""
     kubeconfig, aside = (cluster.user.cluster / name for name in ("kubeconfig", "kubeconfig-aside"))
     cluster.want(1)
@@ -302,7 +302,7 @@ def test_without_the_kubeconfig_nothing_is_removed(cluster: Cluster) -> None:
     assert cluster.has("worker-2")
 
 
-def test_the_least_workers_stay_and_only_those_count_that_can_run_pods(cluster: Cluster) -> None:
+def test_the_minimum_of_schedulable_workers_is_kept(cluster: Cluster) -> None:
     cluster.want(1)
     refused(
         cluster.scale("openshift_least_workers=3"),
@@ -318,7 +318,7 @@ def test_the_least_workers_stay_and_only_those_count_that_can_run_pods(cluster: 
     assert all(cluster.has(f"worker-{number}") for number in range(3))
 
 
-def test_without_a_quorum_of_the_control_plane_nothing_is_removed(cluster: Cluster) -> None:
+def test_no_machine_is_removed_without_a_control_plane_quorum(cluster: Cluster) -> None:
     cluster.want(1)
     cluster.user.switch("power_off", "master-1", "master-2")
     until(lambda: cluster.user.nodes("Unknown") == ["master-1", "master-2"], within=240, what="two masters are unreachable")
@@ -331,7 +331,7 @@ def test_without_a_quorum_of_the_control_plane_nothing_is_removed(cluster: Clust
     assert cluster.has("worker-2")
 
 
-def test_a_locked_device_is_told_before_its_pods_are_evicted(cluster: Cluster) -> None:
+def test_a_locked_device_fails_before_its_pods_are_evicted(cluster: Cluster) -> None:
     cluster.want(1)
     path = f"devices/{cluster.id_of('worker-2')}"
     cluster.user.ask("PUT", path, json={"locked": True})
@@ -340,7 +340,7 @@ def test_a_locked_device_is_told_before_its_pods_are_evicted(cluster: Cluster) -
     assert not cluster.is_cordoned("worker-2")
 
 
-def test_check_mode_says_what_would_be_evicted_and_touches_nothing(cluster: Cluster) -> None:
+def test_check_mode_lists_pods_to_evict_and_changes_nothing(cluster: Cluster) -> None:
     cluster.want(1)
     cluster.run("seen", "worker-2")
     run = cluster.user.play("scale.yml", "--check", "--diff").ended_well()
@@ -361,11 +361,11 @@ def gone(cluster: Cluster, *workers: str) -> None:
     until(lambda: not set(workers) & set(cluster.user.hostnames()), what="their devices are gone")
 
 
-def test_a_worker_whose_device_is_gone_is_replaced(cluster: Cluster) -> None:
-    """B5: its node is still there, and no other machine of its name could join. A node of somebody else is left alone."""
+def test_a_worker_with_a_deleted_device_is_replaced(cluster: Cluster) -> None:
+    """B5: its node is still there, and no other machine of its name could join. A node of another owner is kept."""
     cluster.want(2)
     device = cluster.id_of("worker-1")
-    foreign = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "somebody-elses"}}
+    foreign = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "of-another-owner"}}
     cluster.user.kube("/api/v1/nodes", "POST", foreign)
     gone(cluster, "worker-1")
     before = cluster.node("worker-1")
@@ -375,12 +375,12 @@ def test_a_worker_whose_device_is_gone_is_replaced(cluster: Cluster) -> None:
     assert after is not None and after["metadata"]["uid"] != before["metadata"]["uid"]
     assert cluster.id_of("worker-1") != device
     assert cluster.user.nodes() == ["master-0", "master-1", "master-2", "worker-0", "worker-1", "worker-2"]
-    assert cluster.user.kube("/api/v1/nodes/somebody-elses")
-    cluster.user.kube("/api/v1/nodes/somebody-elses", "DELETE")
+    assert cluster.user.kube("/api/v1/nodes/of-another-owner")
+    cluster.user.kube("/api/v1/nodes/of-another-owner", "DELETE")
     assert "node worker-1.demo.metal.test has no device any more, but its kubelet still reports" in flat(run)
 
 
-def test_a_worker_whose_device_is_gone_and_who_is_not_wanted_any_more(cluster: Cluster) -> None:
+def test_a_removed_worker_with_a_deleted_device_loses_its_node(cluster: Cluster) -> None:
     """Its node and its DNS record go as well."""
     gone(cluster, "worker-2")
     cluster.want(1)
@@ -389,7 +389,7 @@ def test_a_worker_whose_device_is_gone_and_who_is_not_wanted_any_more(cluster: C
     test_a_second_run_changes_nothing(cluster)
 
 
-def test_a_node_whose_device_is_in_another_project_is_not_taken_for_gone(cluster: Cluster) -> None:
+def test_a_node_with_its_device_in_another_project_is_kept(cluster: Cluster) -> None:
     """With the wrong project no device is there, though all nodes are."""
     other = cluster.user.sandbox.call("POST", "users", json={"name": "other"})
     run = cluster.user.play("scale.yml", variables={"METAL_PROJECT_ID": other["project_id"], "METAL_AUTH_TOKEN": other["token"]})
@@ -397,7 +397,7 @@ def test_a_node_whose_device_is_in_another_project_is_not_taken_for_gone(cluster
     assert len(cluster.user.nodes()) == 5
 
 
-def test_the_pods_of_an_unreachable_worker(cluster: Cluster) -> None:
+def test_pods_of_an_unreachable_worker_are_deleted_with_it(cluster: Cluster) -> None:
     """Its kubelet confirms no end. After a time its machine is deleted all the same, which is the end of them for certain."""
     cluster.want(2)
     cluster.scale().ended_well()

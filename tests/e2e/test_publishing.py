@@ -1,4 +1,4 @@
-"""Whole installs whose boot files another host publishes, over SSH, or a bucket; and one that changes to a bucket half way."""
+"""Whole installs whose boot files another host publishes, over SSH, or a bucket; and one that changes to a bucket half method."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import httpx
 import pytest
 import yaml
 
-from tests.boot_files.ways import Pointed, Way, host, object_storage
+from tests.boot_files.methods import Method, Pointed, host, object_storage
 from tests.e2e.harness import NAME, Moment, User
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
-EVERYBODY = ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
+NODES = ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
 
 
 @pytest.fixture
@@ -25,17 +25,17 @@ def user(tmp_path: Path) -> Iterator[User]:
         yield user
 
 
-def choose(user: User, way: Way) -> None:
-    wanted = {"all": {"vars": way.variables, "hosts": {"publisher": way.host} if way.host else {}}}
-    (user.inventory / "03-publishing.yml").write_text(yaml.safe_dump(wanted), encoding="utf-8")
+def choose(user: User, method: Method) -> None:
+    desired = {"all": {"vars": method.variables, "hosts": {"publisher": method.host} if method.host else {}}}
+    (user.inventory / "03-publishing.yml").write_text(yaml.safe_dump(desired), encoding="utf-8")
 
 
-def whole_life(user: User, way: Way) -> None:
+def whole_life(user: User, method: Method) -> None:
     """From the install, a second one and a worker more to nothing that is left."""
     seen: list[Pointed] = []
-    user.play("install.yml", after={"boot_files": lambda: seen.append(Pointed.at(way.pointer))}).ended_well()
-    assert user.nodes() == EVERYBODY
-    assert {device["ipxe_script_url"] for device in user.devices()} == {way.script_url}
+    user.play("install.yml", after={"boot_files": lambda: seen.append(Pointed.at(method.pointer))}).ended_well()
+    assert user.nodes() == NODES
+    assert {device["ipxe_script_url"] for device in user.devices()} == {method.script_url}
     try:
         status = seen[0].get().status_code
     except httpx.TransportError:
@@ -45,24 +45,24 @@ def whole_life(user: User, way: Way) -> None:
     assert (again.changed, again.writes) == (0, [])
     user.edit_workers(2)
     user.play("scale.yml").ended_well()
-    assert user.nodes() == [*EVERYBODY, "worker-2"]
+    assert user.nodes() == [*NODES, "worker-2"]
     user.destroy().ended_well()
     assert user.sandbox.inventory_is_empty()
 
 
 @pytest.mark.debian("openssh-server")
-def test_another_host_publishes(user: User, tmp_path: Path) -> None:
-    with host(user.cluster, tmp_path / "ground") as way:
-        choose(user, way)
-        whole_life(user, way)
-        assert list((way.ground / "run").iterdir()) == []
-        assert not list((way.ground / "units").glob("*.service"))
+def test_another_host_publishes_boot_files(user: User, tmp_path: Path) -> None:
+    with host(user.cluster, tmp_path / "workspace") as method:
+        choose(user, method)
+        whole_life(user, method)
+        assert list((method.workspace / "run").iterdir()) == []
+        assert not list((method.workspace / "units").glob("*.service"))
 
 
 @pytest.mark.debian("openssh-server")
-def test_a_host_that_cannot_be_reached_keeps_no_machine(user: User, tmp_path: Path) -> None:
-    with host(user.cluster, tmp_path / "ground") as way:
-        choose(user, way)
+def test_an_unreachable_publisher_does_not_block_destroy(user: User, tmp_path: Path) -> None:
+    with host(user.cluster, tmp_path / "workspace") as method:
+        choose(user, method)
         user.play("install.yml", kill=Moment("provision", 3.0))
         assert user.hostnames()
         off = user.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME}", "-e", "ansible_port=1")
@@ -72,25 +72,25 @@ def test_a_host_that_cannot_be_reached_keeps_no_machine(user: User, tmp_path: Pa
         assert (user.cluster / "ignition").exists(), "what is needed to take the rest away"
         user.destroy().ended_well()
         assert not user.cluster.exists()
-        assert list((way.ground / "run").iterdir()) == []
+        assert list((method.workspace / "run").iterdir()) == []
 
 
-def test_a_bucket_publishes(user: User, tmp_path: Path) -> None:
-    with object_storage(user.cluster, tmp_path / "ground") as way:
-        choose(user, way)
-        whole_life(user, way)
-        assert way.objects == []
+def test_object_storage_publishes_boot_files(user: User, tmp_path: Path) -> None:
+    with object_storage(user.cluster, tmp_path / "workspace") as method:
+        choose(user, method)
+        whole_life(user, method)
+        assert method.objects == []
 
 
-def test_from_this_computer_to_a_bucket_half_way(user: User, tmp_path: Path) -> None:
+def test_publishing_changes_from_the_controller_to_object_storage_during_install(user: User, tmp_path: Path) -> None:
     """What was ordered has its addresses here, and finds there what it boots until it is all there."""
     user.play("install.yml", kill=Moment("provision", 3.0))
     assert user.hostnames()
-    with object_storage(user.cluster, tmp_path / "ground") as way:
-        choose(user, way)
+    with object_storage(user.cluster, tmp_path / "workspace") as method:
+        choose(user, method)
         user.play("install.yml").ended_well()
-        assert user.nodes() == EVERYBODY
+        assert user.nodes() == NODES
         user.destroy().ended_well()
         assert user.sandbox.inventory_is_empty()
-        assert way.objects == []
+        assert method.objects == []
     assert not user.processes()

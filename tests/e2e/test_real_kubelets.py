@@ -66,7 +66,7 @@ def memory(number: int) -> int:
 
 
 def times_to_ready(user: User) -> list[float]:
-    """Seconds from the start of each kubelet to its Node being Ready, as the machines' consoles tell them (whole seconds)."""
+    """Seconds from the start of each kubelet to its Node being Ready, from the machines' consoles (whole seconds)."""
     found = []
     for console in (user.sandbox.directory / "machines").glob("*/console.log"):
         times = {}
@@ -98,12 +98,12 @@ def test_install(user: User, capsys: pytest.CaptureFixture[str]) -> None:
         )
 
 
-def test_a_second_look_approves_nothing(user: User) -> None:
+def test_a_second_approval_run_approves_nothing(user: User) -> None:
     run = user.play("playbooks/approve.yml").ended_well()
     assert (run.changed, run.writes) == (0, [])
 
 
-def test_started_again_while_it_waits_it_is_not_locked_out(user: User) -> None:
+def test_a_kubelet_restarted_while_it_waits_joins(user: User) -> None:
     """Nobody answers the first request of a new worker, its machine is rebooted, and the kubelet has forgotten its key."""
     user.edit_workers(2)
     user.play("scale.yml", kill=Moment("csr_approval"))
@@ -116,13 +116,13 @@ def test_started_again_while_it_waits_it_is_not_locked_out(user: User) -> None:
     states = {item["metadata"]["name"]: bool(item.get("status", {}).get("certificate")) for item in requests_of(user, "worker-2")}
     assert states[second["metadata"]["name"]]
     assert not states[first["metadata"]["name"]], f"nobody has its key any more:\n{run.tail}"
-    # A stranger's request would look the same, so it is told.
+    # A rogue CSR would be the same, so the alarm is printed.
     alarm = run.output.partition("ALARM ")[2]
     assert first["metadata"]["name"] in alarm
     assert second["metadata"]["name"] in alarm
 
 
-def test_rebooted_after_its_approval_it_goes_on(user: User) -> None:
+def test_a_machine_rebooted_after_its_approval_joins(user: User) -> None:
     before = requests_of(user, "worker-2")
     user.switch("reboot", "worker-2")
     until(lambda: len(kubelets(user)) == len(user.devices()), what="the kubelet is back")
@@ -139,12 +139,12 @@ def test_no_kubelet_outlives_a_killed_sandbox(user: User) -> None:
     assert len(user.kube(REQUESTS)["items"]) == before
 
 
-def test_off_for_days_and_on_again(user: User) -> None:
+def test_a_cluster_starts_after_days_without_power(user: User) -> None:
     back_from_days_off(user, 31)
     assert len(kubelets(user)) == len(user.devices())
 
 
-def test_given_back(user: User) -> None:
+def test_destroy_deletes_the_devices_of_real_kubelets(user: User) -> None:
     user.destroy().ended_well()
     assert user.sandbox.inventory_is_empty()
     assert kubelets(user) == []

@@ -1,6 +1,6 @@
 """The short form of `make chaos`: an install, a scaling and a destruction that are interrupted, under faults, against undisturbed ones.
 
-What exists undisturbed is what test_first_light.py has met before. Alone, this file plays the same steps undisturbed itself.
+What exists undisturbed is what test_install.py has met before. Alone, this file plays the same steps undisturbed itself.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from tests.e2e.chaos import DESTROY, DEVICES, INSTALL, UP, Chaos, Trial, world
 from tests.e2e.conftest import Worlds
 from tests.e2e.harness import End, Moment, User
 
-# The same group as test_first_light.py, whose worlds are compared with.
+# The same group as test_install.py, whose worlds are compared with.
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("undisturbed")]
 
-# As many workers as in test_first_light.py.
+# As many workers as in test_install.py.
 SCALE = replace(UP, attempt=4, after=4)
 DESTROY_ALL = replace(DESTROY, before=SCALE.after)
 # The moments at which an interruption is most harmful: files are half written; a device is ordered and the response is not there yet; the
 # bootstrap device is half removed; machines are joining; the records are deleted and the devices are not. They are fixed, since a run that
-# draws others each time fails in the work of somebody who did not cause it: that is for `make chaos`.
+# draws others each time fails in changes that did not cause it: that is for `make chaos`.
 TRIALS = (
     Trial(
         0,
@@ -42,7 +42,7 @@ TRIALS = (
 
 
 @pytest.mark.long
-def test_interrupted_runs_that_are_started_again_end_in_the_undisturbed_world(tmp_path: Path, undisturbed: Worlds) -> None:
+def test_interrupted_runs_end_in_the_state_of_an_uninterrupted_run(tmp_path: Path, undisturbed: Worlds) -> None:
     with ThreadPoolExecutor() as beside, Chaos(tmp_path / "calm", 600, print) as calm, Chaos(tmp_path / "storm", 600, print) as storm:
         calm.worlds[None] = world(storm.user)
         calm.worlds |= undisturbed

@@ -1,4 +1,4 @@
-"""The bootstrap machine becomes a worker: one machine less is ordered, and nothing is left of what it was.
+"""The bootstrap device is reinstalled as a worker: one device less is ordered, and nothing of the bootstrap remains.
 
 The tests build on each other's world, in this order.
 """
@@ -77,7 +77,7 @@ def cut_off(user: User) -> dict[str, Any]:
     return named(user, "worker-1")
 
 
-def test_cut_off_in_between_it_is_one_machine_and_no_half_of_another(user: User, cut_off: dict[str, Any]) -> None:
+def test_an_interrupted_reuse_leaves_one_complete_machine(user: User, cut_off: dict[str, Any]) -> None:
     assert user.hostnames() == ["master-0", "master-1", "master-2", "worker-1"]
     assert cut_off["state"] == "active"
     marks = [tag for tag in cut_off["tags"] if not tag.startswith("ansible-operation-requested=reinstall:bootstrap-becomes-worker:")]
@@ -88,14 +88,14 @@ def test_cut_off_in_between_it_is_one_machine_and_no_half_of_another(user: User,
     assert not (user.cluster / "publish" / "secret" / "bootstrap.ign").exists()
 
 
-def test_nothing_is_scaled_before_it_is_installed(user: User, cut_off: dict[str, Any]) -> None:
+def test_scaling_is_refused_before_the_reinstall(user: User, cut_off: dict[str, Any]) -> None:
     run = user.play("scale.yml")
     assert run.code != 0
     assert f"worker-1.{NAME} of {NAME} is still its bootstrap device. Run install.yml first" in run.output
     assert run.changes == []
 
 
-def test_the_next_run_installs_it_as_that_worker(user: User, cut_off: dict[str, Any]) -> None:
+def test_the_next_run_reinstalls_the_bootstrap_device_as_a_worker(user: User, cut_off: dict[str, Any]) -> None:
     user.play("install.yml", *BECOMES, timeout=1200).ended_well()
     assert user.hostnames() == MACHINES
     assert user.nodes() == MACHINES
@@ -106,7 +106,7 @@ def test_the_next_run_installs_it_as_that_worker(user: User, cut_off: dict[str, 
     assert asked(user, "/actions$") == 1
 
 
-def test_nothing_is_left_of_what_it_was(user: User, cut_off: dict[str, Any]) -> None:
+def test_the_reused_device_keeps_nothing_of_the_bootstrap(user: User, cut_off: dict[str, Any]) -> None:
     address = next(entry["address"] for entry in cut_off["ip_addresses"] if entry["public"] and entry["address_family"] == 4)
     assert not answers(address, 6443)
     assert not answers(address, 22623)
@@ -122,11 +122,11 @@ def test_nothing_is_left_of_what_it_was(user: User, cut_off: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("arguments", [BECOMES, ()], ids=["with the choice", "without it"])
-def test_another_run_is_quiet(user: User, cut_off: dict[str, Any], arguments: tuple[str, ...]) -> None:
+def test_another_run_changes_nothing(user: User, cut_off: dict[str, Any], arguments: tuple[str, ...]) -> None:
     run = user.play("install.yml", *arguments).ended_well()
     assert (run.changed, run.writes) == (0, [])
 
 
-def test_it_is_given_back_as_every_other(user: User, cut_off: dict[str, Any]) -> None:
+def test_destroy_deletes_the_reused_device(user: User, cut_off: dict[str, Any]) -> None:
     user.destroy().ended_well()
     assert user.sandbox.inventory_is_empty()

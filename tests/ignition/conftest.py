@@ -88,13 +88,13 @@ class Role:
         assert done.returncode == 2, done.stdout[-5000:] + done.stderr[-2000:]
         return " ".join(done.stdout.replace("\\n", " ").split())
 
-    def set_birthday(self, born: datetime) -> None:
+    def set_issue_time(self, born: datetime) -> None:
         """Have the files as an installer would have made them at another time. Their times in the file system stay new."""
         path = self.files / "bootstrap.ign"
         config = json.loads(path.read_bytes())
         domain = f"{NAME}.{DOMAIN}"
-        wanted = certificates.specs_for_manifests(domain) | certificates.specs_for_bootstrap(domain, "172.30.0.1")
-        pairs = certificates.generate(wanted, {}, now=born)
+        desired = certificates.specs_for_manifests(domain) | certificates.specs_for_bootstrap(domain, "172.30.0.1")
+        pairs = certificates.generate(desired, {}, now=born)
         # Bundles have nothing that the certificates beside them have not.
         config["storage"]["files"] = [entry for entry in config["storage"]["files"] if not entry["path"].endswith("-ca-bundle.crt")]
         for entry in config["storage"]["files"]:
@@ -160,7 +160,7 @@ def role(made: Role, sandbox: RunningSandbox, tmp_path: Path) -> Role:
 def machine(role: Role) -> Iterator[None]:
     """The cluster has its bootstrap machine."""
     environment = role.environment
-    wanted = {
+    desired = {
         "hostname": f"bootstrap.{NAME}.{DOMAIN}",
         "plan": "c3.small.x86",
         "metro": "da",
@@ -168,6 +168,6 @@ def machine(role: Role) -> Iterator[None]:
         "tags": [f"openshift-cluster={NAME}.{DOMAIN}", "openshift-role=bootstrap"],
     }
     with httpx.Client(base_url=environment["METAL_API_URL"], headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]}) as api:
-        answer = api.post(f"/projects/{environment['METAL_PROJECT_ID']}/devices", json=wanted).raise_for_status()
+        answer = api.post(f"/projects/{environment['METAL_PROJECT_ID']}/devices", json=desired).raise_for_status()
         yield
         api.delete(f"/devices/{answer.json()['id']}", params={"force_delete": "true"}).raise_for_status()

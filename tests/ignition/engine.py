@@ -71,7 +71,7 @@ class Machine:
         )
 
     def start(self, config: Path) -> subprocess.Popen[str]:
-        """The fetch stage of a config that it tries for ever; whoever starts it ends it."""
+        """The fetch stage of a config that it retries for ever; the caller ends it."""
         return subprocess.Popen(
             self.command("fetch", "file"),
             env={**os.environ, "IGNITION_CONFIG_FILE": str(config)},
@@ -99,7 +99,7 @@ class Machine:
 
 @dataclass
 class Alone:
-    """The engine in a network where nothing is but ``names``, each at an address of its own, served by whoever has their listeners."""
+    """The engine in a network where nothing is but ``names``, each at an address of its own, served by the owner of their listeners."""
 
     process: subprocess.Popen[str]
     listeners: dict[tuple[str, int], socket.socket]
@@ -113,8 +113,8 @@ def start_alone(command: list[str], names: Mapping[str, str], listen: list[tuple
     """
     ours, theirs = socket.socketpair()
     hosts = "".join(f"{address} {name}\n" for name, address in names.items())
-    wanted = ",".join(f"{address}:{port}" for address, port in listen)
-    inside = [sys.executable, __file__, str(theirs.fileno()), hosts, wanted]
+    desired = ",".join(f"{address}:{port}" for address, port in listen)
+    inside = [sys.executable, __file__, str(theirs.fileno()), hosts, desired]
     with ours, theirs:
         process = subprocess.Popen(
             ["unshare", "--user", "--map-root-user", "--net", "--mount", *inside, *command],

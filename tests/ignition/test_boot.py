@@ -33,19 +33,19 @@ COMMON = {
     "groups": GROUPS,
     "group_names": ["workers"],
 }
-WANTED = {
+MACHINES = {
     machine["inventory_hostname"]: machine for machine in machines(list(RULES), {name: {**COMMON, **own} for name, own in RULES.items()})
 }
 
 
 @pytest.fixture(scope="module")
 def published(made: Role, sandbox_process: RunningSandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    """The folder that everybody may read, and where it is served."""
+    """The public folder, and the URL that serves it."""
     folder = tmp_path_factory.mktemp("booted") / "cluster"
     shutil.copytree(made.folder, folder, symlinks=True)
     role = Role(sandbox_process, user_environment(sandbox_process), folder, name="boot_files")
     variables: dict[str, Any] = {
-        "boot_files_workers": list(WANTED.values()),
+        "boot_files_workers": list(MACHINES.values()),
         "openshift_publish_address": "127.0.0.1",
         "openshift_wipe_disks": True,
         "openshift_live_kernel_arguments": ["rd.neednet=1"],
@@ -56,14 +56,14 @@ def published(made: Role, sandbox_process: RunningSandbox, tmp_path_factory: pyt
     role.well(tasks_from="remove", **variables)
 
 
-def test_a_site_s_own_images_are_looked_at_before_a_machine_boots_them(role: Role, mirror: Mirror) -> None:
+def test_custom_boot_images_are_checked_before_a_machine_boots_them(role: Role, mirror: Mirror) -> None:
     role.name = "boot_files"
     kernel, initramfs, rootfs = (
         next(name for name in mirror.fill(json.loads((role.files / "stream.json").read_bytes()), "x86_64") if kind in name)
         for kind in ("kernel", "initramfs", "rootfs")
     )
     variables = {
-        "boot_files_workers": [WANTED["plain"]],
+        "boot_files_workers": [MACHINES["plain"]],
         "openshift_publish_address": "127.0.0.1",
         "openshift_image_mirror_url": mirror.url,
     }
@@ -71,12 +71,12 @@ def test_a_site_s_own_images_are_looked_at_before_a_machine_boots_them(role: Rol
     (mirror.folder / initramfs).write_bytes(good[:-1] + b"?")
     (mirror.folder / rootfs).rename(mirror.folder / "aside")
 
-    told = role.refused(check=True, **variables)
+    result = role.refused(check=True, **variables)
 
-    assert f"- {mirror.url}/{initramfs}: the sha256 of its " in told
-    assert f"- {mirror.url}/{rootfs}: HTTP 404" in told
-    assert f"{mirror.url}/{kernel}:" not in told
-    assert f"/{initramfs}" in told.partition("Copy these files")[2]
+    assert f"- {mirror.url}/{initramfs}: the sha256 of its " in result
+    assert f"- {mirror.url}/{rootfs}: HTTP 404" in result
+    assert f"{mirror.url}/{kernel}:" not in result
+    assert f"/{initramfs}" in result.partition("Copy these files")[2]
 
     (mirror.folder / initramfs).write_bytes(good)
     (mirror.folder / "aside").rename(mirror.folder / rootfs)
@@ -93,12 +93,12 @@ def test_a_site_s_own_images_are_looked_at_before_a_machine_boots_them(role: Rol
 
 @pytest.fixture
 def boot(made: Role, published: tuple[Path, str]) -> Iterator[Callable[[str, str], list[str]]]:
-    """Order the machine of that name, wait for an event with that text, and tell all of them."""
+    """Order the machine of that name, wait for an event with that text, and return all of them."""
     environment, ids = made.environment, []
     with httpx.Client(base_url=environment["METAL_API_URL"], headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]}) as api:
 
         def booted(name: str, text: str) -> list[str]:
-            machine = WANTED[name]
+            machine = MACHINES[name]
             order = {
                 "hostname": machine["hostname"],
                 "plan": machine["plan"],
@@ -113,10 +113,10 @@ def boot(made: Role, published: tuple[Path, str]) -> Iterator[Callable[[str, str
             latest = time.monotonic() + 60
             while True:
                 answer = api.get(f"/devices/{device}/events", params={"per_page": 100}).raise_for_status().json()
-                told = [str(event["body"]) for event in answer["events"]]
-                if any(text in each for each in told):
-                    return told
-                assert time.monotonic() < latest, told
+                messages = [str(event["body"]) for event in answer["events"]]
+                if any(text in each for each in messages):
+                    return messages
+                assert time.monotonic() < latest, messages
                 time.sleep(0.1)
 
         yield booted
@@ -124,8 +124,8 @@ def boot(made: Role, published: tuple[Path, str]) -> Iterator[Callable[[str, str
             api.delete(f"/devices/{device}", params={"force_delete": "true"}).raise_for_status()
 
 
-def test_machines_that_boot_the_same_share_a_script_without_secrets(published: tuple[Path, str], made: Role) -> None:
-    profiles = {machine["boot_profile"] for machine in WANTED.values()}
+def test_machines_with_one_boot_profile_share_a_script_without_secrets(published: tuple[Path, str], made: Role) -> None:
+    profiles = {machine["boot_profile"] for machine in MACHINES.values()}
     assert len(profiles) == 4
     assert {path.name for path in published[0].iterdir()} == {f"{name}{end}" for name in profiles for end in (".ipxe", "-live.ign")}
     pull_secret = "c2FuZGJveDpzYW5kYm94"
@@ -140,12 +140,10 @@ def test_machines_that_boot_the_same_share_a_script_without_secrets(published: t
         ("nvme", ["tty0", "ttyS1,115200n8"], "console:\n- tty0\n- ttyS1,115200n8\nplatform: packet\n"),
     ],
 )
-def test_consoles_are_those_of_the_architecture_or_the_user_s(
-    published: tuple[Path, str], name: str, consoles: list[str], installer: str
-) -> None:
-    profile = WANTED[name]["boot_profile"]
+def test_consoles_default_to_those_of_the_architecture(published: tuple[Path, str], name: str, consoles: list[str], installer: str) -> None:
+    profile = MACHINES[name]["boot_profile"]
     script = (published[0] / f"{profile}.ipxe").read_text(encoding="utf-8")
-    architecture = WANTED[name]["architecture"]
+    architecture = MACHINES[name]["architecture"]
     kernel, line = script.splitlines()[2].split(maxsplit=2)[1:]
     assert kernel.endswith(f"live-kernel.{architecture}")
     assert [word.removeprefix("console=") for word in line.split() if word.startswith("console=")] == consoles
@@ -159,14 +157,14 @@ def test_consoles_are_those_of_the_architecture_or_the_user_s(
 
 
 @pytest.mark.parametrize("name", ["plain", "arm", "nvme"])
-def test_a_machine_installs_what_is_made_for_it(boot: Callable[[str, str], list[str]], name: str) -> None:
+def test_a_machine_installs_its_own_boot_files(boot: Callable[[str, str], list[str]], name: str) -> None:
     # The installed system has read its userdata: it refuses it, as it was meant to.
-    assert any("unsupported config version" in told for told in boot(name, "[fetch] Ignition error"))
+    assert any("unsupported config version" in result for result in boot(name, "[fetch] Ignition error"))
 
 
-def test_a_machine_without_such_a_disk_stops_and_says_so(boot: Callable[[str, str], list[str]]) -> None:
-    told = boot("nowhere", "the machine hangs")
-    (said,) = (each for each in told if each.startswith("[choose-disk]"))
+def test_a_machine_without_the_install_disk_stops_with_an_error(boot: Callable[[str, str], list[str]]) -> None:
+    result = boot("nowhere", "the machine hangs")
+    (said,) = (each for each in result if each.startswith("[choose-disk]"))
     assert "no disk fits smallest with hints {'rotational': True, 'minSizeGigabytes': 100}, nothing is installed" in said
     assert "/dev/sda (480 GB ssd, model SANDBOX_SSD_480" in said
-    assert not any("Ignition" in each for each in told)
+    assert not any("Ignition" in each for each in result)

@@ -53,13 +53,13 @@ def machine(tmp_path: Path) -> Machine:
 
 @pytest.fixture
 def pointer(published: Path, tmp_path: Path) -> Callable[..., Path]:
-    """The bootstrap machine's pointer, with changes of its source or of the authorities it trusts."""
+    """The bootstrap machine's pointer, with changes of its source or of its trusted CA."""
 
-    def changed(*, authority: str | None = None, **source: Any) -> Path:
+    def changed(*, ca: str | None = None, **source: Any) -> Path:
         config = json.loads((published / "bootstrap-pointer.ign").read_bytes())
         config["ignition"]["config"]["replace"] |= source
-        if authority is not None:
-            config["ignition"]["security"]["tls"]["certificateAuthorities"] = [{"source": authority}]
+        if ca is not None:
+            config["ignition"]["security"]["tls"]["certificateAuthorities"] = [{"source": ca}]
         path = tmp_path / "pointer.ign"
         path.write_text(json.dumps(config), encoding="utf-8")
         return path
@@ -76,44 +76,44 @@ def validated(path: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_the_validator_accepts_all_that_machines_are_given(made: Role, published: Path) -> None:
+def test_ignition_validate_accepts_all_ignition_files(made: Role, published: Path) -> None:
     written = [*made.files.glob("*.ign"), published / "bootstrap-pointer.ign", *(published / "open").glob("*-live.ign")]
     assert {path.name for path in written} >= {"bootstrap.ign", "master.ign", "worker.ign", "bootstrap-pointer.ign", "x86_64-live.ign"}
     assert {path.name: validated(path) for path in written} == {path.name: (0, "") for path in written}
     assert {json.loads(path.read_bytes())["ignition"]["version"] for path in written} == {"3.2.0"}
 
 
-def test_the_pointer_leads_to_bootstrap_ign(made: Role, pointer: Callable[..., Path], machine: Machine) -> None:
+def test_the_pointer_references_bootstrap_ign(made: Role, pointer: Callable[..., Path], machine: Machine) -> None:
     done = machine.run(pointer())
     assert done.returncode == 0, done.stdout
     fetched = json.loads(machine.cache.read_bytes())
-    wanted = json.loads((made.files / "bootstrap.ign").read_bytes())
-    assert {entry["path"] for entry in fetched["storage"]["files"]} >= {entry["path"] for entry in wanted["storage"]["files"]}
-    assert {unit["name"] for unit in fetched["systemd"]["units"]} >= {unit["name"] for unit in wanted["systemd"]["units"]}
+    desired = json.loads((made.files / "bootstrap.ign").read_bytes())
+    assert {entry["path"] for entry in fetched["storage"]["files"]} >= {entry["path"] for entry in desired["storage"]["files"]}
+    assert {unit["name"] for unit in fetched["systemd"]["units"]} >= {unit["name"] for unit in desired["systemd"]["units"]}
 
 
-def test_a_file_that_is_not_the_one_meant_is_refused(pointer: Callable[..., Path], machine: Machine) -> None:
+def test_a_file_with_another_hash_is_refused(pointer: Callable[..., Path], machine: Machine) -> None:
     done = machine.run(pointer(verification={"hash": "sha512-" + hashlib.sha512(b"another").hexdigest()}))
     assert done.returncode == 1
     assert "hash verification failed" in done.stdout
 
 
-def test_a_file_that_is_gone_ends_the_boot(pointer: Callable[..., Path], machine: Machine) -> None:
+def test_a_deleted_file_fails_the_boot(pointer: Callable[..., Path], machine: Machine) -> None:
     done = machine.run(pointer(source=source_of(pointer()).replace("bootstrap.ign", "gone.ign")))
     assert done.returncode == 1
     assert "resource not found" in done.stdout
 
 
-def test_who_does_not_say_the_word_gets_nothing(pointer: Callable[..., Path], machine: Machine) -> None:
+def test_a_client_without_the_bearer_token_gets_nothing(pointer: Callable[..., Path], machine: Machine) -> None:
     done = machine.run(pointer(httpHeaders=[]))
     assert done.returncode == 1
     assert "GET result: Unauthorized" in done.stdout
     assert not machine.cache.exists()
 
 
-def test_nobody_else_is_believed(made: Role, pointer: Callable[..., Path], machine: Machine) -> None:
+def test_a_server_with_another_ca_is_rejected(made: Role, pointer: Callable[..., Path], machine: Machine) -> None:
     other = json.loads((made.files / "worker.ign").read_bytes())["ignition"]["security"]["tls"]["certificateAuthorities"][0]["source"]
-    with machine.start(pointer(authority=other)) as process:
+    with machine.start(pointer(ca=other)) as process:
         # It asks again without end, since the right one may come yet.
         lines = iter(cast("Any", process.stdout))
         assert any("certificate signed by unknown authority" in line for line in lines)
@@ -122,9 +122,7 @@ def test_nobody_else_is_believed(made: Role, pointer: Callable[..., Path], machi
     assert not machine.cache.exists()
 
 
-def test_a_compressed_file_is_read_and_its_hash_is_that_of_what_is_in_it(
-    published: Path, pointer: Callable[..., Path], machine: Machine
-) -> None:
+def test_a_compressed_file_is_verified_by_the_hash_of_its_content(published: Path, pointer: Callable[..., Path], machine: Machine) -> None:
     packed = published / "secret" / "packed.ign"
     packed.write_bytes(gzip.compress((published / "secret" / "bootstrap.ign").read_bytes()))
     done = machine.run(pointer(source=source_of(pointer()).replace("bootstrap.ign", "packed.ign"), compression="gzip"))
@@ -132,7 +130,7 @@ def test_a_compressed_file_is_read_and_its_hash_is_that_of_what_is_in_it(
     assert json.loads(machine.cache.read_bytes())["storage"]["files"]
 
 
-def test_the_live_config_puts_its_files_and_units_in_place(published: Path, machine: Machine) -> None:
+def test_the_live_config_writes_its_files_and_units(published: Path, machine: Machine) -> None:
     live = published / "open" / "x86_64-live.ign"
     for stage in ("fetch", "files"):
         done = machine.run(live, stage)
@@ -157,13 +155,13 @@ METADATA = "metadata.packet.net"
 
 @pytest.fixture
 def metadata_tls(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
-    """What the metadata service's name is shown with, and the authority to believe."""
+    """The TLS context of the metadata service, and the CA file to trust."""
     day = certificates.ONE_DAY
-    wanted = {
+    desired = {
         "authority": certificates.CertificateSpec("metadata authority", day),
         "server": certificates.CertificateSpec(METADATA, day, signer="authority", usage=certificates.SERVER, names=(METADATA,)),
     }
-    pairs = certificates.generate(wanted, {})
+    pairs = certificates.generate(desired, {})
     for name, pair in pairs.items():
         (tmp_path / f"{name}.crt").write_bytes(pair.certificate)
         (tmp_path / f"{name}.key").write_bytes(pair.key)
@@ -175,17 +173,17 @@ def metadata_tls(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
 def with_address(metadata: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Metadata that has the machine's address: it gets one a little after it was ordered."""
     latest = time.monotonic() + 30
-    while not (told := metadata())["network"]["addresses"]:
-        assert time.monotonic() < latest, told
+    while not (result := metadata())["network"]["addresses"]:
+        assert time.monotonic() < latest, result
         time.sleep(0.05)
-    return told
+    return result
 
 
 @pytest.fixture
 def device(made: Role, published: Path) -> Iterator[tuple[httpx.Client, dict[str, Any]]]:
     """A bootstrap machine with its pointer as userdata, and its metadata. It boots nothing: here the engine is its system."""
     environment = made.environment
-    wanted = {
+    desired = {
         "hostname": BOOTSTRAP["hostname"],
         "plan": "c3.small.x86",
         "metro": "da",
@@ -194,12 +192,12 @@ def device(made: Role, published: Path) -> Iterator[tuple[httpx.Client, dict[str
         "userdata": (published / "bootstrap-pointer.ign").read_text(encoding="utf-8"),
     }
     with httpx.Client(base_url=environment["METAL_API_URL"], headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]}) as api:
-        answer = api.post(f"/projects/{environment['METAL_PROJECT_ID']}/devices", json=wanted).raise_for_status().json()
+        answer = api.post(f"/projects/{environment['METAL_PROJECT_ID']}/devices", json=desired).raise_for_status().json()
         yield api, with_address(lambda: api.get(f"/devices/{answer['id']}/metadata").raise_for_status().json())
         api.delete(f"/devices/{answer['id']}", params={"force_delete": "true"}).raise_for_status()
 
 
-def test_a_machine_finds_its_pointer_by_its_service_and_tells_how_it_goes(
+def test_a_machine_reads_its_pointer_from_metadata_and_reports_progress(
     made: Role,
     published: Path,
     device: tuple[httpx.Client, dict[str, Any]],
@@ -207,7 +205,7 @@ def test_a_machine_finds_its_pointer_by_its_service_and_tells_how_it_goes(
     machine: Machine,
 ) -> None:
     api, metadata = device
-    tls, authority = metadata_tls
+    tls, ca = metadata_tls
     address = next(each["address"] for each in metadata["network"]["addresses"] if each["public"] and each["address_family"] == 4)
     service, boot, files = (
         (url.hostname or "", url.port or 0)
@@ -219,7 +217,7 @@ def test_a_machine_finds_its_pointer_by_its_service_and_tells_how_it_goes(
             machine.command("fetch", "packet"),
             names={METADATA: "127.0.0.1"},
             listen=[("127.0.0.1", 443), boot, files],
-            environment={"SSL_CERT_FILE": str(authority)},
+            environment={"SSL_CERT_FILE": str(ca)},
         )
         servers = [
             await relay(alone.listeners["127.0.0.1", 443], tls, service, address),
@@ -237,8 +235,8 @@ def test_a_machine_finds_its_pointer_by_its_service_and_tells_how_it_goes(
     code, text = asyncio.run(run())
 
     assert code == 0, text
-    wanted = json.loads((made.files / "bootstrap.ign").read_bytes())
+    desired = json.loads((made.files / "bootstrap.ign").read_bytes())
     fetched = json.loads(machine.cache.read_bytes())
-    assert {entry["path"] for entry in fetched["storage"]["files"]} >= {entry["path"] for entry in wanted["storage"]["files"]}
+    assert {entry["path"] for entry in fetched["storage"]["files"]} >= {entry["path"] for entry in desired["storage"]["files"]}
     events = api.get(f"/devices/{metadata['id']}/events", params={"per_page": 100}).raise_for_status().json()["events"]
     assert "[fetch] Ignition status: finished successfully" in [event["body"] for event in events]

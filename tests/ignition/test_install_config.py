@@ -58,11 +58,11 @@ def strict(role: Role) -> Role:
     return role
 
 
-def test_all_fields_and_own_manifests_come_through(strict: Role, made: Role, folder: Path) -> None:
+def test_all_fields_and_manifests_reach_the_installer(strict: Role, made: Role, folder: Path) -> None:
     bundle = json.loads((made.files / "worker.ign").read_bytes())["ignition"]["security"]["tls"]["certificateAuthorities"][0]["source"]
-    authority = files_of({"storage": {"files": [{"path": "ca", "contents": {"source": bundle}}]}})["ca"].decode()
+    ca = files_of({"storage": {"files": [{"path": "ca", "contents": {"source": bundle}}]}})["ca"].decode()
 
-    strict.well(**FIELDS, openshift_trust_bundle=authority, openshift_manifests=[str(folder)])
+    strict.well(**FIELDS, openshift_trust_bundle=ca, openshift_manifests=[str(folder)])
 
     files = files_of(json.loads((strict.files / "bootstrap.ign").read_bytes()))
     config_map = yaml.safe_load(files["/opt/openshift/manifests/cluster-config.yaml"])
@@ -77,7 +77,7 @@ def test_all_fields_and_own_manifests_come_through(strict: Role, made: Role, fol
     }
     (worker,) = config["compute"]
     assert (worker["hyperthreading"], worker["replicas"], worker["architecture"]) == ("Disabled", 0, "amd64")
-    assert config["additionalTrustBundle"].strip() == authority.strip()
+    assert config["additionalTrustBundle"].strip() == ca.strip()
     for field, variable in {
         "proxy": "openshift_proxy",
         "additionalTrustBundlePolicy": "openshift_trust_bundle_policy",
@@ -92,10 +92,10 @@ def test_all_fields_and_own_manifests_come_through(strict: Role, made: Role, fol
     assert scheduler["spec"]["mastersSchedulable"] is False
 
 
-def test_a_field_the_installer_does_not_know_leaves_the_files_as_they_are(strict: Role) -> None:
+def test_a_field_unknown_to_the_installer_leaves_the_files_unchanged(strict: Role) -> None:
     before = (strict.files / "bootstrap.ign").read_bytes()
-    told = strict.refused(openshift_install_config={"flavour": "vanilla"})
-    assert "unknown field" in told
+    result = strict.refused(openshift_install_config={"flavour": "vanilla"})
+    assert "unknown field" in result
     assert (strict.files / "bootstrap.ign").read_bytes() == before
     assert not list(strict.folder.glob(".ignition-*"))
 
@@ -111,20 +111,21 @@ def test_a_field_the_installer_does_not_know_leaves_the_files_as_they_are(strict
 )
 def test_boot_images_of_another_stream_are_refused(role: Role, chosen: dict[str, Any]) -> None:
     before = (role.files / "bootstrap.ign").read_bytes()
-    told = role.refused(**chosen)
+    result = role.refused(**chosen)
     assert (
-        "osImageStream in the install-config is rhel-10 (openshift_os_image_stream, openshift_install_config), but the boot images" in told
+        "osImageStream in the install-config is rhel-10 (openshift_os_image_stream, openshift_install_config), but the boot images"
+        in result
     )
     assert (role.files / "bootstrap.ign").read_bytes() == before
 
 
-def test_contradictions_are_told_before_anything_is_made(role: Role) -> None:
-    told = role.refused(check=True, openshift_install_config={"baseDomain": "other.test", "networking": {"networkType": "Calico"}})
-    assert "baseDomain is 'metal.test'" in told
-    assert "networking.networkType is 'OVNKubernetes'" in told
+def test_contradicting_settings_fail_before_any_file_is_created(role: Role) -> None:
+    result = role.refused(check=True, openshift_install_config={"baseDomain": "other.test", "networking": {"networkType": "Calico"}})
+    assert "baseDomain is 'metal.test'" in result
+    assert "networking.networkType is 'OVNKubernetes'" in result
 
 
-def test_what_is_no_manifest_is_told_before_anything_is_made(role: Role, folder: Path) -> None:
+def test_invalid_manifests_fail_before_any_file_is_created(role: Role, folder: Path) -> None:
     (folder / "notes.yml").write_text("- not an object\n", encoding="utf-8")
-    told = role.refused(check=True, openshift_manifests=[str(folder)])
-    assert "notes.yml: is not a Kubernetes object" in told
+    result = role.refused(check=True, openshift_manifests=[str(folder)])
+    assert "notes.yml: is not a Kubernetes object" in result

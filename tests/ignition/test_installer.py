@@ -26,7 +26,7 @@ def files_made_by(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", FOLDERS, ids=["characters", "length"])
-def test_an_installer_and_a_folder_anywhere(role: Role, tmp_path: Path, name: str) -> None:
+def test_the_installer_and_the_folder_may_be_anywhere(role: Role, tmp_path: Path, name: str) -> None:
     own = tmp_path / "home" / name / "openshift-install"
     own.parent.mkdir(parents=True)
     shutil.copy(installer_of(role), own)
@@ -56,29 +56,29 @@ def test_an_installer_and_a_folder_anywhere(role: Role, tmp_path: Path, name: st
     assert not (own.parent / "demo").exists()
 
 
-def test_what_it_refuses_is_shown_without_its_secrets(role: Role) -> None:
+def test_installer_errors_are_printed_without_secrets(role: Role) -> None:
     before = (role.files / "bootstrap.ign").read_bytes()
     proxy = f"http://ada:{PASSWORD}@10.128.0.5:3128"
     pull_secret = {"auths": {"quay.io": {"auth": "cGxhbnRlZDpzZWNyZXQtdG9rZW4="}}}
-    told = role.refused(openshift_proxy={"httpProxy": proxy}, openshift_pull_secret=pull_secret)
-    assert "openshift-install create manifests failed for" in told
-    assert "proxy value is part of the cluster networks" in told
-    assert PASSWORD not in told
-    assert "cGxhbnRlZDpzZWNyZXQtdG9rZW4=" not in told
+    result = role.refused(openshift_proxy={"httpProxy": proxy}, openshift_pull_secret=pull_secret)
+    assert "openshift-install create manifests failed for" in result
+    assert "proxy value is part of the cluster networks" in result
+    assert PASSWORD not in result
+    assert "cGxhbnRlZDpzZWNyZXQtdG9rZW4=" not in result
     assert (role.files / "bootstrap.ign").read_bytes() == before
     assert not list(role.folder.glob(".ignition-*"))
 
 
-def test_a_pull_secret_that_it_refuses_is_not_shown(role: Role) -> None:
-    told = role.refused(openshift_pull_secret=json.dumps({"auths": {"quay.io": {"username": "ada", "password": PASSWORD}}}))
-    assert '"quay.io" requires either auth or credsStore' in told.replace("\\", "")
-    assert PASSWORD not in told
+def test_a_pull_secret_refused_by_the_installer_is_not_printed(role: Role) -> None:
+    result = role.refused(openshift_pull_secret=json.dumps({"auths": {"quay.io": {"username": "ada", "password": PASSWORD}}}))
+    assert '"quay.io" requires either auth or credsStore' in result.replace("\\", "")
+    assert PASSWORD not in result
 
 
-def test_what_it_warns_of_is_shown(role: Role) -> None:
-    told = role.well(openshift_install_config={"flavour": "vanilla"})
-    assert "openshift-install warns: failed to parse first occurrence of unknown field" in told
-    assert "flavour" in told
+def test_installer_warnings_are_printed(role: Role) -> None:
+    result = role.well(openshift_install_config={"flavour": "vanilla"})
+    assert "openshift-install warns: failed to parse first occurrence of unknown field" in result
+    assert "flavour" in result
 
 
 def script(path: Path, create: str) -> str:
@@ -97,15 +97,15 @@ def script(path: Path, create: str) -> str:
         ("echo no libraries >&2; exit 127", "(exit code 127): no libraries"),
     ],
 )
-def test_an_installer_that_does_not_do_its_work(role: Role, tmp_path: Path, create: str, reason: str) -> None:
+def test_an_installer_that_creates_no_files_is_an_error(role: Role, tmp_path: Path, create: str, reason: str) -> None:
     installer = script(tmp_path / "installer", create)
-    told = role.refused(
+    result = role.refused(
         openshift_version="", openshift_installer=installer, openshift_installer_timeout=1, openshift_machine_networks=["10.9.0.0/16"]
     )
-    assert reason in told
+    assert reason in result
 
 
-def test_an_installer_whose_payload_was_replaced_is_taken(role: Role) -> None:
+def test_an_installer_with_a_replaced_payload_is_accepted(role: Role) -> None:
     role.environment = role.environment | {"OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE": "registry.example/ocp:1"}
     role.well(openshift_version="", openshift_installer=str(installer_of(role)), openshift_machine_networks=["10.9.0.0/16"])
     assert files_made_by(role.folder) == installer_of(role)

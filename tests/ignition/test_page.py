@@ -37,16 +37,16 @@ def names(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
-def test_the_files_are_those_that_are_made(made: Role) -> None:
-    told = {name: secret for cell, _what, secret in rows("Files", "file") for name in names(cell)}
+def test_the_page_lists_the_generated_files(made: Role) -> None:
+    result = {name: secret for cell, _what, secret in rows("Files", "file") for name in names(cell)}
     there = {path.name for path in made.files.iterdir() if not path.name.startswith(".openshift_install")}
-    assert set(told) == there
+    assert set(result) == there
     configs = {path.name: json.loads(path.read_bytes()) for path in made.files.glob("*.ign")}
     keys = {name for name, config in configs.items() if any(b"PRIVATE KEY" in content for content in files_of(config).values())}
-    assert keys == {name for name, secret in told.items() if secret == "yes" and name != "auth"}
+    assert keys == {name for name, secret in result.items() if secret == "yes" and name != "auth"}
 
 
-def test_the_pointers_are_as_it_says(made: Role) -> None:
+def test_the_page_describes_the_pointers(made: Role) -> None:
     (cell,) = (where for machine, where, _trusts in rows("Pointers", "machine") if machine.startswith("control plane"))
     for role in ("master", "worker"):
         pointer = json.loads((made.files / f"{role}.ign").read_bytes())["ignition"]
@@ -57,7 +57,7 @@ def test_the_pointers_are_as_it_says(made: Role) -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: next(iter(example)))
-def test_examples_can_be_used(example: dict[str, Any]) -> None:
+def test_examples_of_the_page_are_valid(example: dict[str, Any]) -> None:
     if "workers" in example:
         plans = [pool["vars"]["metal_plan"] for pool in example["workers"]["children"].values()]
         assert [made_of(metal_plan=plan)["architecture"] for plan in plans] == ["x86_64", "aarch64"]
@@ -73,13 +73,13 @@ def made_of(**variables: Any) -> dict[str, Any]:
     return machine
 
 
-def test_there_are_no_other_hints_and_rules() -> None:
+def test_the_page_lists_all_hints_and_rules() -> None:
     assert [name for cell, _fits in rows("Disks", "hint") for name in names(cell)] == list(HINTS)
     rules = [name for cell, _where in rows("Disks", "`openshift_install_device`") for name in names(cell)]
     assert len(rules) >= 6
     assert all(INSTALL_DEVICE.fullmatch(name) for name in rules), rules
 
 
-def test_the_consoles_are_those_of_the_role() -> None:
+def test_the_page_lists_the_consoles_of_the_role() -> None:
     listed = {names(architecture)[0]: names(console) for architecture, console in rows("Consoles", "architecture")}
     assert listed == SERIAL_CONSOLES

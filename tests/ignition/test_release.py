@@ -32,18 +32,18 @@ def channel(role: Role) -> Role:
     return role
 
 
-def test_a_channel_is_asked_and_its_answer_kept_with_the_digest(role: Role) -> None:
-    told = role.well(openshift_version="stable-4.20")
+def test_a_channel_is_resolved_and_pinned_with_the_digest(role: Role) -> None:
+    result = role.well(openshift_version="stable-4.20")
     pin = json.loads((role.folder / "release.json").read_text(encoding="utf-8"))
     shown = catalogue.release(catalogue.aliases()["stable-4.20"], "x86_64")
     assert pin == {"channel": "stable-4.20", "architecture": "x86_64", "version": shown.version, "digest": shown.digest}
     # The very release these files were made of by its number.
-    assert "Ignition files are recreated" not in told
+    assert "Ignition files are recreated" not in result
 
 
-def test_a_channel_that_moved_on_moves_no_cluster(channel: Role) -> None:
-    told = channel.well(openshift_version="stable", check=True)
-    assert f"({catalogue.VERSIONS[-2]}) and create the Ignition files" in told
+def test_a_new_release_of_a_channel_changes_no_pinned_cluster(channel: Role) -> None:
+    result = channel.well(openshift_version="stable", check=True)
+    assert f"({catalogue.VERSIONS[-2]}) and create the Ignition files" in result
 
 
 def test_another_payload_of_the_same_version_is_refused(channel: Role) -> None:
@@ -51,31 +51,31 @@ def test_another_payload_of_the_same_version_is_refused(channel: Role) -> None:
     pin |= {"version": VERSION, "digest": "sha256:" + "0" * 64}
     (channel.folder / "release.json").write_text(json.dumps(pin), encoding="utf-8")
     # Other inputs, so that files have to be made.
-    told = channel.refused(openshift_version="stable", openshift_machine_networks=["10.9.0.0/16"])
-    assert "cannot be used: version, digest of its release and architecture" in told
-    assert catalogue.release(VERSION, "x86_64").digest in told
+    result = channel.refused(openshift_version="stable", openshift_machine_networks=["10.9.0.0/16"])
+    assert "cannot be used: version, digest of its release and architecture" in result
+    assert catalogue.release(VERSION, "x86_64").digest in result
 
 
-def test_a_channel_the_mirror_does_not_have(role: Role) -> None:
-    told = role.refused(openshift_version="fast-4.99")
-    assert "The mirror has no fast-4.99:" in told
-    assert "fast-4.99/release.txt does not exist; its channels are" in told
-    assert "stable-4.20" in told
-    assert "Retrying" not in told
+def test_a_channel_missing_on_the_mirror_is_an_error(role: Role) -> None:
+    result = role.refused(openshift_version="fast-4.99")
+    assert "The mirror has no fast-4.99:" in result
+    assert "fast-4.99/release.txt does not exist; its channels are" in result
+    assert "stable-4.20" in result
+    assert "Retrying" not in result
 
 
-def test_a_release_the_mirror_does_not_have(role: Role) -> None:
-    told = role.refused(openshift_version="4.20.99")
-    assert "4.20.99/sha256sum.txt does not exist; the newest of 4.20 there is 4.20.33." in told
-    assert "Retrying" not in told
+def test_a_release_missing_on_the_mirror_is_an_error(role: Role) -> None:
+    result = role.refused(openshift_version="4.20.99")
+    assert "4.20.99/sha256sum.txt does not exist; the newest of 4.20 there is 4.20.33." in result
+    assert "Retrying" not in result
     assert not list((role.folder / "bin").glob("4.20.99*/.download-*"))
 
 
-def test_a_release_of_a_mirror_that_does_not_list_what_it_has(role: Role, mirror: Mirror) -> None:
+def test_a_release_is_found_on_a_mirror_without_listings(role: Role, mirror: Mirror) -> None:
     (mirror.folder / "x86_64" / "clients" / "ocp").mkdir(parents=True)
     (mirror.folder / "x86_64" / "clients" / "ocp" / "index.html").write_text("Welcome", encoding="utf-8")
-    told = role.refused(openshift_version="4.20.99", openshift_mirror_url=f"{mirror.url}/")
-    assert f"{mirror.url}/x86_64/clients/ocp/4.20.99/sha256sum.txt does not exist; it does not list what it has." in told
+    result = role.refused(openshift_version="4.20.99", openshift_mirror_url=f"{mirror.url}/")
+    assert f"{mirror.url}/x86_64/clients/ocp/4.20.99/sha256sum.txt does not exist; it does not list what it has." in result
 
 
 @pytest.mark.parametrize(
@@ -86,31 +86,31 @@ def test_a_release_of_a_mirror_that_does_not_list_what_it_has(role: Role, mirror
         ("stable-4.20", "latest", "stable-4.20 shows latest, which is no release"),
     ],
 )
-def test_a_channel_that_shows_what_is_not_its_own(role: Role, mirror: Mirror, version: str, shown: str, problem: str) -> None:
+def test_a_channel_with_a_release_of_another_is_refused(role: Role, mirror: Mirror, version: str, shown: str, problem: str) -> None:
     folder = mirror.folder / "x86_64" / "clients" / "ocp" / version
     folder.mkdir(parents=True)
     digest = catalogue.release(VERSION, "x86_64").digest
     (folder / "release.txt").write_text(f"Name:           {shown}\nDigest:         {digest}\n", encoding="utf-8")
-    told = role.refused(openshift_version=version, openshift_mirror_url=mirror.url)
-    assert f"release.txt cannot be trusted: {problem}" in told
+    result = role.refused(openshift_version=version, openshift_mirror_url=mirror.url)
+    assert f"release.txt cannot be trusted: {problem}" in result
     assert not (role.folder / "release.json").exists()
 
 
-def test_an_installer_of_ones_own_is_taken_as_it_is(role: Role) -> None:
-    told = role.well(openshift_version="", openshift_installer=str(own_installer(role)), check=True)
+def test_a_custom_installer_is_used_unchanged(role: Role) -> None:
+    result = role.well(openshift_version="", openshift_installer=str(own_installer(role)), check=True)
     # The same version and inputs: nothing is to be made.
-    assert "changed=0" in told
-    assert "Would" not in told
+    assert "changed=0" in result
+    assert "Would" not in result
 
 
-def test_an_installer_of_ones_own_of_another_version_is_refused(role: Role) -> None:
-    told = role.refused(openshift_version="4.19.42", openshift_installer=str(own_installer(role)))
-    assert f"is of version {VERSION}, not of 4.19.42" in told
+def test_a_custom_installer_of_another_version_is_refused(role: Role) -> None:
+    result = role.refused(openshift_version="4.19.42", openshift_installer=str(own_installer(role)))
+    assert f"is of version {VERSION}, not of 4.19.42" in result
 
 
-def test_an_installer_for_other_machines_is_refused(role: Role) -> None:
-    told = role.refused(openshift_version="", openshift_installer=str(own_installer(role)), openshift_architecture="aarch64")
-    assert "arm64 or multi, they are" in told
+def test_an_installer_for_another_architecture_is_refused(role: Role) -> None:
+    result = role.refused(openshift_version="", openshift_installer=str(own_installer(role)), openshift_architecture="aarch64")
+    assert "arm64 or multi, they are" in result
 
 
 WORKERS = [{"hostname": "worker-0", "architecture": "aarch64"}]
@@ -125,43 +125,43 @@ def architectures(role: Role) -> dict[str, str]:
 
 
 @pytest.mark.debian("gpgv")
-def test_machines_of_two_architectures_have_a_release_for_both(role: Role) -> None:
+def test_machines_of_two_architectures_use_a_multi_architecture_release(role: Role) -> None:
     keyring = role.environment["OPENSHIFT_RELEASE_KEYRING"]
-    told = role.well(openshift_version="stable-4.20", openshift_release_keyring=keyring, ignition_workers=WORKERS)
+    result = role.well(openshift_version="stable-4.20", openshift_release_keyring=keyring, ignition_workers=WORKERS)
     shown = catalogue.release(VERSION, "multi")
     assert json.loads((role.folder / "release.json").read_text(encoding="utf-8"))["digest"] == shown.digest
-    assert "was not verified" not in told
+    assert "was not verified" not in result
     # What an installer takes on a platform without machines: workers of another architecture are not its business.
     assert architectures(role) == {"master": "amd64", "worker": "amd64"}
     (role.folder / "kubeconfig").touch()
     role.well(tasks_from="known", openshift_version="stable-4.20", ignition_workers=WORKERS)
 
 
-def test_a_release_for_one_is_not_for_both(role: Role) -> None:
-    told = role.refused(openshift_version="", openshift_installer=str(own_installer(role)), ignition_workers=WORKERS)
-    assert "and multi, they are" in told
+def test_a_single_architecture_release_is_refused_for_two_architectures(role: Role) -> None:
+    result = role.refused(openshift_version="", openshift_installer=str(own_installer(role)), ignition_workers=WORKERS)
+    assert "and multi, they are" in result
 
 
-def test_a_cluster_of_one_architecture_gets_no_machines_of_another(role: Role) -> None:
+def test_a_single_architecture_cluster_refuses_machines_of_another(role: Role) -> None:
     (role.folder / "kubeconfig").touch()
-    told = role.refused(tasks_from="known", ignition_workers=WORKERS)
-    assert "was installed from a release for amd64, its machines have the architectures aarch64 and x86_64" in told
+    result = role.refused(tasks_from="known", ignition_workers=WORKERS)
+    assert "was installed from a release for amd64, its machines have the architectures aarch64 and x86_64" in result
 
 
-def test_a_release_without_the_signature_that_a_keyring_is_for_is_refused(role: Role, mirror: Mirror) -> None:
+def test_a_release_without_a_signature_is_refused_with_a_keyring(role: Role, mirror: Mirror) -> None:
     shutil.rmtree(own_installer(role).parent)
     released = f"x86_64/clients/ocp/{VERSION}"
     sums = httpx.get(f"{role.environment['OPENSHIFT_MIRROR_URL']}/{released}/sha256sum.txt").raise_for_status().content
     (mirror.folder / released).mkdir(parents=True)
     (mirror.folder / released / "sha256sum.txt").write_bytes(sums)
     # Other inputs, so that files have to be made.
-    told = role.refused(
+    result = role.refused(
         openshift_mirror_url=mirror.url,
         openshift_release_keyring=role.environment["OPENSHIFT_RELEASE_KEYRING"],
         openshift_machine_networks=["10.9.0.0/16"],
     )
-    assert f"{released}/sha256sum.txt.gpg is not there" in told
-    assert "leave openshift_release_keyring out" in told
+    assert f"{released}/sha256sum.txt.gpg is not there" in result
+    assert "leave openshift_release_keyring out" in result
     assert f"GET /{released}/sha256sum.txt.gpg" in mirror.asked
     assert not [asked for asked in mirror.asked if asked.endswith(".tar.gz")]
 
@@ -175,7 +175,7 @@ def test_a_release_without_the_signature_that_a_keyring_is_for_is_refused(role: 
         ("good", ("--digest-algo", "SHA1", "--allow-weak-digest-algos"), "it is over SHA-1, which is too weak"),
     ],
 )
-def test_a_signature_that_is_worth_nothing(role: Role, mirror: Mirror, name: str, options: tuple[str, ...], reason: str) -> None:
+def test_an_invalid_signature_is_refused(role: Role, mirror: Mirror, name: str, options: tuple[str, ...], reason: str) -> None:
     shutil.rmtree(own_installer(role).parent)
     released = mirror.folder / "x86_64" / "clients" / "ocp" / VERSION
     released.mkdir(parents=True)
@@ -188,9 +188,11 @@ def test_a_signature_that_is_worth_nothing(role: Role, mirror: Mirror, name: str
         if name == "revoked":
             home.revoke(fingerprint)
         keyring.write_bytes(home.keyring())
-    told = role.refused(openshift_mirror_url=mirror.url, openshift_release_keyring=str(keyring), openshift_machine_networks=["10.9.0.0/16"])
-    assert f"sha256sum.txt.gpg is refused by {keyring}: " in told
-    assert reason in told
+    result = role.refused(
+        openshift_mirror_url=mirror.url, openshift_release_keyring=str(keyring), openshift_machine_networks=["10.9.0.0/16"]
+    )
+    assert f"sha256sum.txt.gpg is refused by {keyring}: " in result
+    assert reason in result
     assert not [asked for asked in mirror.asked if asked.endswith(".tar.gz")]
 
 
@@ -200,17 +202,17 @@ OKD = "4.20.0-okd-scos.9"
 @pytest.mark.debian("gpgv")
 def test_okd(role: Role) -> None:
     mirror = role.environment["OPENSHIFT_MIRROR_URL"].replace("openshift-v4", "okd/releases/download")
-    told = role.well(
+    result = role.well(
         openshift_distribution="okd",
         openshift_version=OKD,
         openshift_mirror_url=mirror,
         openshift_pull_secret="",
         openshift_release_keyring=role.environment["OPENSHIFT_RELEASE_KEYRING"],
     )
-    assert "was not verified" not in told
+    assert "was not verified" not in result
     stream = json.loads((role.files / "stream.json").read_bytes())
     assert stream["stream"] == "c10s"
 
 
-def test_okd_has_no_channels(role: Role) -> None:
+def test_okd_refuses_channels(role: Role) -> None:
     assert "stable-4.20 names no release" in role.refused(openshift_distribution="okd", openshift_version="stable-4.20", check=True)

@@ -61,7 +61,7 @@ def secretive(role: Role, tmp_path: Path) -> Role:
     return role
 
 
-def told(role: Role, folder: Path, *, fails: bool = False, **variables: Any) -> str:
+def output_of(role: Role, folder: Path, *, fails: bool = False, **variables: Any) -> str:
     """What was shown, in everything that keeps it: no planted secret."""
     with keeping(folder) as keeper:
         watched = replace(
@@ -73,10 +73,10 @@ def told(role: Role, folder: Path, *, fails: bool = False, **variables: Any) -> 
     return " ".join(done.stdout.split())
 
 
-def test_own_manifests_may_be_secrets(secretive: Role, tmp_path: Path) -> None:
+def test_manifests_may_contain_secrets(secretive: Role, tmp_path: Path) -> None:
     manifest = tmp_path / "ours.yml"
     manifest.write_text(yaml.safe_dump(SECRET), encoding="utf-8")
-    shown = told(secretive, tmp_path / "kept", openshift_manifests=[str(manifest)], openshift_pull_secret=PULL_SECRET)
+    shown = output_of(secretive, tmp_path / "kept", openshift_manifests=[str(manifest)], openshift_pull_secret=PULL_SECRET)
     assert "item=ours.yml" in shown
     files = files_of(json.loads((secretive.files / "bootstrap.ign").read_bytes()))
     assert yaml.safe_load(files["/opt/openshift/openshift/ours.yml"]) == SECRET
@@ -92,7 +92,9 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("refused", "command"), PLACES)
-def test_a_refusal_is_shown_with_its_reason_and_without_secrets(secretive: Role, tmp_path: Path, refused: str, command: str) -> None:
+def test_a_refused_manifest_is_reported_with_its_reason_and_without_secrets(
+    secretive: Role, tmp_path: Path, refused: str, command: str
+) -> None:
     refusal = REFUSALS[refused]
     real = secretive.files / "openshift-install"
     own = tmp_path / "openshift-install"
@@ -102,6 +104,6 @@ def test_a_refusal_is_shown_with_its_reason_and_without_secrets(secretive: Role,
     )
     own.chmod(own.stat().st_mode | stat.S_IXUSR)
     given = {"openshift_pull_secret": PULL_SECRET, "openshift_ssh_public_key": SSH_KEY, **refusal.variables}
-    shown = told(secretive, tmp_path / "kept", fails=True, openshift_installer=str(own), **given)
+    shown = output_of(secretive, tmp_path / "kept", fails=True, openshift_installer=str(own), **given)
     assert refusal.reason in shown
     assert f"create {command}" in shown and "exit code 3" in shown

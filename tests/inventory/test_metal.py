@@ -67,7 +67,7 @@ def second_project(sandbox: RunningSandbox, api: httpx.Client) -> Iterator[str]:
 
 @pytest.fixture
 def listed(sandbox: RunningSandbox, tmp_path: Path) -> Listed:
-    """Run ansible-inventory on a source with these options; returns its output, what it said as `told`, and the number of calls."""
+    """Run ansible-inventory on a source with these options; returns its output, the messages as `output`, and the number of calls."""
 
     def run(
         *arguments: str,
@@ -95,9 +95,9 @@ def listed(sandbox: RunningSandbox, tmp_path: Path) -> Listed:
         )
         answer: dict[str, Any] = json.loads(done.stdout) if done.stdout.startswith("{") else {}
         # Long messages are wrapped at the width of the terminal.
-        told = " ".join((done.stderr + done.stdout * bool(arguments)).split())
+        result = " ".join((done.stderr + done.stdout * bool(arguments)).split())
         asked = [parse_qs(urlsplit(entry["path"]).query) for entry in sandbox.journal()]
-        return {**answer, "told": told, "calls": len(asked), "asked": asked, "code": done.returncode}
+        return {**answer, "output": result, "calls": len(asked), "asked": asked, "code": done.returncode}
 
     return run
 
@@ -122,13 +122,13 @@ def test_all_devices_in_few_calls_with_their_groups(listed: Listed, tmp_path: Pa
     twins = sorted(name for name in hosts(answer) if name.startswith("twin"))
     assert twins[0] == "twin.metal.test"
     assert twins[1] == f"twin.metal.test-{plain(hosts(answer)[twins[1]]['metal_short_id'])}"
-    assert "'twin.metal.test' is the name of another device" in answer["told"]
+    assert "'twin.metal.test' is the name of another device" in answer["output"]
     assert not (tmp_path / "evaluated").exists()
     variables = hosts(answer)["worker-1.demo.metal.test"]
     assert plain(variables["ansible_host"]) == plain(variables["metal_public_ipv4"])
 
 
-def test_what_somebody_wrote_into_a_tag_is_never_evaluated(listed: Listed, tmp_path: Path) -> None:
+def test_tags_are_never_evaluated_as_templates(listed: Listed, tmp_path: Path) -> None:
     answer = listed(filters={"tag": ["rack=7"]}, compose={"all_tags": "metal_tags | join(',')"}, hostnames=["short_id"])
     assert len(hosts(answer)) == 2
     assert all("touch evaluated" in plain(variables["all_tags"]) for variables in hosts(answer).values())
@@ -209,13 +209,13 @@ def test_two_devices_of_one_name_in_two_files_are_two_hosts(
     first = sandbox.environment["METAL_PROJECT_ID"]
     choice = {"filters": {"hostname": "worker-1.demo"}, "groups_by": ["project"]}
     beside(tmp_path, project_id=second_project, **choice)
-    # The name stays with whom it has by the file that was read before, also when a wanted machine is meant.
-    for wanted in ("", "worker:\n  hosts:\n    worker-1.demo.metal.test: {metal_project_id: wanted}\n"):
-        both = listed(beside=wanted, project_id=first, **choice)
+    # The name stays with whom it has by the file that was read before, also when it is that of a desired machine.
+    for desired in ("", "worker:\n  hosts:\n    worker-1.demo.metal.test: {metal_project_id: wanted}\n"):
+        both = listed(beside=desired, project_id=first, **choice)
         name, other = sorted(hosts(both))
         assert (name, other) == ("worker-1.demo.metal.test", f"{name}-{plain(hosts(both)[other]['metal_short_id'])}")
-        assert f"'{name}' is the name of another device" in both["told"]
-        assert plain(hosts(both)[name]["metal_existing_project_id" if wanted else "metal_project_id"]) == first
+        assert f"'{name}' is the name of another device" in both["output"]
+        assert plain(hosts(both)[name]["metal_existing_project_id" if desired else "metal_project_id"]) == first
         assert plain(hosts(both)[other]["metal_project_id"]) == second_project
         for project, host in ((first, name), (second_project, other)):
             assert both[f"metal_project_{project.replace('-', '_')}"]["hosts"] == [host]
@@ -227,9 +227,9 @@ def test_a_device_in_two_files_is_one_host(listed: Listed, tmp_path: Path) -> No
     answer = listed(**sv)
     assert sorted(hosts(answer)) == [f"big-{number}.metal.test" for number in (1, 2, 3)]
     assert answer["metal_metro_sv"]["hosts"] == answer["metal_plan_s3_xlarge_x86"]["hosts"]
-    assert "another device" not in answer["told"]
+    assert "another device" not in answer["output"]
     assert "metal_existing_plan" not in hosts(answer)["big-1.metal.test"]
-    # What was wanted before either of them was read stays as it is.
+    # Desired values from before either of them was read stay unchanged.
     answer = listed(beside="worker:\n  hosts:\n    big-1.metal.test: {metal_plan: wanted}\n", **sv)
     assert [plain(hosts(answer)["big-1.metal.test"][f"metal_{name}"]) for name in ("plan", "existing_plan")] == ["wanted", "s3.xlarge.x86"]
 
@@ -250,17 +250,17 @@ def test_addresses_by_preference(listed: Listed, sandbox: RunningSandbox, api: h
     assert found == {"big-3": plain(hosts(answer)["big-3"]["metal_public_ipv6"])}
 
 
-def test_one_odd_device_spoils_only_itself(listed: Listed, sandbox: RunningSandbox, api: httpx.Client) -> None:
+def test_a_malformed_device_affects_no_other(listed: Listed, sandbox: RunningSandbox, api: httpx.Client) -> None:
     project = sandbox.environment["METAL_PROJECT_ID"]
     page = api.get(f"/projects/{project}/devices", params={"hostname": "big-"}).raise_for_status().json()
-    odd: list[Any] = [
+    malformed: list[Any] = [
         {"id": "0d000000-0000-4000-8000-000000000001", "hostname": None, "tags": None, "ip_addresses": None, "network_ports": None},
         {"id": "0d000000-0000-4000-8000-000000000002", "hostname": {"a": 1}, "plan": 5, "metro": [], "tags": "x", "created_at": 7},
         {"hostname": None},
         {},
         None,
     ]
-    page["devices"] += odd
+    page["devices"] += malformed
     page["meta"]["total"] = len(page["devices"])
     fault = {"method": "GET", "path": "/projects/.*/devices", "status": 200, "body": page}
     sandbox.call("POST", "faults", json=fault)
@@ -272,13 +272,13 @@ def test_one_odd_device_spoils_only_itself(listed: Listed, sandbox: RunningSandb
     finally:
         sandbox.call("DELETE", "faults")
     big = {f"big-{number}.metal.test" for number in (1, 2, 3)}
-    assert set(hosts(answer)) == {*big, odd[0]["id"], odd[1]["id"]}
+    assert set(hosts(answer)) == {*big, malformed[0]["id"], malformed[1]["id"]}
     assert set(hosts(chosen)) == big
-    # Two of them cannot even be told apart, so one warning is for both.
-    assert chosen["told"].count("where cannot be evaluated for device") == 3
-    assert "where cannot be evaluated for device" in strict["told"]
+    # Two of them have the same name, so one warning is for both.
+    assert chosen["output"].count("where cannot be evaluated for device") == 3
+    assert "where cannot be evaluated for device" in strict["output"]
     assert "_meta" not in strict or not hosts(strict)
-    assert "Traceback" not in answer["told"] + chosen["told"] + strict["told"]
+    assert "Traceback" not in answer["output"] + chosen["output"] + strict["output"]
 
 
 def test_awx_gives_address_and_token_as_the_documentation_says(listed: Listed, sandbox: RunningSandbox) -> None:
@@ -312,7 +312,7 @@ def test_the_cache_answers_without_a_call_and_says_its_age(listed: Listed, tmp_p
     second = listed(**cache)
     assert (first["calls"], second["calls"]) == (1, 0)
     assert hosts(first) == hosts(second)
-    assert "205 devices from the cache" in listed("-v", **cache)["told"]
+    assert "205 devices from the cache" in listed("-v", **cache)["output"]
     # Another question is not answered by what is stored for this one; a choice made here is.
     assert listed(**cache, filters={"metro": ["sv"]})["calls"] == 1
     assert listed(**cache, where="metro == 'sv'")["calls"] == 0
@@ -327,7 +327,7 @@ def test_the_cache_shows_nobody_the_machines_of_another_account(listed: Listed, 
     assert len(hosts(listed(**every))) == 205
     theirs = listed(**every, around=other)
     assert theirs["calls"] > 0
-    assert "metal" in theirs["all"]["children"], theirs["told"]
+    assert "metal" in theirs["all"]["children"], theirs["output"]
     assert not theirs.get("_meta", {}).get("hostvars")
     # Each is answered by what is stored for it.
     assert (listed(**every)["calls"], listed(**every, around=other)["calls"]) == (0, 0)
@@ -336,9 +336,9 @@ def test_the_cache_shows_nobody_the_machines_of_another_account(listed: Listed, 
     assert sandbox.environment["METAL_AUTH_TOKEN"] not in stored
 
 
-def test_wanted_values_are_not_hidden_by_what_exists(listed: Listed) -> None:
-    wanted = "worker:\n  hosts:\n    worker-1:\n    worker-201:\n  vars: {metal_plan: m3.large.x86, metal_metro: ny}\n"
-    answer = listed(beside=wanted, hostnames=["short_hostname"])
+def test_desired_values_are_kept_beside_existing_ones(listed: Listed) -> None:
+    desired = "worker:\n  hosts:\n    worker-1:\n    worker-201:\n  vars: {metal_plan: m3.large.x86, metal_metro: ny}\n"
+    answer = listed(beside=desired, hostnames=["short_hostname"])
     assert plain(hosts(answer)["worker-1"]["metal_plan"]) == "m3.large.x86"
     assert plain(hosts(answer)["worker-1"]["metal_existing_plan"]) == "c3.small.x86"
     assert plain(hosts(answer)["worker-1"]["metal_state"]) == "active"
@@ -374,7 +374,7 @@ def test_the_environment_means_the_same_to_inventory_and_modules(
     around |= {TOKENS[place]: sandbox.environment["METAL_AUTH_TOKEN"]}
     around |= dict.fromkeys(("METAL_API_CA_PATH", "METAL_API_PROXY", "METAL_UA_PREFIX"), "")
     answer = listed(around=around, filters={"hostname": "big-"})
-    assert len(hosts(answer)) == 3, answer["told"]
+    assert len(hosts(answer)) == 3, answer["output"]
     module = subprocess.run(
         [str(Path(sys.executable).parent / "ansible"), "localhost", "-m", "equinix_metal.openshift.metal_device_info"],
         cwd=tmp_path,
@@ -386,7 +386,7 @@ def test_the_environment_means_the_same_to_inventory_and_modules(
     )
     assert module.returncode == 0, module.stdout + module.stderr
     # A project that is there, but empty, is none for both of them.
-    assert "no project is set" in listed(around={**around, "METAL_PROJECT_ID": ""})["told"]
+    assert "no project is set" in listed(around={**around, "METAL_PROJECT_ID": ""})["output"]
 
 
 @pytest.mark.parametrize(
@@ -404,10 +404,10 @@ def test_the_environment_means_the_same_to_inventory_and_modules(
         ({"keyed_groups": [{"key": "metal_nothing.at_all"}], "strict": True}, (), "Could not generate group"),
     ],
 )
-def test_problems_are_told(listed: Listed, options: dict[str, Any], without: tuple[str, ...], words: str) -> None:
+def test_problems_are_reported(listed: Listed, options: dict[str, Any], without: tuple[str, ...], words: str) -> None:
     answer = listed(**options, without=without)
-    assert words in answer["told"], answer["told"]
-    assert "Traceback" not in answer["told"]
+    assert words in answer["output"], answer["output"]
+    assert "Traceback" not in answer["output"]
 
 
 @pytest.mark.parametrize(
@@ -439,7 +439,7 @@ HOSTILE_DEVICES: list[dict[str, Any]] = [
 
 @pytest.fixture
 def hostile(sandbox: RunningSandbox) -> Iterator[None]:
-    """The service returns devices whose names, tags and addresses somebody has chosen with care."""
+    """The service returns devices with hostile names, tags and addresses."""
     page = {"devices": HOSTILE_DEVICES, "meta": {"total": len(HOSTILE_DEVICES), "next": None}}
     sandbox.call("POST", "faults", json={"method": "GET", "path": "/projects/.*/devices", "status": 200, "body": page})
     yield
@@ -455,11 +455,11 @@ def test_an_address_that_is_an_option_of_ssh_is_not_used(listed: Listed, sandbox
     assert sorted(hosts(answer)) == sorted([*names, "good"])
     assert {plain(variables.get("ansible_host")) for variables in hosts(answer).values()} == {None, "good"}
     for name in names:
-        assert name in answer["told"]
-    assert "is no host name and no IP address that can be used as ansible_host" in answer["told"]
+        assert name in answer["output"]
+    assert "is no host name and no IP address that can be used as ansible_host" in answer["output"]
     # Facts are data: what the service says stays to be read, and runs nowhere.
     assert plain(hosts(answer)[names[0]]["metal_hostname"]) == HOSTILE
-    assert all(group.replace("_", "").isalnum() for group in answer if group not in {"told", "calls", "asked", "code", "_meta"})
+    assert all(group.replace("_", "").isalnum() for group in answer if group not in {"output", "calls", "asked", "code", "_meta"})
     done = subprocess.run(
         [str(Path(sys.executable).parent / "ansible"), "-i", str(tmp_path / "02.metal.yml"), "all", "-m", "ansible.builtin.ping"],
         env={**os.environ, **sandbox.environment, "HOME": str(tmp_path), "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")},
@@ -496,7 +496,7 @@ def test_a_host_of_another_source_keeps_its_variables(listed: Listed, tmp_path: 
     assert variables["metal_state"] == ("mine" if how == "host" else "active")
     assert variables["metal_existing_plan"] == "c3.small.x86"
     assert variables["metal_id"] and variables["metal_public_ipv4"]
-    assert f"has the name of the host '{NAMED}' of another inventory source, which keeps its variables" in answer["told"]
+    assert f"has the name of the host '{NAMED}' of another inventory source, which keeps its variables" in answer["output"]
     assert NAMED in answer["metal_state_active"]["hosts"]
     # Others are not concerned.
     assert all(variables.get("ansible_host") for name, variables in hosts(answer).items() if name != NAMED)
@@ -514,7 +514,7 @@ def test_a_device_joins_no_group_of_another_source_by_its_tags(listed: Listed, p
     keyed = [{"key": "metal_tags", "prefix": "", "separator": ""}]
     answer = listed(**{place: "rack_7:\n  hosts:\n    worker-0:\n"}, filters={"tag": ["rack=7"]}, keyed_groups=keyed)
     assert answer["rack_7"]["hosts"] == ["worker-0"]
-    assert "host 'twin.metal.test' is not added to the group 'rack_7' of another inventory source" in answer["told"]
+    assert "host 'twin.metal.test' is not added to the group 'rack_7' of another inventory source" in answer["output"]
     assert "twin.metal.test" in listed(filters={"tag": ["rack=7"]}, keyed_groups=keyed)["rack_7"]["hosts"]
 
 
@@ -529,7 +529,7 @@ def test_a_device_with_the_name_of_a_group_of_another_source_is_a_host_of_anothe
 @pytest.mark.parametrize("id_", ["../projects/x", "..", "x?y", "a b", "%2e%2e", "-o", "{[ x ]}"])
 def test_a_project_that_is_no_id_is_refused_before_a_call(listed: Listed, option: str, id_: str) -> None:
     answer = listed(**{option: [id_] if option == "project_ids" else id_})
-    assert f"{option} has to be an id (a UUID like " in answer["told"]
+    assert f"{option} has to be an id (a UUID like " in answer["output"]
     assert answer["calls"] == 0
 
 

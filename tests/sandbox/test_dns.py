@@ -143,7 +143,7 @@ async def test_unsigned_updates_are_refused(server: Server) -> None:
 
 
 @pytest.mark.parametrize(("ring", "error"), [(WRONG_SECRET, dns.tsig.PeerBadSignature), (WRONG_NAME, dns.tsig.PeerBadKey)])
-async def test_bad_signatures_are_told_apart(server: Server, ring: object, error: type[Exception]) -> None:
+async def test_bad_signatures_have_different_errors(server: Server, ring: object, error: type[Exception]) -> None:
     update = an_update(ring)
     update.add("api.demo", 60, "A", "127.64.0.2")
     with pytest.raises(error):
@@ -218,7 +218,7 @@ async def test_transfer_with_the_key_only(server: Server) -> None:
 
 
 async def test_its_own_address_follows_the_listener(tmp_path: Path) -> None:
-    """Somebody who starts the sandbox again with another ``--listen`` finds the name server there."""
+    """A sandbox that is started again with another ``--listen`` has its name server there."""
     zone = DynamicZone(ORIGIN, tmp_path / "zone", keyring("sandbox", SECRET))
     for address in ("127.5.0.1", "127.5.0.2", "127.5.0.2"):
         serial = zone.serial
@@ -260,7 +260,7 @@ async def test_spoilt_messages_are_answered_or_dropped(server: Server, tmp_path:
             reply = server.zone.answer(bytes(wire), tcp=tcp)
             assert reply is None or len(reply) >= 12
         assert server.zone.records() == before
-        # The same from somebody who has the key.
+        # The same from a client with the key.
         with contextlib.suppress(dns.exception.DNSException, ValueError):
             message = dns.message.from_wire(bytes(wire), keyring=False, continue_on_error=True)
             message.use_tsig(KEY)

@@ -87,7 +87,7 @@ async def test_half_of_a_request_is_not_waited_for_for_ever(parts: list[bytes]) 
 
 
 async def test_a_trickle_gets_no_further() -> None:
-    """A byte now and then does not put off the end: the whole request has its time."""
+    """A byte now and then does not extend the timeout, which is that of the whole request."""
     async with listening() as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         began, ended = time.monotonic(), asyncio.create_task(reader.read())

@@ -240,7 +240,7 @@ def boot_script(mirror: str) -> str:
     )
 
 
-def test_a_machine_through_all_rooms(sandbox: RunningSandbox, tmp_path: Path) -> None:
+def test_a_machine_goes_through_all_stages(sandbox: RunningSandbox, tmp_path: Path) -> None:
     """Bought, booted by its script, installed, first boot; killed on the way; removed."""
     files = tmp_path / "web"
     files.mkdir()
@@ -313,7 +313,7 @@ def test_days_pass_by_the_control_path(sandbox: RunningSandbox) -> None:
         assert reason in answer.json()["errors"][0]
 
 
-def test_it_ends_with_whoever_started_it(tmp_path: Path) -> None:
+def test_the_sandbox_ends_with_its_parent_process(tmp_path: Path) -> None:
     program = (
         "import sys, time, pathlib; from sandbox.testing.process import RunningSandbox\n"
         "running = RunningSandbox(pathlib.Path(sys.argv[1]), log=pathlib.Path(sys.argv[1] + '.log'))\n"
@@ -333,7 +333,7 @@ def test_it_ends_with_whoever_started_it(tmp_path: Path) -> None:
     starter.wait()
     deadline = time.monotonic() + 20
     while sandbox.exists():
-        assert time.monotonic() < deadline, "it goes on though whoever started it was killed"
+        assert time.monotonic() < deadline, "it goes on though its parent was killed"
         time.sleep(0.1)
 
 
@@ -408,20 +408,20 @@ def test_a_folder_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err == f"sandbox: --state {tmp_path / 'file'}: File exists\n"
 
 
-def test_a_damaged_identity_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_identity_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "sandbox.json").write_text("{")
     assert main(["serve", "--state", str(tmp_path)]) == 1
     assert "sandbox.json is damaged" in capsys.readouterr().err
 
 
-def test_missing_programs_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_programs_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("SANDBOX_CONTROLPLANE_BIN", str(tmp_path))
     for command in (["build"], ["serve", "--state", str(tmp_path / "state"), "--listen", "127.0.0.1:0"]):
         assert main(command) == 1
         assert capsys.readouterr().err == f"sandbox: {tmp_path} has no executable etcd, kube-apiserver, kube-controller-manager\n"
 
 
-def test_real_kubelets_without_namespaces_are_told(
+def test_real_kubelets_without_namespaces_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tools = tmp_path / "tools"
@@ -443,7 +443,7 @@ def test_machines_keep_the_kind_of_their_kubelets(tmp_path: Path, capsys: pytest
     assert "have real ones" in capsys.readouterr().err
 
 
-def test_help_tells_all(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_all_options(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, words in (
         (["--help"], ("serve", "build", "demo")),
         (["serve", "--help"], ("--state", "--listen", "--speed", "--seed", "--kubelets", "--until-eof")),

@@ -60,6 +60,6 @@ def test_its_playbooks_run_by_full_name(playbook: Path, installed: Path, tmp_pat
 
 
 def test_its_dependencies_are_on_the_pinned_path(installed: Path) -> None:
-    wanted = yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))["dependencies"]
+    desired = yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))["dependencies"]
     listed = run("ansible-galaxy", "collection", "list", cwd=installed.parent, ANSIBLE_COLLECTIONS_PATH=str(installed)).stdout
-    assert all(name in listed for name in wanted)
+    assert all(name in listed for name in desired)

@@ -316,7 +316,7 @@ def test_files_folders_and_archives_are_opened_and_cleaned(tmp_path: Path) -> No
     (tmp_path / "word").write_text(SECRET + "\n", encoding="utf-8")
 
     path = tmp_path / "out" / "failure.tar.gz"
-    entries, told = packed(
+    entries, result = packed(
         path,
         contents={"machines.json": {"m": [SECRET]}, "note.txt": "as it is"},
         files=[str(tmp_path / "logs"), str(tmp_path / "missing")],
@@ -326,7 +326,7 @@ def test_files_folders_and_archives_are_opened_and_cleaned(tmp_path: Path) -> No
 
     assert (
         sorted(entries)
-        == told["entries"]
+        == result["entries"]
         == [
             "left-out.json",
             "logs/bundle.tar.gz/a/inner.tar.gz/journal.log",
@@ -340,8 +340,8 @@ def test_files_folders_and_archives_are_opened_and_cleaned(tmp_path: Path) -> No
     assert all(SECRET not in text for text in entries.values())
     assert entries["logs/bundle.tar.gz/a/inner.tar.gz/journal.log"] == f"x {REDACTED} y"
     assert entries["note.txt"] == "as it is"
-    assert {entry["name"] for entry in told["left_out"]} == {"logs/disk.img", "missing"}
-    assert told["redacted"] == 4
+    assert {entry["name"] for entry in result["left_out"]} == {"logs/disk.img", "missing"}
+    assert result["redacted"] == 4
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -352,9 +352,9 @@ def test_of_the_cluster_s_folder_the_files_of_the_patterns_are_put_in(tmp_path: 
     for name in ("ignition/.openshift_install.log", "notes.log", "publish/server.log", "publish/bearer", "kubeconfig"):
         (folder / name).write_text(f"this is {name}\n", encoding="utf-8")
     patterns = ["ignition/.openshift_install.log", "ignition/log-bundle-*.tar.gz", "*.log", "publish/*.log", "notes.log"]
-    entries, told = packed(tmp_path / "failure.tar.gz", folder=str(folder), folder_files=patterns, folder_secrets=["publish/bearer"])
+    entries, result = packed(tmp_path / "failure.tar.gz", folder=str(folder), folder_files=patterns, folder_secrets=["publish/bearer"])
     assert sorted(entries) == [".openshift_install.log", "notes.log", "server.log"]
-    assert told["left_out"] == [], "what is not there is no matter"
+    assert result["left_out"] == [], "what is not there is no matter"
     assert packed(tmp_path / "other.tar.gz", folder=str(tmp_path / "gone"), folder_files=patterns)[0] == {}
 
 
@@ -368,17 +368,17 @@ def bundles(folder: Path, *times: str, cluster: str = "demo.metal.test") -> list
 def test_the_newest_archives_of_a_cluster_are_kept(tmp_path: Path) -> None:
     old = bundles(tmp_path, "20261121T071000Z", "20261121T081000Z", "20261120T235959Z")
     newest = tmp_path / "demo.metal.test-failed-20261122T071000Z.tar.gz"
-    _entries, told = packed(newest, contents={"failure.json": {}}, keep=2)
-    assert told["path"] == str(newest)
-    assert told["deleted"] == [str(old[2]), str(old[0])]
+    _entries, result = packed(newest, contents={"failure.json": {}}, keep=2)
+    assert result["path"] == str(newest)
+    assert result["deleted"] == [str(old[2]), str(old[0])]
     assert sorted(tmp_path.iterdir()) == [old[1], newest]
 
 
 @pytest.mark.parametrize("keep", [0, None])
 def test_all_archives_are_kept_where_that_is_chosen(tmp_path: Path, keep: int | None) -> None:
     old = bundles(tmp_path, "20261121T071000Z", "20261121T081000Z")
-    _entries, told = packed(tmp_path / "demo.metal.test-failed-20261122T071000Z.tar.gz", contents={"failure.json": {}}, keep=keep)
-    assert told["deleted"] == []
+    _entries, result = packed(tmp_path / "demo.metal.test-failed-20261122T071000Z.tar.gz", contents={"failure.json": {}}, keep=keep)
+    assert result["deleted"] == []
     assert all(path.exists() for path in old)
 
 
@@ -397,8 +397,8 @@ def test_only_what_this_program_has_written_is_deleted(tmp_path: Path) -> None:
     others["a folder"].mkdir()
     others["a link"].symlink_to(others["of another cluster"])
     ours = bundles(tmp_path, "20261106T000000Z")[0]
-    _entries, told = packed(tmp_path / "demo.metal.test-failed-20261122T071000Z.tar.gz", contents={"failure.json": {}}, keep=1)
-    assert told["deleted"] == [str(ours)]
+    _entries, result = packed(tmp_path / "demo.metal.test-failed-20261122T071000Z.tar.gz", contents={"failure.json": {}}, keep=1)
+    assert result["deleted"] == [str(ours)]
     assert [name for name, path in others.items() if not path.is_symlink() and not path.exists()] == []
 
 
@@ -423,10 +423,10 @@ def test_a_full_disk_leaves_no_half_archive_and_deletes_no_older_one(tmp_path: P
 
 def test_of_what_is_too_long_the_end_is_kept_and_no_half_key(tmp_path: Path) -> None:
     (tmp_path / "long.log").write_text(KEY * 50_000 + "the end\n", encoding="utf-8")
-    entries, told = packed(tmp_path / "failure.tar.gz", files=[str(tmp_path / "long.log")])
+    entries, result = packed(tmp_path / "failure.tar.gz", files=[str(tmp_path / "long.log")])
     assert entries["long.log"].endswith("the end\n")
     assert "lanted" not in entries["long.log"]
-    assert told["left_out"][0]["name"] == "long.log"
+    assert result["left_out"][0]["name"] == "long.log"
 
 
 def test_where_it_cannot_be_written_it_says_so(tmp_path: Path) -> None:

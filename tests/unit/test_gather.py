@@ -164,5 +164,5 @@ def test_an_ssh_agent_does_not_hide_the_key_of_the_installer(folder: Path, agent
         text=True,
     )
     assert done.returncode == 0, done.stdout
-    wanted = f"gather bootstrap --dir={folder}/ignition --bootstrap=192.0.2.0 --master=192.0.2.10 --master=192.0.2.11 --master=192.0.2.12"
-    assert calls.read_text(encoding="utf-8").splitlines() == [f"{each}|{wanted}" for each in agents_asked]
+    desired = f"gather bootstrap --dir={folder}/ignition --bootstrap=192.0.2.0 --master=192.0.2.10 --master=192.0.2.11 --master=192.0.2.12"
+    assert calls.read_text(encoding="utf-8").splitlines() == [f"{each}|{desired}" for each in agents_asked]

@@ -69,7 +69,7 @@ DEFAULTS = {
 def report(case: Case, **settings: Any) -> dict[str, Any]:
     given, readings = case.variables(BASE), dict(READINGS)
     variables = {name: value for name, value in given.items() if not name.startswith("case_")}
-    wanted = {
+    desired = {
         **DEFAULTS,
         **{name.removeprefix("openshift_"): value for name, value in variables.items()},
         "machines": {group: machines(given["case_hosts"][group], given["case_hostvars"], strict=False) for group in GROUPS},
@@ -84,14 +84,14 @@ def report(case: Case, **settings: Any) -> dict[str, Any]:
     readings = {**readings, **{name: {**(readings.get(name) or {}), **answer} for name, answer in given["case_answers"].items()}}
     if "capacity" not in readings:
         for every in (False, True):
-            context = Context({**wanted, "known_variables": {}, "given_variables": []}, readings)
+            context = Context({**desired, "known_variables": {}, "given_variables": []}, readings)
             questions = context.capacity_questions(every=every)
             readings["capacity"] = {
                 "servers": [{**each, "available": each["quantity"] <= STOCK.get(each["metro"], 99)} for each in questions]
             }
-            if not Context(wanted, readings).choose_places()[1]:
+            if not Context(desired, readings).choose_places()[1]:
                 break
-    return preflight(wanted, readings)
+    return preflight(desired, readings)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -70,8 +70,8 @@ def world(sandbox_process: RunningSandbox, tmp_path_factory: pytest.TempPathFact
         stack.callback(api.delete, f"/devices/{device}", params={"force_delete": True})
         blocks = api.get(f"/projects/{given['METAL_PROJECT_ID']}/ips", params={"types": "private_ipv4"}).json()["ip_addresses"]
         reserved = {
-            name: sandbox_process.call("POST", "hardware_reservations", json=wanted)["ids"]
-            for name, wanted in {
+            name: sandbox_process.call("POST", "hardware_reservations", json=desired)["ids"]
+            for name, desired in {
                 "reserved": {"count": 2, "metro": "da"},
                 "broken": {"need_of_service": True, "metro": "da"},
                 "elsewhere": {"metro": "am", "plan": "c3.medium.x86"},

@@ -47,8 +47,8 @@ def play(folder: Path, playbook: str, *arguments: str, **settings: str) -> tuple
     return done.returncode, done.stdout + done.stderr
 
 
-def refused(told: tuple[int, str], restriction: str) -> None:
-    code, output = told
+def refused(result: tuple[int, str], restriction: str) -> None:
+    code, output = result
     assert code != 0, output
     assert f"Cannot run with {restriction}: this playbook compares the whole inventory with the existing devices" in output, output
     assert "TASK" not in output

@@ -166,7 +166,7 @@ async def test_haproxy_follows_names(centre: DataCentre) -> None:
 
 
 @pytest.mark.debian("haproxy")
-async def test_a_wrong_configuration_is_told(centre: DataCentre) -> None:
+async def test_an_invalid_configuration_is_reported(centre: DataCentre) -> None:
     centre.userdata(cloud_config(packages=["haproxy"], write_files=[{"path": "/etc/haproxy/haproxy.cfg", "content": "frobnicate\n"}]))
     await centre.machines.install(ubuntu())
     await centre.until(lambda: any("ended too often" in message for _unused, message in centre.events))

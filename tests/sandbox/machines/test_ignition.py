@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pointers followed over real TLS: authorities, hashes, headers, compression, and what is tried again or is the end."""
+"""Pointers followed over real TLS: CA bundles, hashes, headers, compression, and which errors are retried or final."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Network:
         self.web = Web()
         self.dns = Server(DynamicZone("metal.test", folder / "zone", keyring("k", "c2VjcmV0")))
         self._folder = folder
-        self.troubles: list[str] = []
+        self.errors: list[str] = []
         self.patience = 0
         self.http: BoundHTTP
 
@@ -99,10 +99,10 @@ class Network:
         return f"https://{name}:{self.web.port}{path}"
 
     def pointer(self, *references: dict[str, Any], how: str = "merge", ca: bytes | None = None, **more: Any) -> dict[str, Any]:
-        authorities = [{"source": data_url(self.authority.pem if ca is None else ca)}]
+        cas = [{"source": data_url(self.authority.pem if ca is None else ca)}]
         config: Any = list(references) if how == "merge" else references[0]
         return {
-            "ignition": {"version": "3.2.0", "config": {how: config}, "security": {"tls": {"certificateAuthorities": authorities}}},
+            "ignition": {"version": "3.2.0", "config": {how: config}, "security": {"tls": {"certificateAuthorities": cas}}},
             **more,
         }
 
@@ -114,8 +114,8 @@ class Network:
         return await engine.files(await engine.fetch(ignition.parse(json.dumps(pointer).encode())))
 
     async def _on_retry(self, url: str, reason: str) -> None:
-        self.troubles.append(reason)
-        if len(self.troubles) > self.patience:
+        self.errors.append(reason)
+        if len(self.errors) > self.patience:
             raise GivenUp
 
 
@@ -188,7 +188,7 @@ async def test_pointers_to_pointers_use_what_they_bring(network: Network) -> Non
     ).encode()
     network.web.answers["/three"] = json.dumps(FILES).encode()
     assert contents(await network.fetch(network.pointer({"source": network.url("/two")}))) == {"/a": b"a"}
-    # Each level is trusted by what the one before brings, so a ring has to bring its authority along.
+    # Each level is trusted by the CA bundle of the one before, so a ring has to include its CA.
     network.web.answers["/two"] = json.dumps(network.pointer({"source": network.url("/two")})).encode()
     with pytest.raises(IgnitionError, match="without end"):
         await network.fetch(network.pointer({"source": network.url("/two")}))
@@ -252,7 +252,7 @@ async def test_server_errors_are_tried_again(network: Network) -> None:
     network.web.answers["/c"] = recovering
     network.patience = 5
     assert contents(await network.fetch(network.pointer({"source": network.url("/c")}))) == {"/a": b"a"}
-    assert network.troubles == ["HTTP 503"]
+    assert network.errors == ["HTTP 503"]
 
 
 @pytest.mark.parametrize("kind", ["other authority", "no authority", "other name", "nothing there", "no such name"])
@@ -281,7 +281,7 @@ async def test_untrusted_and_absent_servers_are_tried_for_ever(network: Network,
         "nothing there": "",
         "no such name": "no address for nobody.metal.test",
     }[kind]
-    assert expected in network.troubles[0]
+    assert expected in network.errors[0]
 
 
 @pytest.mark.parametrize(
@@ -327,6 +327,6 @@ async def test_references_that_are_refused(network: Network, reference: dict[str
         await network.fetch(network.pointer(reference))
 
 
-async def test_an_authority_that_is_none(network: Network) -> None:
+async def test_a_malformed_ca_is_an_error(network: Network) -> None:
     with pytest.raises(IgnitionError, match="unable to parse certificate authority"):
         await network.fetch(network.pointer({"source": "data:,x"}, ca=b"rubbish"))

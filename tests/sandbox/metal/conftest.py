@@ -1,4 +1,4 @@
-"""A Metal API on a free loopback port, with machines that do what a test tells them."""
+"""A Metal API on a free loopback port, with machines that a test controls."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Sandbox:
     async def until(self, condition: Callable[[], bool], seconds: float = 30) -> None:
         """Wait for something of the world itself."""
         async with asyncio.timeout(seconds):
-            while not condition():  # noqa: ASYNC110 - the world announces nothing, tests look at it
+            while not condition():  # noqa: ASYNC110 - the world sends no events, tests poll it
                 await asyncio.sleep(0.005)
 
     async def active(self, **body: Any) -> dict[str, Any]:

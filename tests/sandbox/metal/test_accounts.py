@@ -120,7 +120,7 @@ async def test_organizations_come_and_go(sandbox: Sandbox) -> None:
     assert (await sandbox.api.get(f"{path}/capacity/metros")).json()["capacity"]["da"]["c3.small.x86"]["level"] == "normal"
 
 
-async def test_a_project_goes_with_what_is_leaving_it(sandbox: Sandbox) -> None:
+async def test_a_project_is_deleted_with_its_deleting_devices(sandbox: Sandbox) -> None:
     """Clients delete a project right after its last device, with blocks that they never released."""
     path = f"/projects/{(await sandbox.api.post('/projects', json={'name': 'short'})).json()['id']}"
     order = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe", "ipxe_script_url": "http://127.0.0.1/x.ipxe"}

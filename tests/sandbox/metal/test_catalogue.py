@@ -18,10 +18,10 @@ ENTRIES = [(kind, each.get("slug", each.get("code")), each) for kind in ("metros
 @pytest.mark.parametrize(("kind", "name", "entry"), ENTRIES, ids=[f"{kind}-{name}" for kind, name, _entry in ENTRIES])
 def test_every_fact_has_one_source(kind: str, name: str, entry: dict[str, Any]) -> None:
     assert set(entry["sources"]) <= KINDS
-    told = [fact for facts in entry["sources"].values() for fact in facts]
-    assert len(set(told)) == len(told)
+    messages = [fact for facts in entry["sources"].values() for fact in facts]
+    assert len(set(messages)) == len(messages)
     # The slug of a plan is what it is looked up by in all of them.
-    assert set(entry) - {"sources"} - ({"slug"} if kind == "plans" else set()) <= set(told)
+    assert set(entry) - {"sources"} - ({"slug"} if kind == "plans" else set()) <= set(messages)
 
 
 def test_machines_of_the_plans_have_names_for_their_drives() -> None:

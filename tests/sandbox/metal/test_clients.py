@@ -115,7 +115,7 @@ async def test_strict_models_read_the_network(sandbox: Sandbox, strict: Any) -> 
 
 @pytest.fixture
 async def tls(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
-    """``host:port`` of the same API over TLS, trusted by whoever asks ``requests``."""
+    """``host:port`` of the same API over TLS, trusted by clients that use ``requests``."""
     authority, port = CertificateAuthority(tmp_path / "tls"), free_port()
     listener = Listener(create_metal_app(sandbox.world))
     await listener.open("127.0.0.1", port, authority.server_context("127.0.0.1"))
@@ -124,13 +124,13 @@ async def tls(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     await listener.close()
 
 
-async def test_only_who_trusts_the_authority_gets_in(tls: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_only_clients_that_trust_the_ca_connect(tls: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(CertificateAuthority(tmp_path / "another").certificate_file))
     with pytest.raises(requests.exceptions.SSLError):
         await asyncio.to_thread(requests.get, f"https://{tls}/user", timeout=30)
 
 
-async def test_the_authority_is_kept(tmp_path: Path) -> None:
+async def test_the_ca_is_kept(tmp_path: Path) -> None:
     first = CertificateAuthority(tmp_path / "tls").certificate_file.read_bytes()
     assert CertificateAuthority(tmp_path / "tls").certificate_file.read_bytes() == first
     assert {path.stat().st_mode & 0o077 for path in (tmp_path / "tls").iterdir()} == {0}

@@ -146,7 +146,7 @@ async def test_a_header_makes_nobody_a_machine(sandbox: Sandbox, header: str) ->
 
 
 async def test_a_journal_that_was_cleared_has_only_what_began_since(sandbox: Sandbox) -> None:
-    """Whoever made a request that is still held may be gone: it is not one of those that come now."""
+    """The client of a request that is still held may have ended: it does not count as a new one."""
     await sandbox.control.post("/faults", json={"path": "/plans$", "times": 1, "delay": 0.5})
     held = asyncio.create_task(sandbox.api.get("/plans"))
     await sandbox.until(lambda: sandbox.world.faults.all()[0].hits > 0)
@@ -271,7 +271,7 @@ async def test_many_orders_at_once_share_nothing(sandbox: Sandbox) -> None:
     assert len(macs) == len(set(macs)) == 120
 
 
-async def test_addresses_given_back_are_not_given_out_at_once(sandbox: Sandbox) -> None:
+async def test_released_addresses_are_not_assigned_again_at_once(sandbox: Sandbox) -> None:
     first = await sandbox.active()
     await sandbox.api.delete(f"/devices/{first['id']}")
     await sandbox.until(lambda: sandbox.state(first["id"]) == "gone")

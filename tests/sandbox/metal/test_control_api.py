@@ -43,8 +43,8 @@ def test_the_page_has_every_call_field_and_setting() -> None:
         (("field of a fault", "what it takes", "what it does"), faults),
         (("group of settings", "what it sets"), groups),
     ):
-        wanted = table(heads, rows)
-        assert wanted in text, f"docs/sandbox.md should have:\n{wanted}"
+        desired = table(heads, rows)
+        assert desired in text, f"docs/sandbox.md should have:\n{desired}"
 
 
 def test_every_group_of_settings_is_explained() -> None:

@@ -107,7 +107,7 @@ async def test_refused_orders(sandbox: Sandbox, change: dict[str, Any], expected
     assert len(sandbox.world.store["devices"]) == 0
 
 
-async def test_a_quota_of_a_plan_is_told_and_heeded(sandbox: Sandbox) -> None:
+async def test_a_quota_of_a_plan_is_returned_and_enforced(sandbox: Sandbox) -> None:
     assert (await sandbox.control.put("/settings", json={"quotas": {"plans": {"c3.small.x86": -1}}})).status_code == 422
     await sandbox.control.put("/settings", json={"quotas": {"plans": {"c3.small.x86": 1}}})
     assert (await sandbox.api.get(sandbox.project)).json()["max_devices"] == {"c3.small.x86": 1}

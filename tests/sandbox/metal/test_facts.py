@@ -12,7 +12,7 @@ from tests.sandbox.metal.conftest import NO_TLS, Sandbox
 from tests.sandbox.metal.objects import everything, filled
 from tests.sandbox.metal.test_garbage import BODIES
 
-# What belongs to nobody in particular, or to whoever asks.
+# What has no owner, or belongs to the requesting user.
 OPEN = {
     "/plans",
     "/metros",
@@ -96,7 +96,7 @@ async def test_facilities_are_said_to_be_going(sandbox: Sandbox) -> None:
     assert (answer.headers["deprecation"], answer.headers["sunset"]) == ("true", "Thu, 30 Nov 2023 00:00:00 GMT")
 
 
-async def test_a_fault_of_its_own_is_told_in_the_services_words(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_internal_error_has_the_services_error_format(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> str:
         raise RuntimeError("a bug")
 
@@ -135,7 +135,7 @@ async def test_searches_beside_that_for_devices(sandbox: Sandbox) -> None:
         assert len((await sandbox.api.get(path, params={"search": text})).json()[key]) == count, path
 
 
-async def test_fields_of_a_device_that_nothing_else_looks_at(sandbox: Sandbox) -> None:
+async def test_fields_of_a_device_that_no_other_test_checks(sandbox: Sandbox) -> None:
     device = await sandbox.active(operating_system="ubuntu_24_04", ipxe_script_url=None)
     id_, created = device["id"], device["created_at"]
     assert (device["short_id"], device["user"], device["bonding_mode"]) == (id_[:8], "root", 4)

@@ -162,7 +162,7 @@ def _with(body: Any, path: tuple[Any, ...], change: Any) -> Any:
 
 
 class Thrower:
-    """Sends straight to the application and looks at each answer; what is wrong is gathered, so that all of it is told at once."""
+    """Sends straight to the application and checks each answer; errors are collected and reported at once."""
 
     def __init__(self, client: httpx.AsyncClient) -> None:
         self.client = client

@@ -1,4 +1,4 @@
-"""Reserved machines: chosen for a device, given back late, moved, activated."""
+"""Reserved machines: chosen for a device, released late, moved, activated."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ async def test_rate_limit_and_its_headers(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("ahead", [0, 300, -300])
-async def test_every_answer_tells_the_time(sandbox: Sandbox, ahead: int) -> None:
+async def test_every_answer_has_a_date(sandbox: Sandbox, ahead: int) -> None:
     await sandbox.control.put("/settings", json={"clock": {"ahead": ahead}})
     for path, status in (("/projects", 200), ("/nothing", 501)):
         answer = await sandbox.api.get(path)

@@ -289,7 +289,7 @@ async def test_reservations_and_assignments(sandbox: Sandbox) -> None:
     assert await sandbox.errors("GET", path, 404) == ["Not found"]
 
 
-async def test_a_block_can_be_released_when_its_device_is_leaving(sandbox: Sandbox) -> None:
+async def test_a_block_can_be_released_while_its_device_is_deleting(sandbox: Sandbox) -> None:
     block = (await sandbox.api.post(f"{sandbox.project}/ips", json={"type": "public_ipv4", "quantity": 2, "metro": "da"})).json()
     wanted = [{"address_family": 4, "public": True, "cidr": 31, "ip_reservations": [block["id"]]}, {"address_family": 4, "public": False}]
     device = await sandbox.active(ip_addresses=wanted)

@@ -68,7 +68,7 @@ async def process(tmp_path: Path) -> AsyncIterator[Process]:
 
 
 CLIENTS = 50
-# Answers, and devices given back among them.
+# Answers, among them deletions of devices.
 KILLED_AFTER = (250, 10)
 
 
@@ -78,8 +78,8 @@ class Load:
     def __init__(self, process: Process) -> None:
         self.process = process
         self.made: dict[str, dict[str, dict[str, Any]]] = {"devices": {}, "virtual-networks": {}, "ips": {}}
-        self.given_back: set[str] = set()
-        self.perhaps_given_back: set[str] = set()
+        self.released: set[str] = set()
+        self.perhaps_released: set[str] = set()
         self.changed: dict[str, str] = {}
         self.perhaps_changed: set[str] = set()
         self.ended: set[str] = set()
@@ -93,7 +93,7 @@ class Load:
                     last = await self.turn(client, f"n{number}-{turn}", last)
 
     async def turn(self, client: httpx.AsyncClient, name: str, last: str | None) -> str:
-        """``last``: the device of the turn before, given back now if it is made already."""
+        """``last``: the device of the turn before, deleted now if it exists already."""
         device = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe", "hostname": name}
         block = await self.make(client, "ips", {"type": "public_ipv4", "quantity": 2, "metro": "da", "details": name})
         vlan = await self.make(client, "virtual-networks", {"metro": "da", "description": name})
@@ -104,16 +104,16 @@ class Load:
         assert answer.status_code == 200
         self.changed[device_id] = f"of {name}"
         for path, id_ in (("ips", block), ("virtual-networks", vlan)):
-            self.perhaps_given_back.add(id_)
+            self.perhaps_released.add(id_)
             assert (await client.delete(f"{root}{path}/{id_}")).status_code == 204
-            self.given_back.add(id_)
+            self.released.add(id_)
             self.answers += 1
         if last is not None:
-            self.perhaps_given_back.add(last)
+            self.perhaps_released.add(last)
             answer = await client.delete(f"{root}devices/{last}")
             assert answer.status_code in {204, 422}, answer.text
             if answer.status_code == 422:
-                self.perhaps_given_back.discard(last)
+                self.perhaps_released.discard(last)
             else:
                 self.ended.add(last)
         return device_id
@@ -144,8 +144,8 @@ async def test_fifty_clients_and_a_kill_lose_nothing(process: Process) -> None:
     assert process.facts == facts
     found = {path: await everything(process, path) for path in load.made}
     for path, made in load.made.items():
-        assert {id_ for id_ in made if id_ not in load.perhaps_given_back} <= set(found[path]), path
-        assert load.given_back.isdisjoint(found[path]), path
+        assert {id_ for id_ in made if id_ not in load.perhaps_released} <= set(found[path]), path
+        assert load.released.isdisjoint(found[path]), path
     assert all(found["devices"][id_]["state"] == "deprovisioning" for id_ in load.ended if id_ in found["devices"])
     for id_, device in load.made["devices"].items():
         if id_ not in found["devices"]:
@@ -155,7 +155,7 @@ async def test_fifty_clients_and_a_kill_lose_nothing(process: Process) -> None:
             assert found["devices"][id_]["description"] == load.changed[id_]
         elif id_ not in load.perhaps_changed:
             assert found["devices"][id_]["description"] is None
-    # Of those that are there together no two have a number or an address in common; what was given back may have been given out again.
+    # No two existing ones have a number or an address in common; released ones may have been assigned again.
     numbers = [each["vxlan"] for each in found["virtual-networks"].values()]
     assert len(set(numbers)) == len(numbers)
     blocks = [each["network"] for each in found["ips"].values()]
@@ -219,7 +219,7 @@ class Exchange:
             return
         assert answer.status_code == 422, answer.text
         assert "no available hardware reservations" in answer.text
-        # What one gives back another may have, as soon as it is wiped.
+        # A released machine may be assigned again as soon as it is wiped.
         if self.reserved:
             id_ = next(iter(self.reserved))
             self.open.add(id_)
@@ -235,7 +235,7 @@ class Exchange:
         self.batches[answer.json()["batches"][0]["id"]] = name
 
     async def address(self, client: httpx.AsyncClient, device: dict[str, Any], name: str) -> None:
-        """A block, one address of it on a device; every other one is taken off and given back."""
+        """A block, one address of it on a device; every other one is unassigned and released."""
         block = (await client.post("/ips", json={"type": "public_ipv4", "quantity": 1, "metro": "da"})).json()
         path = f"{self.root}/devices/{device['id']}/ips"
         answer = await client.post(path, json={"address": f"{block['network']}/32"})
@@ -262,7 +262,7 @@ class Exchange:
             assert (await client.delete(f"{self.root}/virtual-networks/{vlan['id']}")).status_code == 204
 
     def enough(self) -> bool:
-        """Each kind of work has been answered often enough, and reserved machines have been given back and asked for again."""
+        """Each kind of work has been answered often enough, and reserved machines have been released and requested again."""
         return all(self.answers[work] >= 40 for work in ("reserve", "batch", "address", "vlan"))
 
 
@@ -377,7 +377,7 @@ async def test_machines_that_were_on_are_restored(process: Process) -> None:
         root = f"http://127.0.0.1:{process.ports[0]}"
         while (await client.get(f"{root}/devices/{id_}")).json()["state"] != "active":  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.02)
-        # What the sandbox takes for granted happens just after the phone-home: that the machine is on.
+        # What the sandbox takes for granted follows the phone-home: that the machine is on.
         await process.calls()
         await process.kill()
         await process.start()

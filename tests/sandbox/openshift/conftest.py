@@ -178,7 +178,7 @@ async def eventually(look: Callable[[], Awaitable[Any]], *, within: float = 20.0
     answer = None
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(within):
-            while not (answer := await look()):  # noqa: ASYNC110 - what is looked at is another process
+            while not (answer := await look()):  # noqa: ASYNC110 - it polls another process
                 await asyncio.sleep(0.1)
             return answer
     raise AssertionError(f"not within {within} s: {what or look}; last answer {answer!r}")

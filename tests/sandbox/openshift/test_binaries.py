@@ -78,7 +78,7 @@ def test_a_build_is_shown_and_put_in_place_at_once(cache: Path, tmp_path: Path, 
 
 
 def test_a_step_that_takes_long_says_so_where_no_terminal_shows_it(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # It ends when it was seen to be told of: as soon as the first line is there.
+    # It ends after its first line was read.
     seen = tmp_path / "seen"
     build = f'while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done; : > "$out"; until [ -e {seen} ]; do sleep 0.05; done'
     build += '; chmod +x "$out"'
@@ -124,10 +124,10 @@ def test_the_kubelet_is_built_for_who_asks_for_it_only(cache: Path, tmp_path: Pa
     build = 'while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done; echo "$1" > "$out"; chmod +x "$out"'
     _tool(tmp_path / "bin", "go", f"case $1 in env) echo go1.26.1;; list) ;; build) {build};; esac")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    quiet = Console(file=io.StringIO())
-    folder = ensure_binaries(quiet).etcd.parent
+    unchanged = Console(file=io.StringIO())
+    folder = ensure_binaries(unchanged).etcd.parent
     assert sorted(path.name for path in folder.iterdir()) == sorted((*NAMES, binaries.KUBECTL))
-    kubelet = ensure_kubelet(quiet)
+    kubelet = ensure_kubelet(unchanged)
     assert kubelet.read_text() == "controlplane/kubelet\n"
     assert sorted(path.name for path in folder.iterdir()) == sorted((*NAMES, binaries.KUBECTL, kubelet.name))
 

@@ -242,7 +242,7 @@ async def test_worker_joins_with_two_approvals(lab: Lab, eventually: Eventually)
     await eventually(ready, what="worker is ready and has its role")
 
 
-async def test_stranger_with_the_token_may_ask_and_no_more(lab: Lab) -> None:
+async def test_a_client_with_the_token_may_only_file_csrs(lab: Lab) -> None:
     request, _unused = pki.request("system:node:stranger.demo.metal.test", ["system:nodes"])
     body = {
         "apiVersion": "certificates.k8s.io/v1",
@@ -329,7 +329,7 @@ async def test_cluster_becomes_available(lab: Lab, eventually: Eventually) -> No
     assert pools["worker"]["machineCount"] == 1
 
 
-async def test_objects_administrators_look_for(lab: Lab) -> None:
+async def test_objects_that_administrators_read_exist(lab: Lab) -> None:
     api = lab.cluster.api
     for path in (BOOT_IMAGES, INGRESS_CA, CONSOLE_ROUTE, "/apis/config.openshift.io/v1/infrastructures/cluster"):
         assert await api.get(path) is not None, path

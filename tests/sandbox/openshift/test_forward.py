@@ -23,7 +23,7 @@ class Connected(asyncio.Transport):
         return False
 
     def pause_reading(self) -> None:
-        """As asyncio before Python 3.11.5 in connection_made(): nothing comes of it."""
+        """As asyncio before Python 3.11.5 in connection_made(): it has no effect."""
 
     def resume_reading(self) -> None:
         """Never paused."""

@@ -50,9 +50,9 @@ def test_the_stand_in_says_what_the_installer_says(
     log = capsys.readouterr().err
     assert code == case.entry.get("code", CODES[case.installer]), log
     # A text of several lines is several entries of the log.
-    told = "\n".join(line.partition(" msg=")[2] or line for line in log.splitlines())
+    result = "\n".join(line.partition(" msg=")[2] or line for line in log.splitlines())
     for text in case.texts:
-        assert " ".join(text.split()) in told
+        assert " ".join(text.split()) in result
     if case.installer != "refused":
         assert ("level=warning" in log) == (case.installer == "warned"), log
 

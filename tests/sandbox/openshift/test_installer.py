@@ -48,7 +48,7 @@ spec: {config: {ignition: {version: 3.2.0}}}
 """
 
 
-def wanted(**changes: Any) -> dict[str, Any]:
+def desired(**changes: Any) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "baseDomain": "metal.test",
@@ -68,7 +68,7 @@ def run(directory: Path, *arguments: str) -> int:
 
 def put_install_config(directory: Path, **changes: Any) -> None:
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "install-config.yaml").write_text(yaml.safe_dump(wanted(**changes)), encoding="utf-8")
+    (directory / "install-config.yaml").write_text(yaml.safe_dump(desired(**changes)), encoding="utf-8")
 
 
 def files_of(ignition: Path) -> dict[str, bytes]:
@@ -284,7 +284,7 @@ API_SIGNERS = ("kube-apiserver-localhost-signer", "kube-apiserver-service-networ
 
 
 @pytest.mark.parametrize(
-    ("path", "server", "client", "authorities"),
+    ("path", "server", "client", "cas"),
     [
         ("auth/kubeconfig", "https://api.demo.metal.test:6443", "admin-kubeconfig-client", API_SIGNERS),
         ("/opt/openshift/auth/kubeconfig", "https://api-int.demo.metal.test:6443", "admin-kubeconfig-client", API_SIGNERS),
@@ -297,12 +297,12 @@ API_SIGNERS = ("kube-apiserver-localhost-signer", "kube-apiserver-service-networ
         ),
     ],
 )
-def test_kubeconfigs(finished: Path, path: str, server: str, client: str, authorities: Sequence[str]) -> None:
+def test_kubeconfigs(finished: Path, path: str, server: str, client: str, cas: Sequence[str]) -> None:
     files = files_of(finished / "bootstrap.ign")
     kubeconfig = yaml.safe_load(files[path] if path.startswith("/") else (finished / path).read_bytes())
     (cluster,), (user,) = kubeconfig["clusters"], kubeconfig["users"]
     assert cluster["cluster"]["server"] == server
-    trusted = b"".join(files[f"/opt/openshift/tls/{name}.crt"] for name in authorities)
+    trusted = b"".join(files[f"/opt/openshift/tls/{name}.crt"] for name in cas)
     assert base64.b64decode(cluster["cluster"]["certificate-authority-data"]) == trusted
     assert base64.b64decode(user["user"]["client-certificate-data"]) == files[f"/opt/openshift/tls/{client}.crt"]
     assert set(user["user"]) == {"client-certificate-data", "client-key-data"}
@@ -337,13 +337,13 @@ def test_the_feature_gate_is_always_there(tmp_path: Path, settings: dict[str, An
     assert (gate["kind"], gate["spec"], gate["status"]) == ("FeatureGate", spec, {"featureGates": None})
 
 
-def test_the_machine_config_server_s_authority_comes_with_its_key(tmp_path: Path) -> None:
+def test_the_machine_config_servers_ca_has_its_key(tmp_path: Path) -> None:
     put_install_config(tmp_path)
     assert run(tmp_path, "create", "manifests") == 0
     secret = yaml.safe_load((tmp_path / "manifests" / "machine-config-server-ca-secret.yaml").read_bytes())
-    authority = x509.load_pem_x509_certificate(base64.b64decode(secret["data"]["tls.crt"]))
+    ca = x509.load_pem_x509_certificate(base64.b64decode(secret["data"]["tls.crt"]))
     key = serialization.load_pem_private_key(base64.b64decode(secret["data"]["tls.key"]), password=None)
-    assert key.public_key() == authority.public_key()
+    assert key.public_key() == ca.public_key()
 
 
 def test_the_cluster_of_the_sandbox_reads_it(finished: Path) -> None:
@@ -532,7 +532,7 @@ BAD = {
 @pytest.mark.parametrize(("changes", "text"), BAD.values(), ids=BAD)
 def test_a_bad_install_config(changes: Mapping[str, Any], text: str) -> None:
     with pytest.raises(InstallerError) as caught:
-        install_config.read(yaml.safe_dump(wanted(**changes)).encode(), RELEASE, Log(stream=io.StringIO()))
+        install_config.read(yaml.safe_dump(desired(**changes)).encode(), RELEASE, Log(stream=io.StringIO()))
     assert caught.value.code == 3
     assert text in caught.value.message
 
@@ -559,11 +559,11 @@ def test_a_bad_install_config(changes: Mapping[str, Any], text: str) -> None:
 )
 def test_a_good_install_config(changes: Mapping[str, Any]) -> None:
     text = io.StringIO()
-    install_config.read(yaml.safe_dump(wanted(**changes)).encode(), RELEASE, Log(stream=text))
+    install_config.read(yaml.safe_dump(desired(**changes)).encode(), RELEASE, Log(stream=text))
     assert text.getvalue() == ""
 
 
-def test_several_problems_are_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_problems_are_reported_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put_install_config(tmp_path, metadata={"name": "UPPER"}, pullSecret="nope", platform={})
     assert run(tmp_path, "create", "manifests") == 3
     error = capsys.readouterr().err
@@ -856,8 +856,8 @@ def steady(cluster: Cluster, copied: Path) -> None:
 
 
 def test_install_complete(cluster: Cluster, copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    authority = files_of(copied / "bootstrap.ign")["/opt/openshift/tls/aggregator-signer.crt"].decode()
-    ready(cluster, authority)
+    ca = files_of(copied / "bootstrap.ign")["/opt/openshift/tls/aggregator-signer.crt"].decode()
+    ready(cluster, ca)
     cluster.answers[CLUSTER_VERSION] = conditions(Available="False", Failing="False", Progressing="True")
     kubeconfig = copied / "auth" / "kubeconfig"
 
@@ -884,7 +884,7 @@ def test_install_complete(cluster: Cluster, copied: Path, capsys: pytest.Capture
     once = kubeconfig.read_bytes()
     trusted = base64.b64decode(yaml.safe_load(once)["clusters"][0]["cluster"]["certificate-authority-data"])
     assert len(x509.load_pem_x509_certificates(trusted)) == len(API_SIGNERS) + 1
-    assert authority.encode().strip() in trusted
+    assert ca.encode().strip() in trusted
     assert run(copied, "wait-for", "install-complete") == 0
     assert kubeconfig.read_bytes() == once
 

@@ -46,7 +46,7 @@ async def installer(client: httpx.AsyncClient, tmp_path: Path, version: str = "s
     return target / "openshift-install"
 
 
-def told(executable: Path, *arguments: str, environment: dict[str, str] | None = None) -> str:
+def output_of(executable: Path, *arguments: str, environment: dict[str, str] | None = None) -> str:
     result = subprocess.run(
         [str(executable), *arguments],
         capture_output=True,
@@ -103,7 +103,7 @@ async def test_a_release_for_both_architectures_has_an_installer_for_computers_o
     assert (await client.get(f"{above}/sha256sum.txt.gpg")).is_success
     assert "OS/Arch:        linux/multi\n" in (await client.get(f"{above}/arm64/release.txt")).text
     executable = await installer(client, tmp_path, "stable-4.20/amd64", "multi")
-    assert told(executable, "version").endswith("release architecture multi\ndefault architecture amd64\n")
+    assert output_of(executable, "version").endswith("release architecture multi\ndefault architecture amd64\n")
 
 
 async def test_okd_lies_as_on_github(client: httpx.AsyncClient, tmp_path: Path) -> None:
@@ -118,9 +118,9 @@ async def test_okd_lies_as_on_github(client: httpx.AsyncClient, tmp_path: Path) 
     assert (await client.get(f"{mirror.OKD_PATH}/latest/release.txt")).status_code == 404
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         archive.extractall(tmp_path, filter="data")
-    out = told(tmp_path / "openshift-install", "version")
+    out = output_of(tmp_path / "openshift-install", "version")
     assert out.startswith(f"{tmp_path / 'openshift-install'} {version}\n") and "quay.io/okd/scos-release@sha256:" in out
-    stream = json.loads(told(tmp_path / "openshift-install", "coreos", "print-stream-json"))
+    stream = json.loads(output_of(tmp_path / "openshift-install", "coreos", "print-stream-json"))
     kernel = stream["architectures"]["x86_64"]["artifacts"]["metal"]["formats"]["pxe"]["kernel"]["location"]
     assert stream["stream"] == "c10s" and "/scos-" in kernel
     assert (await client.get(kernel)).is_success
@@ -223,7 +223,7 @@ async def test_a_damaged_download_is_seen(tmp_path: Path) -> None:
 
 async def test_stream_data_points_at_what_is_served(client: httpx.AsyncClient, tmp_path: Path) -> None:
     streams = {
-        version: json.loads(told(await installer(client, tmp_path, version), "coreos", "print-stream-json"))
+        version: json.loads(output_of(await installer(client, tmp_path, version), "coreos", "print-stream-json"))
         for version in ("4.18.30", "4.19.42", "4.20.33")
     }
     seen = set()
@@ -265,14 +265,14 @@ async def test_head_and_range(client: httpx.AsyncClient) -> None:
 # --- the installer in it -----------------------------------------------------------------------------------------------------
 
 
-async def test_each_installer_tells_its_release(client: httpx.AsyncClient, tmp_path: Path) -> None:
+async def test_each_installer_prints_its_release(client: httpx.AsyncClient, tmp_path: Path) -> None:
     text = (await client.get(f"{CLIENTS}/4.19.42/release.txt")).text
     executable = await installer(client, tmp_path, "4.19.42")
-    out = told(executable, "version")
+    out = output_of(executable, "version")
     assert out.startswith(f"{executable} 4.19.42\nbuilt from commit ")
     assert next(line for line in text.splitlines() if line.startswith("Pull From")).split()[-1] in out
     assert out.endswith("release architecture amd64\n")
-    assert told(await installer(client, tmp_path, "stable", "arm64"), "version").endswith("release architecture arm64\n")
+    assert output_of(await installer(client, tmp_path, "stable", "arm64"), "version").endswith("release architecture arm64\n")
 
 
 async def test_the_installer_of_the_mirror_makes_a_cluster(client: httpx.AsyncClient, tmp_path: Path) -> None:
@@ -288,7 +288,9 @@ async def test_the_installer_of_the_mirror_makes_a_cluster(client: httpx.AsyncCl
     }
     (directory / "install-config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     # What the caller's shell says of Python must not matter.
-    told(executable, "create", "ignition-configs", "--dir", str(directory), environment={"PYTHONPATH": "/nowhere", "PYTHONSAFEPATH": "1"})
+    output_of(
+        executable, "create", "ignition-configs", "--dir", str(directory), environment={"PYTHONPATH": "/nowhere", "PYTHONSAFEPATH": "1"}
+    )
     assert json.loads((directory / "worker.ign").read_bytes())["ignition"]["version"] == "3.2.0"
     assert (directory / "bootstrap.ign").stat().st_size > 250_000
 
@@ -302,4 +304,4 @@ def test_an_interpreter_whose_path_has_spaces(tmp_path: Path) -> None:
     archive = tmp_path / "state" / "mirror" / "x86_64" / "clients" / "ocp" / "latest" / "openshift-install-linux.tar.gz"
     with tarfile.open(archive) as opened:
         opened.extractall(tmp_path, filter="data")
-    assert told(tmp_path / "openshift-install", "version").startswith(f"{tmp_path / 'openshift-install'} 4.20.33\n")
+    assert output_of(tmp_path / "openshift-install", "version").startswith(f"{tmp_path / 'openshift-install'} 4.20.33\n")

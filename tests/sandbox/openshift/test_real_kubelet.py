@@ -35,7 +35,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 Eventually = Callable[..., Awaitable[Any]]
 WORKER = "worker-0"
 NODE = "worker-0.demo.metal.test"
-_WANTED_BY_PODS = ("serviceaccounts/default", "configmaps/kube-root-ca.crt")
+_REQUIRED_BY_PODS = ("serviceaccounts/default", "configmaps/kube-root-ca.crt")
 BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
 
 
@@ -176,7 +176,9 @@ async def test_it_joins_with_two_approvals(lab: Lab, worker: PretendedMachine, e
     assert node["status"]["nodeInfo"]["kubeletVersion"].startswith("v1.")
 
 
-async def test_it_serves_with_its_certificate_and_lets_no_stranger_in(lab: Lab, worker: PretendedMachine, eventually: Eventually) -> None:
+async def test_a_kubelet_serves_with_its_certificate_and_refuses_unauthorized_clients(
+    lab: Lab, worker: PretendedMachine, eventually: Eventually
+) -> None:
     async def answers() -> httpx.Response | None:
         with contextlib.suppress(httpx.ConnectError):
             return await lab.machines["master-0"].http.request(
@@ -254,8 +256,8 @@ async def test_its_pods_run_in_memory(lab: Lab, eventually: Eventually) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": spec}
 
     async def may_be_made() -> bool:
-        # Its service account and the authority it gets are made by controllers, a moment after their namespace.
-        found = [await lab.cluster.api.get(f"/api/v1/namespaces/default/{path}") for path in _WANTED_BY_PODS]
+        # Its service account and CA bundle are created by controllers, a moment after their namespace.
+        found = [await lab.cluster.api.get(f"/api/v1/namespaces/default/{path}") for path in _REQUIRED_BY_PODS]
         return all(found)
 
     await eventually(may_be_made)

@@ -1,4 +1,4 @@
-"""A wait that is shown: how often the module is called, what is shown, what is given back."""
+"""Progress of a wait: number of calls, printed lines, and the result."""
 
 from __future__ import annotations
 

@@ -76,15 +76,15 @@ BOOT = {"architecture": "x86_64", "url": "http://203.0.113.1:8080", "signed": {}
 
 
 @pytest.mark.parametrize(
-    ("case", "wanted", "boot"),
+    ("case", "desired", "boot"),
     [
         ("workers", WORKERS, BOOT),
         ("object storage", WORKERS, {**BOOT, "signed": SIGNED}),
         ("ipv6", WORKERS[3:], {"architecture": "aarch64", "url": "http://[2001:db8::1]:8080"}),
     ],
 )
-def test_order_bodies_are_those_of_before(case: str, wanted: list[dict[str, Any]], boot: dict[str, Any]) -> None:
-    assert device_orders(wanted, {"userdata": '{"w": 1}'}, role="worker", boot=boot) == RENDERED["provision"][case]
+def test_order_bodies_are_those_of_before(case: str, desired: list[dict[str, Any]], boot: dict[str, Any]) -> None:
+    assert device_orders(desired, {"userdata": '{"w": 1}'}, role="worker", boot=boot) == RENDERED["provision"][case]
 
 
 def test_without_ignition_files_orders_have_no_userdata_and_a_termination_time_may_be_removed() -> None:
@@ -146,7 +146,7 @@ MIRROR = {**SETTINGS, "image_mirror_url": "http://mirror.test/images", "kernel_a
 
 
 @pytest.mark.parametrize(
-    ("case", "wanted", "defaults", "programs", "settings", "signed", "secrets"),
+    ("case", "desired", "defaults", "programs", "settings", "signed", "secrets"),
     [
         ("controller", [machine("control-plane-0"), *WORKERS[:3]], DEFAULTS, PROGRAMS[:1], SETTINGS, None, ("B" * 64, "CA\n")),
         ("mirror", WORKERS[1:2], {**DEFAULTS, "consoles": ["ttyS0"]}, PROGRAMS, MIRROR, None, ("B" * 64, "CA\n")),
@@ -155,7 +155,7 @@ MIRROR = {**SETTINGS, "image_mirror_url": "http://mirror.test/images", "kernel_a
 )
 def test_boot_files_are_those_of_before(  # noqa: PLR0917 - a case
     case: str,
-    wanted: list[dict[str, Any]],
+    desired: list[dict[str, Any]],
     defaults: dict[str, Any],
     programs: list[dict[str, str]],
     settings: dict[str, Any],
@@ -163,7 +163,7 @@ def test_boot_files_are_those_of_before(  # noqa: PLR0917 - a case
     secrets: tuple[str, str],
 ) -> None:
     rendered = RENDERED["boot_files"][case]
-    profiles = boot_profiles(wanted, defaults)
+    profiles = boot_profiles(desired, defaults)
     names = [f"{profile['boot_profile']}{end}" for profile in profiles for end in (".ipxe", "-live.ign")] + ["bootstrap.ign"]
     urls = boot_urls(names, "http://203.0.113.1:8080", "https://203.0.113.1:8443/bootstrap.ign", signed)
     architectures = [profile["architecture"] for profile in profiles]

@@ -54,9 +54,9 @@ def test_thousands_and_forged_names_are_some_short_lines() -> None:
         assert len(line) <= 600
 
 
-def test_what_names_a_machine_is_not_hidden_by_thousands_that_do_not() -> None:
-    strangers = [{**entry(f"csr-{number}"), "node": "stranger"} for number in range(3000)]
-    lines = csr_report([{"refused": [*strangers, entry("csr-ours")]}], ["worker-0"])
+def test_csrs_of_machines_are_printed_before_thousands_of_others() -> None:
+    foreign = [{**entry(f"csr-{number}"), "node": "stranger"} for number in range(3000)]
+    lines = csr_report([{"refused": [*foreign, entry("csr-ours")]}], ["worker-0"])
     assert lines[0].startswith("REFUSED   csr-ours")
 
 

@@ -108,6 +108,6 @@ def test_a_trust_bundle_of_the_user_is_ignored() -> None:
     ],
 )
 def test_what_is_none_is_told_without_its_words(text: str) -> None:
-    with pytest.raises(AnsibleFilterError, match=r"not a bootstrap\.ign of openshift-install") as told:
+    with pytest.raises(AnsibleFilterError, match=r"not a bootstrap\.ign of openshift-install") as result:
         ignition_lifetime(text)
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(result.value)

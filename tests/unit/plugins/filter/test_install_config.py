@@ -96,18 +96,18 @@ def test_every_contradiction_is_told_and_no_secret() -> None:
         "pullSecret": "other words",
         "proxy": {"httpProxy": "http://a:hidden@proxy.test"},
     }
-    with pytest.raises(AnsibleFilterError, match="5 problems") as told:
+    with pytest.raises(AnsibleFilterError, match="5 problems") as result:
         install_config(SETTINGS | {"proxy": {"httpProxy": "http://b:hidden@proxy.test"}}, further)
     for path in ("baseDomain", "compute.worker.replicas", "networking.serviceNetwork", "pullSecret", "proxy.httpProxy"):
-        assert f") {path} " in str(told.value)
+        assert f") {path} " in str(result.value)
     for secret in ("a secret", "other words", "hidden"):
-        assert secret not in str(told.value)
+        assert secret not in str(result.value)
 
 
 @pytest.mark.parametrize("name", ["cluster_networks", "machine_networks", "cluster_name", "proxy", "pull_secret", "architecture"])
-@pytest.mark.parametrize("odd", [None, 0, 1.5, True, [], {}, ["x"], [None], {"x": 1}, "x", "\0"])
-def test_whatever_a_setting_is_there_is_an_install_config_to_judge(name: str, odd: object) -> None:
-    assert install_config(SETTINGS | {name: odd})["apiVersion"] == "v1"
+@pytest.mark.parametrize("malformed", [None, 0, 1.5, True, [], {}, ["x"], [None], {"x": 1}, "x", "\0"])
+def test_whatever_a_setting_is_there_is_an_install_config_to_judge(name: str, malformed: object) -> None:
+    assert install_config(SETTINGS | {name: malformed})["apiVersion"] == "v1"
 
 
 def test_the_inputs_stay_as_they_are() -> None:

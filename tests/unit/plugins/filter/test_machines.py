@@ -1,4 +1,4 @@
-"""The machines that hosts stand for: names, roles, pools, and problems told with host and variable."""
+"""Machines of hosts: names, roles, pools, and errors with host and variable."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_disks_that_can_be_said(device: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("variables", "told"),
+    ("variables", "result"),
     [
         ({"openshift_install_device": "sda"}, "openshift_install_device has to be a path below /dev"),
         ({"openshift_install_device": "smallest tape"}, "with nvme, ssd or hdd"),
@@ -202,10 +202,10 @@ def test_disks_that_can_be_said(device: str) -> None:
         ({"openshift_architecture": "amd64"}, "openshift_architecture has to be one of aarch64, x86_64, it is 'amd64'"),
     ],
 )
-def test_disks_and_architectures_that_cannot_be_used(variables: dict[str, Any], told: str) -> None:
+def test_disks_and_architectures_that_cannot_be_used(variables: dict[str, Any], result: str) -> None:
     with pytest.raises(AnsibleFilterError, match="host worker-0") as caught:
         machines(["worker-0"], hostvars(**{"worker-0": variables}))
-    assert told in str(caught.value)
+    assert result in str(caught.value)
 
 
 def test_variables_that_are_not_the_collection_s_are_told_of_the_host_that_has_them() -> None:

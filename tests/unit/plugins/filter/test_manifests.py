@@ -36,14 +36,14 @@ def test_nothing_of_nothing() -> None:
     assert manifests([]) == []
 
 
-@pytest.mark.parametrize(("told", "text"), BAD.items())
-def test_what_is_no_manifest_is_told(told: str, text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("result", "text"), BAD.items())
+def test_what_is_no_manifest_is_told(result: str, text: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.yml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(AnsibleFilterError) as problem:
         manifests([str(path)])
     assert str(path) in str(problem.value)
-    assert told in str(problem.value)
+    assert result in str(problem.value)
 
 
 def test_everything_is_told_at_once(tmp_path: Path) -> None:
@@ -55,13 +55,13 @@ def test_everything_is_told_at_once(tmp_path: Path) -> None:
     paths = ["one", "two", "bad.yml", "notes.txt", "missing.yml"]
     with pytest.raises(AnsibleFilterError, match="4 problems") as problem:
         manifests([str(tmp_path / path) for path in paths])
-    for told in (
+    for result in (
         "has the same name as",
         "is not a Kubernetes object",
         "reads only files .yml, .yaml, .json",
         "missing.yml: cannot be read",
     ):
-        assert told in str(problem.value)
+        assert result in str(problem.value)
 
 
 def test_a_path_alone_is_no_list() -> None:

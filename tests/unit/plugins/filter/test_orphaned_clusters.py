@@ -1,4 +1,4 @@
-"""Tags of anybody's choice become no words of a shell, no path and no line of a log."""
+"""Tags are untrusted: they become no shell words, no path and no line of a log."""
 
 from __future__ import annotations
 

@@ -56,14 +56,14 @@ def test_a_refused_proxy_loses_its_password(reason: str, kind: str, password: st
     if not informed and (set(password) & set(' "\\') or len(password) < 6):
         password = CORE  # what can only be known by the settings
     url = f"http://user:{password}@10.128.0.5:3128"
-    told = reason.replace('"%s"', go(url))
-    text = INVALID + refused("proxy.httpProxy", url, told, kind)
+    result = reason.replace('"%s"', go(url))
+    text = INVALID + refused("proxy.httpProxy", url, result, kind)
     settings = [{"httpProxy": url, "noProxy": ".example.com"}] if informed else []
     shown = redact(text, settings=settings)
     assert CORE not in shown and urllib.parse.quote(CORE) not in shown
     assert password not in shown
     assert f"proxy.httpProxy: {kind}: " in shown
-    assert shown.endswith(told.rpartition(": ")[2]) and "10.128.0.5:3128" in shown
+    assert shown.endswith(result.rpartition(": ")[2]) and "10.128.0.5:3128" in shown
 
 
 @pytest.mark.parametrize(

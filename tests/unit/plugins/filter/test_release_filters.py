@@ -11,7 +11,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.equinix_metal.openshift.plugins.filter.boot_images import boot_images
 from ansible_collections.equinix_metal.openshift.plugins.filter.installer_log import installer_log
 
-ODD: tuple[Any, ...] = (None, "", 0, [], {}, b"x", "\x1b[2J", "{}", "[]")
+MALFORMED: tuple[Any, ...] = (None, "", 0, [], {}, b"x", "\x1b[2J", "{}", "[]")
 
 
 def test_a_refusal() -> None:
@@ -20,11 +20,11 @@ def test_a_refusal() -> None:
     assert installer_log(stderr, config) == {"errors": 'pullSecret: Invalid value: "<redacted>": refused', "warnings": ["deprecated"]}
 
 
-@pytest.mark.parametrize("odd", ODD)
-def test_whatever_a_program_prints_there_is_an_answer(odd: Any) -> None:
-    assert installer_log(odd, {})["warnings"] == []
+@pytest.mark.parametrize("malformed", MALFORMED)
+def test_whatever_a_program_prints_there_is_an_answer(malformed: Any) -> None:
+    assert installer_log(malformed, {})["warnings"] == []
     with pytest.raises(AnsibleFilterError, match="malformed stream metadata"):
-        boot_images(odd)
+        boot_images(malformed)
 
 
 def test_an_install_config_that_is_none() -> None:

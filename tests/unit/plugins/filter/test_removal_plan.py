@@ -27,8 +27,8 @@ def devices(*workers: str) -> list[dict[str, Any]]:
 
 
 def plan(found: list[dict[str, Any]], *workers: str, masters: list[str] = MASTERS, **options: Any) -> dict[str, list[str]]:
-    wanted = {"control_plane": [{"hostname": name} for name in masters], "workers": [{"hostname": name} for name in workers]}
-    return removal_plan(found, wanted, cluster="demo", **options)
+    desired = {"control_plane": [{"hostname": name} for name in masters], "workers": [{"hostname": name} for name in workers]}
+    return removal_plan(found, desired, cluster="demo", **options)
 
 
 ALL = [node(name) for name in (*MASTERS, "worker-0", "worker-1", "worker-2")]
@@ -53,7 +53,7 @@ def test_every_worker_that_is_not_wanted_is_removed() -> None:
 
 
 def test_upper_case_hides_neither_a_wanted_worker_nor_the_pods_of_another() -> None:
-    """A device that somebody created by hand with the cluster's tags; its Node is in lower case."""
+    """A device that a user created with the cluster's tags; its Node is in lower case."""
     found = plan(devices("Worker-0", "Worker-9"), "worker-0")
     assert (found["leaving"], found["nodes"]) == (["Worker-9"], ["worker-9"])
 
@@ -81,8 +81,8 @@ def test_the_control_plane_is_not_scaled() -> None:
 def test_a_locked_device() -> None:
     found = [*devices("worker-0", "worker-1"), device("worker-2", locked=True)]
     assert "worker-2 is locked" in plan(found, "worker-0", "worker-1")["blockers"][0]
-    locked_but_wanted = [*devices("worker-1", "worker-2"), device("worker-0", locked=True)]
-    assert plan(locked_but_wanted, "worker-0", "worker-1")["blockers"] == []
+    locked_but_desired = [*devices("worker-1", "worker-2"), device("worker-0", locked=True)]
+    assert plan(locked_but_desired, "worker-0", "worker-1")["blockers"] == []
 
 
 @pytest.mark.parametrize(

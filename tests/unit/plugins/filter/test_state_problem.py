@@ -39,7 +39,7 @@ def test_what_is_of_this_install_is_no_problem(found: dict[str, Any], infra_id: 
 
 
 @pytest.mark.parametrize(
-    ("found", "infra_id", "told"),
+    ("found", "infra_id", "result"),
     [
         (cluster(device()), "", f"files are not in {FOLDER}: master-0 (infra id demo-aaaaa, created 2026-11-20T08:00:00Z)"),
         (cluster(device("balancer", None, role="load-balancer")), "", "balancer (infra id unknown, created"),
@@ -56,13 +56,13 @@ def test_what_is_of_this_install_is_no_problem(found: dict[str, Any], infra_id: 
         ),
     ],
 )
-def test_what_is_of_another_install_is_told(found: dict[str, Any], infra_id: str, told: str) -> None:
+def test_what_is_of_another_install_is_told(found: dict[str, Any], infra_id: str, result: str) -> None:
     problem = state_problem(found, infra_id, FOLDER)
     assert problem.startswith("demo.metal.test exists and ")
-    assert told in problem
+    assert result in problem
 
 
-@pytest.mark.parametrize("odd", [None, [], "x", {}])
-def test_what_is_no_cluster_is_an_error(odd: Any) -> None:
+@pytest.mark.parametrize("malformed", [None, [], "x", {}])
+def test_what_is_no_cluster_is_an_error(malformed: Any) -> None:
     with pytest.raises(AnsibleFilterError):
-        state_problem(odd, "", FOLDER)
+        state_problem(malformed, "", FOLDER)

@@ -1,4 +1,4 @@
-"""The inventory's pure parts: names, addresses, filters; odd devices spoil only themselves."""
+"""The inventory's pure parts: names, addresses, filters; a malformed device affects no other."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def device(number: int = 1, **changes: Any) -> dict[str, Any]:
     }
 
 
-ODD: list[dict[str, Any]] = [
+MALFORMED: list[dict[str, Any]] = [
     {},
     {"id": None, "hostname": None, "tags": None, "ip_addresses": None, "plan": None, "metro": None, "network_ports": None},
     {"id": 7, "hostname": 8, "tags": "a", "ip_addresses": {"a": 1}, "plan": "x", "metro": [], "network_ports": [None, 3, {}]},
@@ -53,13 +53,13 @@ ODD: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("odd", ODD, ids=str)
-def test_odd_devices_have_variables_and_spoil_only_themselves(odd: dict[str, Any]) -> None:
-    told: list[str] = []
-    found = dict(named([host_variables(odd), host_variables(device())], ["hostname"], told.append))
+@pytest.mark.parametrize("malformed", MALFORMED, ids=str)
+def test_malformed_devices_have_attributes_and_affect_no_other(malformed: dict[str, Any]) -> None:
+    result: list[str] = []
+    found = dict(named([host_variables(malformed), host_variables(device())], ["hostname"], result.append))
     assert list(found) == ["worker-0.demo.metal.test"]
-    assert len(told) == 1
-    assert matches(host_variables(odd), {}) in (True, False)
+    assert len(result) == 1
+    assert matches(host_variables(malformed), {}) in (True, False)
 
 
 def test_no_secret_is_a_fact() -> None:
@@ -85,26 +85,26 @@ def test_preferences(choices: list[str], name: str | None) -> None:
 
 
 def test_devices_of_one_name_are_all_kept_and_told_apart() -> None:
-    told: list[str] = []
+    result: list[str] = []
     devices = [device(3), device(2, state="deprovisioning"), device(1, created_at="2026-03-01T13:00:00Z")]
-    found = {name: variables["id"][:8] for name, variables in named(map(host_variables, devices), ["hostname"], told.append)}
+    found = {name: variables["id"][:8] for name, variables in named(map(host_variables, devices), ["hostname"], result.append)}
     # The oldest that is not being deleted has the name, whatever the order in which they are listed.
     name = "worker-0.demo.metal.test"
     assert found == {name: "00000003", f"{name}-00000001": "00000001", f"{name}-00000002": "00000002"}
-    assert len(told) == 2
+    assert len(result) == 2
     assert found == {
-        name: variables["id"][:8] for name, variables in named(map(host_variables, reversed(devices)), ["hostname"], told.append)
+        name: variables["id"][:8] for name, variables in named(map(host_variables, reversed(devices)), ["hostname"], result.append)
     }
 
 
 def test_a_name_stays_with_the_device_that_another_source_has_told_of() -> None:
-    told: list[str] = []
+    result: list[str] = []
     name = "worker-0.demo.metal.test"
     known = {name: device(2)["id"], f"{name}-00000003": "somebody"}
     devices = [device(1), device(2), device(3), device(4, id=None)]
-    found = {name: variables["id"] for name, variables in named(map(host_variables, devices), ["hostname"], told.append, known=known)}
+    found = {name: variables["id"] for name, variables in named(map(host_variables, devices), ["hostname"], result.append, known=known)}
     assert found == {name: device(2)["id"], f"{name}-00000001": device(1)["id"]}
-    assert [text.split(":")[0] for text in told] == [
+    assert [text.split(":")[0] for text in result] == [
         f"{name!r} is the name of another device",
         f"device {device(3)['id']!r} is left out",
         "device None is left out",
@@ -113,10 +113,10 @@ def test_a_name_stays_with_the_device_that_another_source_has_told_of() -> None:
 
 @pytest.mark.parametrize("name", ["LocalHost", "all", "metal", "metal_role_worker"])
 def test_a_device_cannot_become_the_controller_or_a_group(name: str) -> None:
-    told: list[str] = []
-    found = named([host_variables(device(hostname=name))], ["hostname"], told.append, {"metal", "metal_role_worker"})
-    assert [name for name, _variables in found] == [f"{name}-00000001"]
-    assert len(told) == 1
+    result: list[str] = []
+    found = named([host_variables(device(hostname=name))], ["hostname"], result.append, {"metal", "metal_role_worker"})
+    assert [name for name, _facts in found] == [f"{name}-00000001"]
+    assert len(result) == 1
 
 
 @pytest.mark.parametrize(
@@ -229,23 +229,23 @@ def test_no_connection_is_made_to_what_stands_for_the_controller(name: str) -> N
 
 @pytest.mark.parametrize("value", NO_NAMES[:-2])
 def test_what_is_neither_a_name_nor_an_address_is_not_used_and_told(value: str) -> None:
-    told: list[str] = []
-    odd = host_variables(
+    result: list[str] = []
+    malformed = host_variables(
         device(1, hostname=value, tags=[f"reach={value}"], ip_addresses=[{**device()["ip_addresses"][1], "address": value}])
     )
-    ((name, _variables),) = named([odd], ["hostname", "tag:reach", "id"], told.append)
+    ((name, _variables),) = named([malformed], ["hostname", "tag:reach", "id"], result.append)
     assert name == device(1)["id"]
-    assert preferred(odd, ["public_ipv4", "tag:reach", "hostname"], told.append, usable=is_reachable, what="ansible_host") is None
-    assert len(told) == 5
-    assert all(device(1)["id"] in text and text.isprintable() and len(text) < 300 for text in told)
+    assert preferred(malformed, ["public_ipv4", "tag:reach", "hostname"], result.append, usable=is_reachable, what="ansible_host") is None
+    assert len(result) == 5
+    assert all(device(1)["id"] in text and text.isprintable() and len(text) < 300 for text in result)
 
 
 def test_a_name_made_of_an_odd_id_is_none() -> None:
-    told: list[str] = []
+    result: list[str] = []
     both = [host_variables(device(1, id="-oProxyCommand=x")), host_variables(device(2))]
-    assert {name for name, _variables in named(both, ["short_id", "hostname"], told.append)} == {"00000002", "worker-0.demo.metal.test"}
+    assert {name for name, _variables in named(both, ["short_id", "hostname"], result.append)} == {"00000002", "worker-0.demo.metal.test"}
     twins = [host_variables(device(2)), host_variables(device(3, id="; reboot #"))]
-    assert [name for name, _variables in named(twins, ["hostname"], told.append)] == ["worker-0.demo.metal.test"]
+    assert [name for name, _variables in named(twins, ["hostname"], result.append)] == ["worker-0.demo.metal.test"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Certificate requests for tests: what a kubelet sends, and everything odd or hostile that could be sent in its place.
+"""Certificate requests for tests: what a kubelet sends, and everything malformed or hostile that could be sent instead.
 
 Well-formed ones are made with the `cryptography` library; what no library writes is put together from DER by hand and then signed, so that
 the signature is never what gives a hostile request away.
@@ -191,7 +191,7 @@ def answered(obj: dict[str, Any], *, at: str = FILED, issued: bool = True) -> di
 
 @dataclass(frozen=True)
 class Case:
-    """One odd or hostile request and a word its reason has to have. `nodes`: which Nodes exist. `joined`: machines that had joined, whose
+    """One malformed or hostile CSR and a word its reason has to have. `nodes`: which Nodes exist. `joined`: machines that had joined, whose
     Nodes were deleted.
 
     `server`: the API server itself takes no such request.
@@ -211,8 +211,8 @@ class Case:
         if not isinstance(obj, dict) or not isinstance(obj["spec"], dict) or not isinstance(obj["metadata"], dict):
             return False
         groups = obj["spec"]["groups"]
-        told = isinstance(groups, list) and all(isinstance(group, str) for group in groups) and "system:authenticated" in groups
-        return told and obj["metadata"]["creationTimestamp"] is not None
+        result = isinstance(groups, list) and all(isinstance(group, str) for group in groups) and "system:authenticated" in groups
+        return result and obj["metadata"]["creationTimestamp"] is not None
 
 
 def _old_digest() -> bytes:

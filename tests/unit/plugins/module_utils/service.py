@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer. ``cut``: the connection ends instead; ``length``: the length that is told, if it is not the true one.
+    """One answer. ``cut``: the connection ends instead; ``length``: the Content-Length, if it is not the true one.
 
     ``drip``: seconds after each byte of the body.
     """

@@ -38,9 +38,9 @@ OPTIONS = Options(
         ({"id": "x", "ids": []}, []),
     ],
 )
-def test_what_is_given_and_says_nothing_is_told(given: dict[str, Any], cleared: list[str]) -> None:
-    told = OPTIONS.cleared({**dict.fromkeys(OPTIONS.argument_spec), **given}, ("id", "device_id", "ids"))
-    assert [text.partition(" ")[0] for text in told] == cleared
+def test_empty_option_values_are_reported(given: dict[str, Any], cleared: list[str]) -> None:
+    result = OPTIONS.cleared({**dict.fromkeys(OPTIONS.argument_spec), **given}, ("id", "device_id", "ids"))
+    assert [text.partition(" ")[0] for text in result] == cleared
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_what_is_given_and_says_nothing_is_told(given: dict[str, Any], cleared: 
         ("metal_api_timeout", float("nan"), False),
     ],
 )
-def test_numbers_are_refused_that_nobody_can_wait_for(name: str, value: float | None, good: bool) -> None:
+def test_impossible_timeouts_are_refused(name: str, value: float | None, good: bool) -> None:
     assert (out_of_range(name, value) is None) == good
     found = Options({name: {"type": "float"}, "vxlan": {"type": "int"}}).out_of_range({name: value, "vxlan": -1})
     assert found == ([] if good else [out_of_range(name, value)])

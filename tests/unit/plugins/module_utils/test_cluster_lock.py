@@ -72,13 +72,13 @@ class Networks(FakeClient):
         self.calls: list[str] = []
         """The requests: method and kind of object."""
         self._numbers = itertools.count(1)
-        self.tells_time = True
+        self.has_server_time = True
         self.problem: Callable[[str, str], None] = lambda method, path: None
         self.hidden = 0
         """For so many lists what was created is not seen."""
 
     def service_time(self, *, latest: bool = False) -> float | None:
-        return self.time.now if self.tells_time else None
+        return self.time.now if self.has_server_time else None
 
     def answer(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
         first, _slash, rest = path.partition("/")
@@ -179,7 +179,7 @@ def another_process(*, module: bool = False, wrote: float | None = None) -> Iter
 # --- taking it ------------------------------------------------------------------------------------------------------------------
 
 
-def test_it_is_taken_by_a_list_a_create_and_a_second_list(networks: Networks) -> None:
+def test_a_lock_is_taken_by_a_list_a_create_and_a_second_list(networks: Networks) -> None:
     lock = lock_of(networks)
     assert lock.attempt() == []
     assert networks.calls == ["GET virtual-networks", "POST virtual-networks", "GET virtual-networks"]
@@ -192,14 +192,14 @@ def test_it_is_taken_by_a_list_a_create_and_a_second_list(networks: Networks) ->
     assert len(networks.calls) == 3, "what was seen a moment ago is not asked for again"
 
 
-def test_a_module_that_has_read_without_the_lock_has_to_begin_anew(networks: Networks) -> None:
+def test_a_module_that_read_without_the_lock_reads_again(networks: Networks) -> None:
     lock = lock_of(networks)
     with pytest.raises(LockNeededError):
         lock.before_write(paused=False)
     assert networks.calls == [], "it takes nothing by itself"
 
 
-def test_the_next_module_of_the_run_reads_the_lock_once(networks: Networks, time: Time) -> None:
+def test_the_next_module_of_a_run_reads_the_lock_once(networks: Networks, time: Time) -> None:
     lock_of(networks).attempt()
     networks.calls.clear()
     lock = lock_of(networks)
@@ -212,7 +212,7 @@ def test_the_next_module_of_the_run_reads_the_lock_once(networks: Networks, time
     assert networks.calls == ["GET virtual-networks"] * 3
 
 
-def test_a_module_that_began_before_the_lock_was_taken_does_not_know_it(networks: Networks) -> None:
+def test_a_module_started_before_the_lock_was_taken_does_not_hold_it(networks: Networks) -> None:
     early = lock_of(networks)
     lock_of(networks).attempt()
     with pytest.raises(LockNeededError):
@@ -222,7 +222,7 @@ def test_a_module_that_began_before_the_lock_was_taken_does_not_know_it(networks
     early.before_write(paused=False)
 
 
-def test_a_lost_answer_is_looked_for(networks: Networks) -> None:
+def test_a_lock_with_a_lost_answer_is_found_by_a_list(networks: Networks) -> None:
     def problem(method: str, path: str) -> None:
         if method == "after POST":
             raise LostAnswerError("lost")
@@ -232,7 +232,7 @@ def test_a_lost_answer_is_looked_for(networks: Networks) -> None:
     assert len(networks.networks) == 1
 
 
-def test_a_create_that_was_lost_is_made_again_when_it_is_not_there(networks: Networks) -> None:
+def test_a_lost_create_is_retried_when_the_lock_object_is_absent(networks: Networks) -> None:
     lost = [True]
 
     def problem(method: str, path: str) -> None:
@@ -249,7 +249,7 @@ def test_a_create_that_was_lost_is_made_again_when_it_is_not_there(networks: Net
     assert networks.networks == {}
 
 
-def test_a_create_that_may_still_be_done_is_not_made_again(networks: Networks) -> None:
+def test_a_create_that_may_still_arrive_is_not_retried(networks: Networks) -> None:
     def problem(method: str, path: str) -> None:
         if method == "POST":
             late = LostAnswerError("lost")
@@ -275,7 +275,7 @@ def test_a_list_that_lags_behind_does_not_create_a_second_one(networks: Networks
 
 
 @pytest.mark.parametrize("status", [403, 404, 422, 501])
-def test_a_refusal_says_what_to_do(networks: Networks, status: int) -> None:
+def test_a_refused_lock_error_names_the_next_step(networks: Networks, status: int) -> None:
     def problem(method: str, path: str) -> None:
         if method == "POST":
             raise ValidationError("Cannot create it: Virtual networks quota of 5 has been reached", status=status)
@@ -287,7 +287,7 @@ def test_a_refusal_says_what_to_do(networks: Networks, status: int) -> None:
 
 
 @pytest.mark.parametrize(("status", "advised"), [(403, True), (404, True), (501, True), (500, False), (401, False)])
-def test_a_service_without_networks_says_what_to_do(networks: Networks, status: int, advised: bool) -> None:
+def test_a_service_without_networks_is_an_error_with_the_next_step(networks: Networks, status: int, advised: bool) -> None:
     def problem(method: str, path: str) -> None:
         raise MetalError(f"Cannot read it: {status}", status=status)
 
@@ -301,7 +301,7 @@ def test_a_service_without_networks_says_what_to_do(networks: Networks, status: 
     ("devices", "metro"),
     [([], "sv"), ([{"metro": {"code": "ny"}}], "ny"), ([{"metro": {"code": "ny"}}, {"metro": {"code": "am"}, "tags": TAGS}], "am")],
 )
-def test_without_a_metro_it_is_where_the_cluster_is(networks: Networks, devices: list[dict[str, Any]], metro: str) -> None:
+def test_without_a_metro_the_lock_is_in_the_clusters_metro(networks: Networks, devices: list[dict[str, Any]], metro: str) -> None:
     networks.devices = devices
     run = run_of()
     run.locked = replace(run.locked, metro="")
@@ -312,7 +312,7 @@ def test_without_a_metro_it_is_where_the_cluster_is(networks: Networks, devices:
 # --- keeping it -----------------------------------------------------------------------------------------------------------------
 
 
-def test_it_is_renewed_in_time_and_no_earlier(networks: Networks, time: Time) -> None:
+def test_a_lock_is_renewed_in_time_and_no_earlier(networks: Networks, time: Time) -> None:
     lock = lock_of(networks)
     lock.attempt()
     first = lock.held
@@ -328,7 +328,7 @@ def test_it_is_renewed_in_time_and_no_earlier(networks: Networks, time: Time) ->
     assert f"openshift-lock-renewed={lock_record.time_text(time.now)}" in network["tags"]
 
 
-def test_a_wait_renews_it_and_asks_for_nothing_until_then(networks: Networks, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wait_sends_only_the_renewals_of_the_lock(networks: Networks, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock_run, "boot_time", time)
     lock_of(networks).attempt()
     networks.calls.clear()
@@ -366,7 +366,7 @@ def test_a_renewal_is_not_repeated_after_a_pause_in_which_the_lock_may_have_expi
     assert networks.calls[-2:] == ["PUT virtual-networks", "GET virtual-networks"]
 
 
-def test_without_a_lock_a_wait_asks_for_nothing(networks: Networks) -> None:
+def test_a_wait_without_a_lock_sends_no_request(networks: Networks) -> None:
     lock_of(networks).tick()
     assert networks.calls == []
 
@@ -394,7 +394,7 @@ def lost(lock: ClusterLock) -> str:
     return str(found.value)
 
 
-def test_it_is_lost_when_it_is_gone(networks: Networks) -> None:
+def test_a_deleted_lock_is_lost(networks: Networks) -> None:
     lock = lock_of(networks)
     lock.attempt()
     networks.networks.clear()
@@ -402,7 +402,7 @@ def test_it_is_lost_when_it_is_gone(networks: Networks) -> None:
     assert lock.attempt() == [], "nobody else has taken it"
 
 
-def test_it_is_lost_when_it_is_another_runs_by_now(networks: Networks) -> None:
+def test_a_lock_taken_by_another_run_is_lost(networks: Networks) -> None:
     lock = lock_of(networks)
     lock.attempt()
     (identity,) = networks.networks
@@ -412,7 +412,7 @@ def test_it_is_lost_when_it_is_another_runs_by_now(networks: Networks) -> None:
         lock.attempt()
 
 
-def test_it_is_lost_when_it_has_expired_and_never_renewed_then(networks: Networks, time: Time) -> None:
+def test_an_expired_lock_is_lost_and_not_renewed(networks: Networks, time: Time) -> None:
     lock = lock_of(networks)
     lock.attempt()
     time.now += LIFETIME
@@ -422,7 +422,7 @@ def test_it_is_lost_when_it_has_expired_and_never_renewed_then(networks: Network
     assert len(networks.networks) == 1, "the expired one is deleted"
 
 
-def test_nothing_is_sent_that_might_arrive_when_it_has_expired(networks: Networks, time: Time) -> None:
+def test_no_request_is_sent_that_might_arrive_after_the_expiry(networks: Networks, time: Time) -> None:
     lock = lock_of(networks)
     lock.attempt()
     time.now += LIFETIME - NEEDED + 1
@@ -436,7 +436,7 @@ def test_a_lifetime_leaves_time_for_requests() -> None:
     assert cluster_lock.lifetime_for(300, 120) == 500
 
 
-def test_it_is_released_with_all_that_the_run_has_created(networks: Networks) -> None:
+def test_a_lock_is_released_with_all_lock_objects_of_the_run(networks: Networks) -> None:
     lock = lock_of(networks)
     lock.attempt()
     networks.add(elsewhere(), identity="another run's")
@@ -465,7 +465,7 @@ def test_a_run_that_is_alive_here_is_not_waited_for(networks: Networks) -> None:
     assert not [call for call in networks.calls if not call.startswith("GET")]
 
 
-def test_a_patient_run_waits_for_it(networks: Networks) -> None:
+def test_a_run_with_a_wait_timeout_waits_for_the_lock(networks: Networks) -> None:
     with another_process() as (_child, holder):
         networks.add(holder)
         lock = lock_of(networks, patient=True)
@@ -476,7 +476,7 @@ def test_a_patient_run_waits_for_it(networks: Networks) -> None:
 
 
 @pytest.mark.parametrize("step", ["attempt", "clear"])
-def test_a_run_that_was_killed_here_is_taken_over_when_what_it_sent_is_over(
+def test_the_lock_of_a_run_killed_here_is_taken_over_after_its_requests_ended(
     networks: Networks, time: Time, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with another_process(wrote=time.now + 7) as (child, holder):
@@ -493,7 +493,7 @@ def test_a_run_that_was_killed_here_is_taken_over_when_what_it_sent_is_over(
         assert "other" not in networks.networks
 
 
-def test_a_run_that_had_sent_nothing_is_taken_over_at_once(networks: Networks) -> None:
+def test_the_lock_of_a_run_without_requests_is_taken_over_at_once(networks: Networks) -> None:
     with another_process() as (child, holder):
         networks.add(holder)
         child.kill()
@@ -542,10 +542,8 @@ def test_the_lock_of_another_computer_that_is_renewed_is_not_waited_for(networks
 
 
 @pytest.mark.parametrize("renewed", [50.0, None])
-def test_where_nobody_tells_the_time_a_lock_is_watched_for_its_whole_lifetime(
-    networks: Networks, time: Time, renewed: float | None
-) -> None:
-    networks.tells_time = renewed is None
+def test_without_a_server_time_a_lock_is_watched_for_its_whole_lifetime(networks: Networks, time: Time, renewed: float | None) -> None:
+    networks.has_server_time = renewed is None
     networks.add(elsewhere(), renewed=renewed)
     lock = lock_of(networks)
     assert f"in {LIFETIME:.0f} s" in lock.clear()[0]
@@ -564,7 +562,7 @@ def test_where_nobody_tells_the_time_a_lock_is_watched_for_its_whole_lifetime(
         ["openshift-role=lock", "openshift-lock-of=demo.metal.test", "openshift-lock-process=a/b/1/c/d", 5, None],
     ],
 )
-def test_a_lock_object_that_somebody_has_edited_still_locks(networks: Networks, tags: list[Any]) -> None:
+def test_an_edited_lock_object_still_locks(networks: Networks, tags: list[Any]) -> None:
     networks.networks["odd"] = {"id": "odd", "tags": tags, "created_at": None}
     lock = lock_of(networks)
     (text,) = lock.clear()
@@ -573,7 +571,7 @@ def test_a_lock_object_that_somebody_has_edited_still_locks(networks: Networks, 
         lock.attempt()
 
 
-def test_other_networks_and_other_scopes_are_none_of_its_business(networks: Networks) -> None:
+def test_other_networks_and_scopes_are_ignored(networks: Networks) -> None:
     networks.networks["n1"] = {"id": "n1", "tags": TAGS}
     networks.networks["n2"] = {"id": "n2", "tags": ["openshift-role=lock", "openshift-lock-of=other.metal.test"]}
     networks.networks["n3"] = {"id": "n3", "tags": None}
@@ -589,7 +587,7 @@ def test_a_network_without_tags_may_be_the_lock_of_another_run(networks: Network
     assert not [call for call in networks.calls if not call.startswith("GET")]
 
 
-def test_a_lock_is_broken_and_what_its_run_may_still_send_is_waited_for(networks: Networks, time: Time) -> None:
+def test_breaking_a_lock_waits_for_the_requests_of_its_run(networks: Networks, time: Time) -> None:
     lock = lock_of(networks)
     found = networks.add(elsewhere())
     assert lock.break_lock(found) == time.now + CHECK_EVERY + 30, "the time limit is that of the run whose lock it is"
@@ -621,8 +619,8 @@ class Turns:
         """Whose turn it is; nobody's before all that are not over have said what they want."""
         if len(self._waiting | self._over) < 2:
             return None
-        wanted = self._order[len(self.taken)] if len(self.taken) < len(self._order) else 1 - self.taken[-1]
-        return wanted if wanted in self._waiting else min(self._waiting, default=None)
+        desired = self._order[len(self.taken)] if len(self.taken) < len(self._order) else 1 - self.taken[-1]
+        return desired if desired in self._waiting else min(self._waiting, default=None)
 
     def end(self, number: int) -> None:
         with self._changed:
@@ -635,7 +633,7 @@ def orders(length: int) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("order", orders(7), ids=lambda order: "".join(map(str, order)))
-def test_of_two_that_want_it_at_the_same_moment_one_has_it(order: list[int], networks: Networks) -> None:
+def test_one_of_two_concurrent_runs_takes_the_lock(order: list[int], networks: Networks) -> None:
     turns, held, errors = Turns(order), set[int](), list[BaseException]()
     local = threading.local()
 
@@ -674,7 +672,7 @@ def test_of_two_that_want_it_at_the_same_moment_one_has_it(order: list[int], net
 # --- the run's file -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_is_the_same_whenever_its_process_asks(networks: Networks) -> None:
+def test_a_process_always_gets_the_same_run(networks: Networks) -> None:
     lock_of(networks).attempt()
     assert run_of().lock == next(iter(networks.networks))
     assert Holder.here(process(os.getpid()), "other.metal.test", operation="").run != here().run
@@ -682,7 +680,7 @@ def test_a_run_is_the_same_whenever_its_process_asks(networks: Networks) -> None
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", "\0", '{"pid": "x"}'])
-def test_what_is_no_run_is_told(folder: Path, content: str) -> None:
+def test_an_invalid_run_is_an_error(folder: Path, content: str) -> None:
     path = folder / "x.json"
     path.write_text(content)
     with pytest.raises(CollectionError, match=r"Cannot read the run .*x.json \(cluster_lock\): it is not the file of a run"):
@@ -691,7 +689,7 @@ def test_what_is_no_run_is_told(folder: Path, content: str) -> None:
         Run.load(folder / "y.json")
 
 
-def test_the_folder_of_runs_is_for_nobody_else(folder: Path) -> None:
+def test_the_folder_of_runs_is_readable_by_its_owner_only(folder: Path) -> None:
     path = lock_run.runs_folder()
     assert path.stat().st_mode & 0o777 == 0o700
     path.chmod(0o755)
@@ -761,7 +759,7 @@ def test_a_lock_is_read_as_it_was_written() -> None:
 # --- the gate -------------------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_passes_when_the_play_has_ended() -> None:
+def test_no_request_is_sent_after_the_play_ended() -> None:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     slept: list[float] = []
 

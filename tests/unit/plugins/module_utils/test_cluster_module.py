@@ -17,7 +17,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.clust
 
 
 class Clock:
-    """Time that goes by when somebody sleeps."""
+    """A clock that advances when a caller sleeps."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -67,7 +67,7 @@ def module(tmp_path: Any, resume: Any = None, **params: Any) -> ClusterModule:
 
 
 def refusing(clock: Clock, seconds: float) -> Any:
-    """A look at a cluster that refuses for so long, and has all that is wanted then."""
+    """Return a poll of a cluster that refuses for so long, and is ready then."""
     end = clock.now + seconds
 
     def look(*, patient: bool) -> list[str]:
@@ -79,11 +79,11 @@ def refusing(clock: Clock, seconds: float) -> Any:
 
 
 @pytest.mark.parametrize("seconds", [5, REFUSED_FOR_GOOD - 10])
-def test_a_refusal_that_passes_ends_no_wait(clock: Clock, tmp_path: Any, seconds: float) -> None:
+def test_a_temporary_refusal_does_not_end_a_wait(clock: Clock, tmp_path: Any, seconds: float) -> None:
     module(tmp_path).wait_for(refusing(clock, seconds), "x", sleep=clock.sleep)
 
 
-def test_a_refusal_that_lasts_ends_the_wait_with_what_the_cluster_said(clock: Clock, tmp_path: Any) -> None:
+def test_a_lasting_refusal_ends_the_wait_with_the_clusters_message(clock: Clock, tmp_path: Any) -> None:
     began = clock.now
     with pytest.raises(ClusterRefusedError, match="returned 401"):
         module(tmp_path).wait_for(refusing(clock, 10_000), "x", sleep=clock.sleep)
@@ -91,13 +91,13 @@ def test_a_refusal_that_lasts_ends_the_wait_with_what_the_cluster_said(clock: Cl
 
 
 def test_refusals_add_up_over_the_slices_of_a_wait(clock: Clock, tmp_path: Any) -> None:
-    look, began = refusing(clock, 10_000), clock.now
+    read, began = refusing(clock, 10_000), clock.now
     resume: dict[str, Any] = {}
     with pytest.raises(ClusterRefusedError):
         while clock.now < began + 3600:
             sliced = module(tmp_path, resume, progress_interval=15.0)
             with pytest.raises(StillWaiting):
-                sliced.wait_for(look, "x", sleep=clock.sleep)
+                sliced.wait_for(read, "x", sleep=clock.sleep)
             resume = sliced.state_to_resume()
     assert REFUSED_FOR_GOOD <= clock.now - began < REFUSED_FOR_GOOD + 20
 
@@ -113,11 +113,11 @@ def test_refusals_with_a_break_between_them_do_not_add_up(clock: Clock, tmp_path
 
 
 @pytest.mark.parametrize("resume", [None, {}, {"refused_since": "x"}, {"refused_since": None}, {"refused_since": 1e300}])
-def test_an_odd_state_of_an_earlier_call_is_no_trouble(clock: Clock, tmp_path: Any, resume: Any) -> None:
+def test_a_malformed_state_of_an_earlier_call_is_ignored(clock: Clock, tmp_path: Any, resume: Any) -> None:
     module(tmp_path, resume).wait_for(refusing(clock, 30), "x", sleep=clock.sleep)
 
 
-def test_news_end_a_slice_at_once_and_never_the_whole_wait(clock: Clock, tmp_path: Any) -> None:
+def test_a_notice_ends_a_slice_at_once_but_not_the_wait(clock: Clock, tmp_path: Any) -> None:
     def look(*, patient: bool) -> list[str]:
         return ["worker-0"]
 
@@ -133,7 +133,7 @@ def test_news_end_a_slice_at_once_and_never_the_whole_wait(clock: Clock, tmp_pat
         module(tmp_path, progress_interval=15.0, wait_timeout=0.0).wait_for(look, "x", sleep=clock.sleep, has_news=lambda: True)
 
 
-def test_without_its_kubeconfig_nobody_waits_for_it(clock: Clock, tmp_path: Any) -> None:
+def test_a_missing_kubeconfig_fails_at_once(clock: Clock, tmp_path: Any) -> None:
     waiting = module(tmp_path)
     (tmp_path / "kubeconfig").unlink()
     with pytest.raises(Exception, match="was deleted"):
@@ -143,13 +143,13 @@ def test_without_its_kubeconfig_nobody_waits_for_it(clock: Clock, tmp_path: Any)
 def test_notices_are_left_in_their_file_but_not_in_check_mode(tmp_path: Any) -> None:
     path = tmp_path / "notices"
     notices = [{"level": "info", "text": "one"}]
-    leaving = module(tmp_path, notices_file=str(path))
-    leaving.check_mode = True
-    leaving.leave_notices(notices)
+    ending = module(tmp_path, notices_file=str(path))
+    ending.check_mode = True
+    ending.leave_notices(notices)
     module(tmp_path, notices_file=None).leave_notices(notices)
     assert not path.exists()
-    leaving.check_mode = False
-    leaving.leave_notices(notices)
+    ending.check_mode = False
+    ending.leave_notices(notices)
     assert take_unshown(str(path)) == notices
     warned: list[str] = []
     elsewhere = module(tmp_path, notices_file=str(tmp_path / "none" / "notices"))

@@ -64,14 +64,14 @@ def judged_case(case: cases.Case) -> Verdict:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
-def test_odd_and_hostile_requests_stay_pending_with_their_reason(case: cases.Case) -> None:
+def test_malformed_and_hostile_csrs_stay_pending_with_their_reason(case: cases.Case) -> None:
     verdict = judged_case(case)
     assert verdict.decision == ("ignore" if case.word.startswith("ignored: ") else "refuse"), decision(verdict)
     assert re.search(case.word.removeprefix("ignored: "), verdict.reason), verdict.reason
     assert verdict.reason.isprintable()
 
 
-def test_the_table_is_as_long_as_it_is_meant_to_be() -> None:
+def test_the_table_has_all_cases() -> None:
     assert len(CASES) >= 100
     assert len({case.title for case in CASES}) == len(CASES)
 
@@ -98,7 +98,7 @@ def test_what_kubelets_send_is_approved(obj: Any, nodes: tuple[str, ...]) -> Non
     assert verdict.request.node == WORKER
 
 
-# As the API server told them, of the kubelet of Kubernetes 1.34.4 that tests/sandbox/openshift/test_real_kubelet.py runs.
+# As the API server returned them, of the kubelet of Kubernetes 1.34.4 that tests/sandbox/openshift/test_real_kubelet.py runs.
 RECORDED = json.loads((Path(__file__).parent / "kubelet_requests.json").read_text(encoding="utf-8"))
 
 
@@ -117,20 +117,20 @@ def test_a_name_longer_than_a_common_name_should_be_is_approved() -> None:
     assert verdict.decision == "approve", verdict.reason
 
 
-def test_short_names_by_choice() -> None:
+def test_short_names_are_approved_on_request() -> None:
     obj = serving(made(names=dns(WORKER, "worker-0")))
     assert judged(obj, nodes=(WORKER,), short_names=True)[0].decision == "approve"
     assert judged(obj, nodes=(WORKER,))[0].decision == "refuse"
 
 
-def test_a_machine_named_without_time_may_come_at_any_time() -> None:
+def test_a_machine_without_a_creation_time_may_join_at_any_time() -> None:
     obj = client(filed="2027-01-01T00:00:00Z")
     assert judged(obj, machines=[{"name": WORKER, "addresses": []}])[0].decision == "approve"
     assert judged(obj, window=0)[0].decision == "approve"
     assert judged(obj)[0].decision == "refuse"
 
 
-def test_not_yet_is_not_no() -> None:
+def test_a_pending_condition_is_no_refusal() -> None:
     assert decision(judged(serving())[0]) == f"wait: the node {WORKER} is not registered yet"
     (verdict,) = judged(serving(), nodes=(WORKER,), machines=[{"name": WORKER, "addresses": []}])
     assert verdict.decision == "wait"
@@ -150,7 +150,7 @@ def test_not_yet_is_not_no() -> None:
         (client(status={"certificate": "eA=="}), "failed"),
     ],
 )
-def test_not_ours_to_decide(obj: Any, word: str) -> None:
+def test_csrs_of_other_signers_and_renewals_are_ignored(obj: Any, word: str) -> None:
     (verdict,) = judged(obj)
     assert verdict.decision == "ignore"
     assert word in verdict.reason
@@ -159,7 +159,7 @@ def test_not_ours_to_decide(obj: Any, word: str) -> None:
 # --- several requests seen together ----------------------------------------------------------------------------------------------
 
 
-def test_of_several_waiting_requests_of_a_machine_only_the_newest_lives() -> None:
+def test_only_the_newest_pending_csr_of_a_machine_is_approved() -> None:
     old = client(made(signed_with=key("first")), name="csr-old", filed="2026-03-01T12:10:00Z")
     new = client(made(signed_with=key("second")), name="csr-new", filed="2026-03-01T12:25:00Z")
     first, second = judged(old, new)
@@ -167,7 +167,7 @@ def test_of_several_waiting_requests_of_a_machine_only_the_newest_lives() -> Non
     assert "csr-new" in first.reason
 
 
-def test_a_hostile_newer_request_does_not_stand_in_the_way() -> None:
+def test_a_hostile_newer_csr_does_not_block_the_valid_one() -> None:
     good = client(name="csr-good", filed="2026-03-01T12:20:00Z")
     bad = client(made(names=ips(ADDRESS)), name="csr-bad", filed="2026-03-01T12:24:00Z")
     assert [verdict.decision for verdict in judged(good, bad)] == ["approve", "refuse"]
@@ -202,7 +202,7 @@ def test_an_older_request_of_a_machine_that_has_joined_is_no_alarm() -> None:
     assert "csr-new" in verdict.reason
 
 
-def test_the_same_key_again_needs_no_patience() -> None:
+def test_another_csr_with_the_same_key_is_approved_at_once() -> None:
     assert judged(answered(client(name="csr-1"), at=FILED), client(name="csr-2"))[1].decision == "approve"
 
 
@@ -251,8 +251,8 @@ def test_a_newer_request_is_approved_after_a_denied_one() -> None:
     assert judged(denied, first("newer", "12:11:00"))[1].decision == "approve"
 
 
-def test_a_denied_request_that_breaks_a_rule_takes_no_ones_place() -> None:
-    """Otherwise whoever has the token could have a machine's own request thrown away, with deny_refused."""
+def test_a_denied_csr_that_breaks_a_rule_replaces_no_other() -> None:
+    """Otherwise a client with the token could have a machine's own CSR denied, with deny_refused."""
     evil = client(made(names=ips(ADDRESS)), name="csr-evil", filed="2026-03-01T12:24:00Z")
     denied = {**evil, "status": {"conditions": [{"type": "Denied", "status": "True"}]}}
     assert judged(first("real", "12:20:00"), denied)[0].decision == "approve"
@@ -269,7 +269,7 @@ def test_an_answer_is_remembered_when_the_cluster_has_removed_the_request() -> N
     assert "2026-03-01T12:20:00Z, was answered" in verdict.reason
 
 
-def test_of_serving_requests_too_only_a_newer_one_is_approved() -> None:
+def test_only_a_newer_serving_csr_is_approved() -> None:
     old = serving(name="csr-old", filed="2026-03-01T12:20:00Z")
     new = answered(serving(name="csr-new", filed="2026-03-01T12:24:00Z"))
     assert judged(old, new, nodes=(WORKER,))[0].decision == "wait"
@@ -292,7 +292,7 @@ OTHER_SIGNER = {
     [serving(), answered(serving()), serving(made(names=ips("192.0.2.1"))), RENEWAL, OTHER_SIGNER],
     ids=["a serving request", "an issued one", "a refused one", "a renewal", "a request to another signer"],
 )
-def test_who_has_filed_as_the_node_has_joined(proof: dict[str, Any]) -> None:
+def test_a_machine_that_filed_a_csr_as_the_node_has_joined(proof: dict[str, Any]) -> None:
     """The API server has seen the node's certificate: the machine is not new, though there is no Node of it (any more)."""
     for order in ((proof, FOREIGN), (FOREIGN, proof)):
         verdict = next(verdict for verdict in judged(*order) if verdict.request.name == "csr-foreign")
@@ -301,7 +301,7 @@ def test_who_has_filed_as_the_node_has_joined(proof: dict[str, Any]) -> None:
         assert "its Node was deleted" in verdict.reason
 
 
-def test_what_another_node_files_proves_nothing() -> None:
+def test_a_csr_filed_by_another_node_is_no_proof_of_joining() -> None:
     other = serving(made(f"system:node:{OTHER}", names=dns(OTHER)), username=f"system:node:{OTHER}")
     assert judged(other, FOREIGN)[1].decision == "approve"
     # The name in it is free text, who filed it is not.
@@ -313,7 +313,7 @@ def test_a_machine_whose_node_was_there_is_not_new() -> None:
     past = remember({}, (), [node_state(node(created="2026-03-01T12:26:00Z"))], given)
     assert judged(FOREIGN, past=past)[0].decision == "refuse"
     assert judged(FOREIGN, past=past, deny_refused=True)[0].decision == "deny"
-    # Named without a time of creation nothing tells it from the one that had joined.
+    # Without a creation time it cannot be distinguished from the one that had joined.
     assert judged(FOREIGN, past=past, machines=[{"name": WORKER, "addresses": []}])[0].decision == "refuse"
     text = missing(given.machines[WORKER], None, judged(FOREIGN, past=past), NOW, past[WORKER])
     assert text.startswith(f"the machine {WORKER} had joined by 2026-03-01T12:26:00Z and its Node was deleted: restart its kubelet")
@@ -333,7 +333,7 @@ def test_a_replaced_machine_of_the_same_name_is_new() -> None:
     assert [verdict.decision for verdict in with_node if verdict.request.name == "csr-fresh"] == ["refuse"]
 
 
-def test_a_machine_that_lost_its_certificate_and_its_node_is_recovered_by_choice() -> None:
+def test_a_machine_without_certificate_and_node_is_recovered_on_request() -> None:
     past = {WORKER: Past(joined_at=time_of("2026-03-01T12:26:00Z"))}
     asked = client(made(signed_with=key("recovered")), filed=ASKED)
     (verdict,) = judged(asked, now=LATER, past=past, recover_nodes=True)
@@ -342,17 +342,17 @@ def test_a_machine_that_lost_its_certificate_and_its_node_is_recovered_by_choice
     assert judged(asked, now=LATER, past=past, window=0)[0].decision == "refuse"
 
 
-def test_the_past_keeps_the_newest_of_each() -> None:
+def test_the_history_keeps_the_newest_csr_of_each_machine() -> None:
     given = rules()
     early, late = let_in(first("a", "12:10:00")), let_in(first("b", "12:20:00"))
     past = remember({}, [assess(late, given)], [node_state(node(created="2026-03-01T12:30:00Z"))], given)
     again = remember(past, [assess(early, given)], [node_state(node(created="2026-03-01T12:25:00Z"))], given)
     assert again == past
-    strangers = [assess(client(made("system:node:x"), status=late["status"]), given), assess(serving(username="system:node:x"), given)]
-    assert remember({}, strangers, (), given) == {}, "nothing is kept of names that are no machine's"
+    foreign = [assess(client(made("system:node:x"), status=late["status"]), given), assess(serving(username="system:node:x"), given)]
+    assert remember({}, foreign, (), given) == {}, "nothing is kept of names that are no machine's"
 
 
-def test_two_machines_of_one_name_keep_only_themselves_waiting() -> None:
+def test_two_machines_of_one_name_block_only_each_other() -> None:
     """Two devices of one host name at the provider: which of them may join nobody knows, and the others do not wait for that."""
     twice = [{"name": WORKER, "addresses": [ADDRESS]}, {"name": WORKER, "addresses": [PRIVATE]}, {"name": OTHER, "addresses": []}]
     other = client(made(f"system:node:{OTHER}"), name="csr-other")
@@ -366,7 +366,7 @@ def test_two_machines_of_one_name_keep_only_themselves_waiting() -> None:
     assert judged(client(), machines=[twice[0], twice[0]])[0].decision == "approve", "the same one twice is one"
 
 
-# --- another key: a kubelet that was started again, or somebody else ----------------------------------------------------------------
+# --- another key: a restarted kubelet, or an unauthorized client -------------------------------------------------------------------
 
 
 def first(name: str, filed: str, version: str = "4711") -> dict[str, Any]:
@@ -402,7 +402,7 @@ IMPOSTORS = {
 
 @pytest.mark.parametrize("nodes", [(), (WORKER,)], ids=["no Node", "a Node"])
 @pytest.mark.parametrize("objects", IMPOSTORS.values(), ids=IMPOSTORS)
-def test_two_who_say_to_be_one_machine_are_an_alarm(objects: tuple[dict[str, Any], ...], nodes: tuple[str, ...]) -> None:
+def test_two_keys_for_one_machine_are_an_alarm(objects: tuple[dict[str, Any], ...], nodes: tuple[str, ...]) -> None:
     """In whatever order the cluster lists them."""
     for order in (objects, objects[::-1]):
         (alarm,) = alarms(judged(*order, nodes=nodes), rules())
@@ -410,37 +410,37 @@ def test_two_who_say_to_be_one_machine_are_an_alarm(objects: tuple[dict[str, Any
         assert [request["name"] for request in alarm.result()["requests"]] == [obj["metadata"]["name"] for obj in objects]
 
 
-QUIET: dict[str, tuple[dict[str, Any], ...]] = {
+NO_ALARM: dict[str, tuple[dict[str, Any], ...]] = {
     "one that waits": (first("a", "12:20:00"),),
     "one that is in": (let_in(first("a", "12:20:00")),),
     "asked again after a quarter of an hour": (first("a", "12:05:00"), first("b", "12:20:02"), let_in(first("c", "12:35:05"))),
     "the same key again": (first("a", "12:20:00"), client(made(signed_with=key("a")), name="csr-b")),
     "an earlier machine of the same name": (let_in(first("gone", "11:50:00")), first("a", "12:20:00")),
-    "what a rule speaks against": (first("a", "12:20:00"), client(made(names=ips(ADDRESS), signed_with=key("b")), name="csr-b")),
+    "a CSR that breaks a rule": (first("a", "12:20:00"), client(made(names=ips(ADDRESS), signed_with=key("b")), name="csr-b")),
     "what was denied": (
         first("a", "12:20:00"),
         {**first("b", "12:20:01"), "status": {"conditions": [{"type": "Denied", "status": "True"}]}},
     ),
     "two machines": (first("a", "12:20:00"), client(made(f"system:node:{OTHER}", signed_with=key("b")), name="csr-b")),
     "serving certificates": (serving(name="csr-1"), serving(made(names=dns(WORKER), signed_with=key("b")), name="csr-2")),
-    "a stranger": (client(made("system:node:x"), name="csr-1"), client(made("system:node:x", signed_with=key("b")), name="csr-2")),
+    "a rogue CSR": (client(made("system:node:x"), name="csr-1"), client(made("system:node:x", signed_with=key("b")), name="csr-2")),
 }
 
 
-@pytest.mark.parametrize("objects", QUIET.values(), ids=QUIET)
-def test_what_a_waiting_kubelet_does_is_no_alarm(objects: tuple[dict[str, Any], ...]) -> None:
+@pytest.mark.parametrize("objects", NO_ALARM.values(), ids=NO_ALARM)
+def test_the_retries_of_a_waiting_kubelet_are_no_alarm(objects: tuple[dict[str, Any], ...]) -> None:
     assert alarmed(*objects) == []
 
 
-def test_an_alarm_stops_nobody() -> None:
-    """A kubelet that was started again while it waits is daily life at an install, and looks the same."""
+def test_an_alarm_blocks_no_approval() -> None:
+    """A kubelet that restarts while it waits is common at an install, and sends the same."""
     verdicts = judged(first("real", "12:20:00"), let_in(first("again", "12:20:01")), answered(serving()), nodes=(WORKER,))
     assert alarms(verdicts, rules())
     assert [verdict.decision for verdict in verdicts] == ["wait", "ignore", "ignore"]
     assert not missing(rules().machines[WORKER], node_state(node()), verdicts, NOW)
 
 
-def test_an_alarm_tells_how_to_find_out_whose_the_keys_are() -> None:
+def test_an_alarm_explains_how_to_identify_the_keys() -> None:
     (alarm,) = alarmed(first("real", "12:20:00"), first("evil", "12:20:01"))
     der = key("evil").public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     evil = hashlib.sha256(der).hexdigest()
@@ -491,7 +491,7 @@ def back(*objects: Any, silent: tuple[str, ...] = (WORKER,), now: datetime = LAT
     return judged(*objects, nodes=(WORKER,), silent=silent, now=now, **{"recover_nodes": True, **changes})
 
 
-def test_a_silent_node_is_recovered_by_choice_only() -> None:
+def test_an_unknown_node_is_recovered_on_request_only() -> None:
     obj = client(filed=ASKED)
     (verdict,) = back(obj)
     assert verdict.decision == "approve", verdict.reason
@@ -501,7 +501,7 @@ def test_a_silent_node_is_recovered_by_choice_only() -> None:
     assert "recover_nodes" in verdict.reason
 
 
-def test_a_node_that_is_heard_from_is_not_replaced() -> None:
+def test_a_node_that_reports_is_not_replaced() -> None:
     assert back(client(filed=ASKED), silent=())[0].decision == "wait"
     answer = answered(client(name="csr-1", filed=ASKED), at=ASKED)
     alarm = back(answer, client(made(signed_with=key("somebody")), name="csr-2", filed=ASKED, version="99999"), silent=())[1]
@@ -509,7 +509,7 @@ def test_a_node_that_is_heard_from_is_not_replaced() -> None:
     assert "has joined already" in alarm.reason
 
 
-def test_recovery_takes_the_newest_key_and_gives_it_time() -> None:
+def test_recovery_approves_the_newest_key_and_waits_for_its_node() -> None:
     old = client(made(signed_with=key("first")), name="csr-old", filed="2026-04-20T07:45:00Z")
     new = client(made(signed_with=key("second")), name="csr-new", filed=ASKED)
     assert [verdict.decision for verdict in back(old, new)] == ["wait", "approve"]
@@ -529,27 +529,27 @@ def test_recovery_does_not_widen_the_window_of_first_joins() -> None:
     assert "window" in verdict.reason
 
 
-def test_too_many_pending_requests_stop_everything() -> None:
+def test_excess_pending_csrs_stop_every_approval() -> None:
     strangers = [client(made(f"system:node:x{number}"), name=f"csr-{number}") for number in range(3)]
     verdicts = judged(*strangers, client(name="csr-good"), pending_limit=3)
     assert [verdict.decision for verdict in verdicts] == ["refuse"] * 3 + ["wait"]
     assert "4 requests" in verdicts[-1].reason
-    old = [{**stranger, "metadata": {**stranger["metadata"], "creationTimestamp": "2026-03-01T10:00:00Z"}} for stranger in strangers]
+    old = [{**foreign, "metadata": {**foreign["metadata"], "creationTimestamp": "2026-03-01T10:00:00Z"}} for foreign in strangers]
     assert judged(*old, client(name="csr-good"), pending_limit=3)[-1].decision == "approve"
 
 
-def test_denying_is_a_choice() -> None:
-    """And only what a rule speaks against: what is too early, too many or not ours stays as it is."""
-    odd = client(made("system:node:x"), name="csr-odd")
+def test_deny_refused_denies_refused_csrs() -> None:
+    """And only CSRs that break a rule: those that are early, excess or foreign stay unchanged."""
+    malformed = client(made("system:node:x"), name="csr-odd")
     early = serving(made(f"system:node:{OTHER}", names=dns(OTHER)), username=f"system:node:{OTHER}", name="csr-early")
     renewal = client(username=f"system:node:{OTHER}", groups=cases.NODE_GROUPS, name="csr-renewal")
-    given = judged(odd, early, renewal, client(name="csr-good"), deny_refused=True)
+    given = judged(malformed, early, renewal, client(name="csr-good"), deny_refused=True)
     assert [verdict.decision for verdict in given] == ["deny", "wait", "ignore", "approve"]
     assert given[0].result()["verdict"] == "denied"
-    assert [verdict.decision for verdict in judged(odd, client(), deny_refused=True, pending_limit=1)] == ["deny", "wait"]
+    assert [verdict.decision for verdict in judged(malformed, client(), deny_refused=True, pending_limit=1)] == ["deny", "wait"]
 
 
-def test_one_odd_request_stops_nothing() -> None:
+def test_a_malformed_csr_blocks_no_other() -> None:
     objects = [case.obj() for case in CASES if not case.nodes and not case.joined]
     # Some of them are filed by the node of WORKER itself, which has joined then.
     good = client(made(f"system:node:{OTHER}"), name="csr-good", version="1000")
@@ -560,7 +560,7 @@ def test_one_odd_request_stops_nothing() -> None:
 # --- options and results -----------------------------------------------------------------------------------------------------------
 
 
-def test_all_problems_of_the_options_are_told_at_once() -> None:
+def test_all_errors_of_the_options_are_reported_at_once() -> None:
     machines = [
         {"name": "Worker", "addresses": []},
         {"name": "a.b", "addresses": ["999.1.1.1"], "created_at": "yesterday"},
@@ -574,7 +574,7 @@ def test_all_problems_of_the_options_are_told_at_once() -> None:
 
 @pytest.mark.parametrize("name", ["window", "second_key_after", "watch_timeout"])
 @pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
-def test_times_are_times(name: str, value: float) -> None:
+def test_malformed_times_are_refused(name: str, value: float) -> None:
     with pytest.raises(CollectionError, match=f"{name}: .* is not a number of seconds"):
         rules(**{name: value})
 
@@ -614,7 +614,7 @@ def lacks(*objects: Any, node: Any = None, now: datetime = NOW) -> str:
         (lambda: lacks(answered(serving(filed="2026-03-01T12:00:00Z")), node=node()), "not asked for a serving"),
     ],
 )
-def test_what_a_machine_lacks(text: Any, word: str) -> None:
+def test_a_machine_reports_what_is_pending(text: Any, word: str) -> None:
     assert word in text()
 
 
@@ -653,7 +653,7 @@ def test_the_node_of_an_earlier_machine_is_not_the_machines_own() -> None:
     assert not missing(machine, node_state(stale), (), NOW)
 
 
-def test_silence_is_told_with_the_request_that_waits() -> None:
+def test_an_unknown_node_is_reported_with_its_pending_csr() -> None:
     state = node_state(
         {"metadata": {"name": WORKER}, "status": {"conditions": [{"type": "Ready", "status": "Unknown", "message": "gone"}]}}
     )
@@ -663,7 +663,7 @@ def test_silence_is_told_with_the_request_that_waits() -> None:
     assert re.search("not Ready: gone; csr-abcde stays pending: .*recover_nodes", text)
 
 
-def test_odd_nodes_are_not_ready() -> None:
+def test_malformed_nodes_are_not_ready() -> None:
     odds: list[Any] = [None, [], {"status": None}, {"metadata": [], "status": {"conditions": [None, {"type": "Ready"}]}}]
-    for odd in odds:
-        assert not node_state(odd).ready
+    for malformed in odds:
+        assert not node_state(malformed).ready

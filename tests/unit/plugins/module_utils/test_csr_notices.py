@@ -21,7 +21,7 @@ from .test_csr import first, judged, let_in, rules
 MACHINES = (WORKER, OTHER)
 
 
-def strangers(number: int, begin: int = 0) -> list[Verdict]:
+def foreign_verdicts(number: int, begin: int = 0) -> list[Verdict]:
     content = made("system:node:x")
     return judged(*(client(content, name=f"csr-{index}") for index in range(begin, begin + number)), pending_limit=100_000)
 
@@ -34,30 +34,30 @@ def shown(notices: Notices, verdicts: list[Verdict], **more: Any) -> list[str]:
 
 
 def test_each_line_is_shown_once_also_by_the_next_call() -> None:
-    notices, verdicts = Notices(MACHINES), strangers(2)
+    notices, verdicts = Notices(MACHINES), foreign_verdicts(2)
     (alarm,) = two_keys(WORKER)
     assert len(shown(notices, verdicts, alarms=[alarm], problems={"history": "no right"})) == 4
     assert shown(notices, verdicts, alarms=[alarm], problems={"history": "no right, request 7"}) == []
     again = Notices(MACHINES, json.loads(json.dumps(notices.state())))
     assert shown(again, verdicts, alarms=[alarm], problems={"history": "no right"}) == []
-    assert len(shown(again, [*verdicts, *strangers(1, 2)])) == 1
+    assert len(shown(again, [*verdicts, *foreign_verdicts(1, 2)])) == 1
 
 
 def test_thousands_of_requests_are_some_lines() -> None:
     """Filed at once or one after the other."""
-    at_once = shown(Notices(MACHINES), strangers(2000))
+    at_once = shown(Notices(MACHINES), foreign_verdicts(2000))
     assert len(at_once) == LIMIT + 1
     assert at_once[-1].startswith("2000 certificate requests are refused by now")
-    notices, lines, filed = Notices(MACHINES), 0, strangers(600)
+    notices, lines, filed = Notices(MACHINES), 0, foreign_verdicts(600)
     for number in range(1, 601):
         lines += len(shown(notices, filed[:number]))
     assert lines < LIMIT + 8
     assert len(json.dumps(notices.state())) < 2000
 
 
-def test_what_names_a_machine_is_not_hidden_by_thousands_that_do_not() -> None:
+def test_csrs_of_machines_are_printed_before_thousands_of_others() -> None:
     notices = Notices(MACHINES)
-    shown(notices, strangers(100))
+    shown(notices, foreign_verdicts(100))
     evil = [
         client(made(f"system:node:{WORKER}", names=ips("192.0.2.1")), name=f"csr-evil-{number}", filed=f"2026-03-01T12:20:{number}Z")
         for number in range(10, 30)
@@ -66,7 +66,7 @@ def test_what_names_a_machine_is_not_hidden_by_thousands_that_do_not() -> None:
     assert [line.split()[2] for line in lines] == [f"csr-evil-{number}" for number in range(10, 10 + LIMIT_OF_MACHINE)]
 
 
-def test_an_approval_is_told_with_its_machine() -> None:
+def test_an_approval_is_printed_with_its_machine() -> None:
     (verdict,) = judged(client())
     notices = Notices(MACHINES)
     assert shown(notices, [], answered=[verdict]) == [
@@ -102,8 +102,8 @@ def test_alarms_from_before_the_run_are_one_short_line() -> None:
 @pytest.mark.parametrize(
     "state", [{}, {"shown": 3}, {"shown": {"refused": [None, "a"]}, "total": "x"}, {"shown": {"alarm": {"a": 1}}}, [], "x"]
 )
-def test_an_odd_state_of_an_earlier_call_is_no_trouble(state: Any) -> None:
-    assert len(shown(Notices(MACHINES, state), strangers(1))) == 1
+def test_a_malformed_state_of_an_earlier_call_is_ignored(state: Any) -> None:
+    assert len(shown(Notices(MACHINES, state), foreign_verdicts(1))) == 1
 
 
 # --- the file -----------------------------------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ PASTS = [
 
 
 @pytest.mark.parametrize("past", PASTS)
-def test_a_past_is_read_as_it_was_written(past: Past) -> None:
+def test_a_history_is_read_as_it_was_written(past: Past) -> None:
     assert from_text(to_text(past)) == past, "to the second, as the cluster's own times are"
     assert to_text(from_text(to_text(past))) == to_text(past)
 
@@ -173,13 +173,13 @@ def test_a_past_is_read_as_it_was_written(past: Past) -> None:
     "text",
     [None, 3, "", "x", "[]", "null", '{"joined": 3}', '{"joined": "soon", "answered": [1]}', '{"answered": ["a", 2]}', "[" * 100_000],
 )
-def test_what_is_no_past_is_none(text: Any) -> None:
+def test_a_malformed_history_is_none(text: Any) -> None:
     assert from_text(text) == Past()
 
 
-def test_pasts_by_name() -> None:
+def test_histories_are_read_by_name() -> None:
     texts_by_name = to_texts({WORKER: PASTS[1], OTHER: PASTS[0]})
     assert from_texts(texts_by_name) == {WORKER: PASTS[1]}
     odds: list[Any] = [None, [], "x", {WORKER: 3}]
-    for odd in odds:
-        assert from_texts(odd) == {}
+    for malformed in odds:
+        assert from_texts(malformed) == {}

@@ -78,11 +78,11 @@ def contents(**changes: Any) -> dict[str, Any]:
     return found
 
 
-def test_nothing_that_is_not_listed_is_in_it() -> None:
+def test_contents_have_only_listed_attributes() -> None:
     assert PLANTED not in json.dumps(contents())
 
 
-def test_what_is_listed_is_in_it() -> None:
+def test_contents_have_all_listed_attributes() -> None:
     found = contents()
     assert found["failure.json"]["result"] == {
         "msg": "no capacity",
@@ -137,7 +137,7 @@ def test_why_there_is_no_answer_is_kept() -> None:
     ("changes", "reason"),
     [({"wanted": []}, "this play lets no machine join"), ({"verdicts": {"skipped": True}}, "there is no cluster to ask yet")],
 )
-def test_why_no_request_was_judged_is_said(changes: dict[str, Any], reason: str) -> None:
+def test_the_reason_for_missing_verdicts_is_reported(changes: dict[str, Any], reason: str) -> None:
     assert contents(**changes)["certificate-requests.json"]["not_judged"].startswith(reason)
 
 
@@ -150,7 +150,7 @@ def test_malformed_results_are_no_error(name: str, value: Any) -> None:
         failure_contents({**COLLECTED, name: value})
 
 
-def test_the_filter_wants_a_dictionary() -> None:
+def test_the_filter_requires_a_dictionary() -> None:
     select = FilterModule().filters()["failure_contents"]
     assert set(select({})) == {"contents", "missing"}
     with pytest.raises(Exception, match="the input has to be a dictionary of results"):

@@ -37,7 +37,7 @@ GOOD: dict[str, Any] = {
     "featureGates": ["GatewayAPI=true"],
     "cpuPartitioningMode": "None",
 }
-ODD: tuple[Any, ...] = (
+MALFORMED: tuple[Any, ...] = (
     None,
     0,
     -1,
@@ -79,17 +79,17 @@ def texts(judgement: Judgement) -> str:
     return "\n".join(problem.text for problem in (*judgement.problems, *judgement.warnings))
 
 
-def test_the_ground_is_good() -> None:
+def test_the_valid_install_config_has_no_problems() -> None:
     assert texts(judge(GOOD, (4, 19))) == ""
 
 
 @pytest.mark.parametrize("path", list(places(GOOD)), ids=lambda path: ".".join(map(str, path)))
-def test_whatever_stands_anywhere_there_is_an_answer_without_secrets(path: tuple[Any, ...]) -> None:
-    for odd in ODD:
+def test_any_value_anywhere_gives_a_result_without_secrets(path: tuple[Any, ...]) -> None:
+    for malformed in MALFORMED:
         for release in (None, (4, 17), (4, 19), (4, 22)):
-            told = texts(judge(changed(path, odd), release))
-            assert PASSWORD not in told
-            assert "cGxhbnRlZDpwYXNzd29yZA" not in told
+            result = texts(judge(changed(path, malformed), release))
+            assert PASSWORD not in result
+            assert "cGxhbnRlZDpwYXNzd29yZA" not in result
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def test_the_reason_without_what_leads_to_it() -> None:
+def test_the_reason_is_returned_without_the_error_chain() -> None:
     log = read(f'{BEFORE}{INVALID}publish: Invalid value: "Internal": not supported on "none" platform\n', CONFIG)
     assert log == InstallerLog(f'{INVALID}publish: Invalid value: "Internal": not supported on "none" platform', [])
 
@@ -72,7 +72,7 @@ def test_long_texts_are_not_repeated(field: str) -> None:
     assert log.errors == f"{INVALID}{field}: Invalid value: (the whole text): invalid block"
 
 
-def test_warnings_are_shown_once_each_and_those_of_the_role_s_own_doing_never() -> None:
+def test_warnings_are_returned_once_and_those_caused_by_the_role_never() -> None:
     unknown = 'failed to parse first occurrence of unknown field: failed to unmarshal install-config.yaml: json: unknown field "arbiter"'
     stderr = "".join(
         f"level={level} msg={text}\n"
@@ -109,7 +109,7 @@ def test_output_that_is_no_log(stderr: str, errors: str) -> None:
     assert read(stderr, CONFIG).errors == errors
 
 
-def test_nothing_of_it_can_pretend_to_be_something_else_or_fill_a_screen() -> None:
+def test_output_cannot_forge_lines_or_fill_the_screen() -> None:
     shown = read(f"level=error msg=\x1b[2J\u202eevil{'x' * 10 * LIMIT}\n", CONFIG).errors
     assert shown.isprintable()
     assert shown.startswith("\\x1b[2J")

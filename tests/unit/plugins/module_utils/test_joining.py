@@ -1,4 +1,4 @@
-"""One round of approving, with a cluster that answers by a script: what is sent, in which order, and what of it is told."""
+"""One round of approving, with a cluster that answers by a script: what is sent, in which order, and what is reported."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def two() -> Cluster:
 
 
 @pytest.mark.parametrize("problem", [FORBIDDEN, LOST, ClusterRefusedError("500", 500), ClusterConflictError("409", 409)])
-def test_what_fails_for_one_is_told_of_that_one(problem: ClusterError) -> None:
+def test_a_failure_is_reported_for_its_csr(problem: ClusterError) -> None:
     cluster = two()
     cluster.failing["bad"] = problem
     found = joining(cluster)
@@ -93,7 +93,7 @@ def test_what_fails_for_one_is_told_of_that_one(problem: ClusterError) -> None:
     assert once.result()["approved"] == ["good"]
 
 
-def test_who_is_not_accepted_has_tried_each(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_credentials_fail_after_every_server_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = two()
     cluster.failing["bad"] = ClusterRefusedError("Cannot decide on it: 401", 401)
     found = joining(cluster)
@@ -102,7 +102,7 @@ def test_who_is_not_accepted_has_tried_each(monkeypatch: pytest.MonkeyPatch) -> 
     assert found.result()["approved"] == ["good"]
 
 
-def test_what_is_refused_is_sent_less_and_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_approval_is_retried_with_growing_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [1000.0]
     monkeypatch.setattr(f"{joining_file.__name__}.time", SimpleNamespace(monotonic=lambda: clock[0]))
     cluster = Cluster(client(name="bad"))
@@ -122,20 +122,20 @@ def test_what_is_refused_is_sent_less_and_less_often(monkeypatch: pytest.MonkeyP
     assert found.result()["approved"] == ["bad"]
 
 
-def test_what_was_not_answered_is_sent_at_the_next_look() -> None:
+def test_an_unanswered_approval_is_retried_at_the_next_poll() -> None:
     cluster = Cluster(client(name="bad"))
     cluster.failing["bad"] = LOST
     found = joining(cluster)
     found.poll()
-    assert cluster.answers == ["bad"], "once a look"
+    assert cluster.answers == ["bad"], "once a poll"
     del cluster.failing["bad"]
     found.poll()
     assert found.result()["approved"] == ["bad"]
 
 
 def test_approvals_are_sent_before_denials_and_a_failed_denial_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    strangers = [client(made("system:node:x"), name=f"x-{number}") for number in range(3)]
-    cluster = Cluster(*strangers, client(name="good"))
+    foreign = [client(made("system:node:x"), name=f"x-{number}") for number in range(3)]
+    cluster = Cluster(*foreign, client(name="good"))
     cluster.failing["x-1"] = FORBIDDEN
     found = joining(cluster, deny_refused=True)
     found.poll()
@@ -149,7 +149,7 @@ def test_approvals_are_sent_before_denials_and_a_failed_denial_again(monkeypatch
     assert sorted(found.denied) == ["x-0", "x-1", "x-2"]
 
 
-def test_a_flood_is_told_at_once() -> None:
+def test_excess_csrs_are_reported_at_once() -> None:
     found = joining(
         Cluster(client(name="good"), *(client(made("system:node:x"), name=f"x-{number}") for number in range(3))), pending_limit=3
     )
@@ -159,7 +159,7 @@ def test_a_flood_is_told_at_once() -> None:
     assert found.notices() == []
 
 
-def test_a_refused_watch_is_told_only_when_the_list_is_refused_too() -> None:
+def test_a_refused_watch_is_reported_only_with_a_refused_list() -> None:
     found = joining(Cluster(client()))
     found.poll()
     refused = ClusterRefusedError("Cannot list the certificate requests: 403", 403)
@@ -176,7 +176,7 @@ def test_a_refused_watch_is_told_only_when_the_list_is_refused_too() -> None:
     found.poll()
 
 
-def test_what_is_known_of_machines_is_written_once_and_read_by_the_next() -> None:
+def test_the_history_is_written_once_and_read_by_the_next_run() -> None:
     cluster = Cluster(client(name="foreign"), nodes=(node(created="2026-03-01T12:20:00Z"),))
     found = joining(cluster, history="name")
     found.poll()
@@ -195,7 +195,7 @@ def test_what_is_known_of_machines_is_written_once_and_read_by_the_next() -> Non
     assert joining(cluster).poll(), "without it there is nothing to know it by"
 
 
-def test_the_next_call_of_a_wait_knows_what_this_one_has_seen() -> None:
+def test_the_next_slice_of_a_wait_resumes_the_state_of_the_last() -> None:
     cluster = Cluster(client(name="foreign"), nodes=(node(created="2026-03-01T12:20:00Z"),))
     found = joining(cluster)
     found.poll()
@@ -203,11 +203,11 @@ def test_the_next_call_of_a_wait_knows_what_this_one_has_seen() -> None:
     resumed = Joining(cluster, rules(), node_interval=0.0, resumed=found.state())  # type: ignore[arg-type]
     resumed.poll()
     assert resumed.approved == []
-    for odd in ({"past": 3}, {"past": {WORKER: 3}, "notices": "x"}):
-        Joining(Cluster(), rules(), node_interval=0.0, resumed=odd).poll()  # type: ignore[arg-type]
+    for malformed in ({"past": 3}, {"past": {WORKER: 3}, "notices": "x"}):
+        Joining(Cluster(), rules(), node_interval=0.0, resumed=malformed).poll()  # type: ignore[arg-type]
 
 
-def test_who_was_restarted_in_the_same_second_is_not_locked_out() -> None:
+def test_a_kubelet_restarted_in_the_same_second_is_approved() -> None:
     """An answer changes the version of its request, which is no sign of its age."""
     cluster = Cluster(client(made(signed_with=key("a")), name="a", version="100"))
     found = joining(cluster, second_key_after=0)

@@ -59,7 +59,7 @@ class World:
 
 
 def steps(world: World, rules: frozenset[str]) -> Iterator[World]:
-    """Every world that may come next. ``rules``: those that hold, so that a test can see what happens without one."""
+    """Every world that may come next. ``rules``: those that hold, so that a test can leave one out."""
     for number, run in enumerate(world.runs):
         yield from _arrives(world, number, run)
         if run.killed:
@@ -114,17 +114,17 @@ def _acts(world: World, number: int, run: Run, rules: frozenset[str]) -> Iterato
 
 
 def _time_passes(world: World, rules: frozenset[str]) -> Iterator[World]:
-    """Locks expire, and those of runs that were killed are deleted by whoever sees them."""
+    """Locks expire, and those of runs that were killed are deleted by the run that finds them."""
     for run in world.runs:
-        quiet = not run.sent or "quiet" not in rules
-        if run.name in world.locks and run.name not in world.expired and quiet:
+        unchanged = not run.sent or "wait" not in rules
+        if run.name in world.locks and run.name not in world.expired and unchanged:
             # A holder sends nothing that would not be over when its lock expires.
             yield replace(world, expired=world.expired | {run.name})
-        if run.name in world.locks and quiet and (run.killed or run.name in world.expired):
+        if run.name in world.locks and unchanged and (run.killed or run.name in world.expired):
             yield replace(world, locks=world.locks - {run.name})
 
 
-RULES = frozenset({"list again", "check", "quiet"})
+RULES = frozenset({"list again", "check", "wait"})
 
 
 @cache
@@ -145,17 +145,17 @@ def explore(runs: int, kills: int, tries: int, rules: frozenset[str] = RULES) ->
 
 
 @pytest.mark.parametrize(("runs", "kills", "tries"), [(2, 0, 2), (2, 1, 2), (2, 2, 2), (3, 0, 1), (3, 1, 0)])
-def test_in_no_interleaving_is_a_device_bought_twice(runs: int, kills: int, tries: int) -> None:
+def test_no_interleaving_orders_a_device_twice(runs: int, kills: int, tries: int) -> None:
     seen, twice = explore(runs, kills, tries)
     assert twice is None
     assert len(seen) > 100 * runs, "the model does something"
-    assert any(world.devices for world in seen), "somebody gets the lock"
+    assert any(world.devices for world in seen), "one run gets the lock"
     ended = [world for world in seen if all(run.at == "over" and not run.sent for run in world.runs)]
     assert ended, "all can come to their end"
     assert all(world.devices == 1 for world in ended)
 
 
-def test_nobody_holds_the_lock_beside_another() -> None:
+def test_no_interleaving_gives_the_lock_to_two_runs() -> None:
     seen, _twice = explore(3, 1, 0)
     for world in seen:
         # Who believes that it holds the lock finds out at the next check when it was lost: what counts is who would pass that check.
@@ -168,21 +168,21 @@ def test_nobody_holds_the_lock_beside_another() -> None:
 
 
 @pytest.mark.parametrize("rule", sorted(RULES))
-def test_without_any_one_of_the_rules_a_device_is_bought_twice(rule: str) -> None:
+def test_without_any_one_of_the_rules_a_device_is_ordered_twice(rule: str) -> None:
     """The model is able to find it: each rule is there for a reason."""
     _seen, twice = explore(2, 1, 1, RULES - {rule})
     assert twice is not None
 
 
 @pytest.mark.parametrize("names", list(product("abc", repeat=2)))
-def test_of_two_that_have_created_their_lock_object_one_goes_on(names: tuple[str, str]) -> None:
+def test_one_of_two_runs_with_lock_objects_goes_on(names: tuple[str, str]) -> None:
     one, other = names
     runs = [one, other]
     decisions = {decide(one, runs), decide(other, runs)}
     assert decisions == ({Decision.HELD} if one == other else {Decision.STAY, Decision.RETREAT})
 
 
-def test_who_has_no_lock_object_creates_one_only_where_there_is_none() -> None:
+def test_a_run_creates_a_lock_object_only_if_none_exists() -> None:
     assert decide("a", []) is Decision.CREATE
     assert decide("a", ["b"]) is Decision.BLOCKED
     assert decide("a", ["b", "c"]) is Decision.BLOCKED

@@ -1,4 +1,4 @@
-"""What machines told last, and when waiting for them does not help."""
+"""The last event of devices, and when a wait for them is useless."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ def device(name: str, state: str = "active", *tags: str) -> dict[str, Any]:
         ("deprovisioning", GOOD, True),
     ],
 )
-def test_what_does_not_get_better(state: str, event: dict[str, Any], lost: bool) -> None:
+def test_permanent_device_failures_are_reported(state: str, event: dict[str, Any], lost: bool) -> None:
     assert (failure_of(device("a", state), event) is not None) is lost
 
 
-def test_how_far_a_machine_is() -> None:
+def test_the_progress_of_a_device_is_reported() -> None:
     assert progress_of(device("a"), GOOD) == "machine a is active, its last event: [files] done (07:10:00Z)"
     assert progress_of(device("a"), {}) == "machine a is active, its last event: no event yet"
 
 
-def test_only_what_is_meant_is_told_and_not_who_has_joined() -> None:
+def test_only_pending_devices_of_the_cluster_are_reported() -> None:
     other = {**device("a"), "id": "id-other", "tags": ["c=1"]}
     service = Service([other, device("a"), device("b"), device("c")], {"id-a": [GOOD], "id-b": [LATER, BAD], "id-c": [BAD]})
     watch = MachineWatch(service, PARAMS)  # type: ignore[arg-type]
@@ -68,14 +68,14 @@ def test_only_what_is_meant_is_told_and_not_who_has_joined() -> None:
     assert [text.split(",")[0] for text in watch.poll(["a"])] == ["machine b is active"]
 
 
-def test_one_that_failed_ends_the_wait_with_its_words() -> None:
+def test_a_failed_device_ends_the_wait_with_its_reason() -> None:
     watch = MachineWatch(Service([device("a"), device("b")], {"id-a": [GOOD], "id-b": [BAD, GOOD]}), PARAMS)  # type: ignore[arg-type]
     with pytest.raises(DeviceFailedError, match=r"b stopped .* Ignition error: hash \(07:11:00Z\)"):
         watch.poll()
 
 
-def test_one_that_is_gone_ends_the_wait() -> None:
-    """At several looks in a row: a list may miss one for a moment."""
+def test_a_deleted_device_ends_the_wait() -> None:
+    """At several polls in a row: a list may miss one for a moment."""
     slept: list[float] = []
     watch = MachineWatch(Service([device("a")], {"id-a": [GOOD]}), PARAMS, sleep=slept.append)  # type: ignore[arg-type]
     with pytest.raises(DeviceFailedError, match="b is not there any more: run again to order another"):
@@ -87,7 +87,7 @@ def test_one_that_is_gone_ends_the_wait() -> None:
     ("spare", "quorum", "ends"),
     [(["a", "b"], 1, False), (["a", "b"], 2, True), (["a"], 0, True), (["b"], 0, False)],
 )
-def test_one_of_several_is_borne_as_long_as_enough_others_may_come(spare: list[str], quorum: int, ends: bool) -> None:
+def test_a_failed_device_is_tolerated_while_the_quorum_can_be_reached(spare: list[str], quorum: int, ends: bool) -> None:
     service = Service([device("a"), device("b")], {"id-a": [GOOD], "id-b": [BAD]})
     watch = MachineWatch(service, {**PARAMS, "quorum_of": spare, "quorum": quorum})  # type: ignore[arg-type]
     if ends:
@@ -98,20 +98,20 @@ def test_one_of_several_is_borne_as_long_as_enough_others_may_come(spare: list[s
     assert list(watch.lost) == ["b"]
 
 
-def test_one_that_a_list_misses_for_a_moment_is_not_gone() -> None:
+def test_a_device_missing_in_one_list_is_not_deleted() -> None:
     service = Service([device("a")], {"id-a": [GOOD], "id-b": [LATER]})
     watch = MachineWatch(service, PARAMS, sleep=lambda _seconds: service.devices.append(device("b")))  # type: ignore[arg-type]
     assert [text.split(",")[0] for text in watch.poll()] == ["machine a is active", "machine b is active"]
 
 
-def test_of_two_of_one_name_the_one_that_stays_is_looked_at() -> None:
+def test_of_two_devices_of_one_name_the_remaining_one_is_watched() -> None:
     going = {**device("b", "deprovisioning"), "id": "id-going"}
     for devices in ([going, device("b")], [device("b"), going]):
         service = Service([device("a"), *devices], {"id-a": [GOOD], "id-b": [LATER], "id-going": [BAD]})
         assert len(MachineWatch(service, PARAMS).poll()) == 2  # type: ignore[arg-type]
 
 
-def test_it_looks_now_and_then_and_bears_a_silent_service() -> None:
+def test_devices_are_polled_in_intervals_and_a_silent_service_is_tolerated() -> None:
     clock = [0.0]
     service = Service([device("a"), device("b")], {"id-a": [GOOD], "id-b": [GOOD]})
     watch = MachineWatch(service, PARAMS, now=lambda: clock[0])  # type: ignore[arg-type]
@@ -125,7 +125,7 @@ def test_it_looks_now_and_then_and_bears_a_silent_service() -> None:
     assert watch.poll() == ["how far the machines are is not known: 503 of the service"]
 
 
-def test_of_hundreds_a_look_asks_some_and_in_turn_each() -> None:
+def test_a_poll_reads_some_of_hundreds_of_devices_in_turn() -> None:
     clock = [0.0]
     names = [f"worker-{number:03}" for number in range(4 * AT_ONCE)]
     service = Service([device(name) for name in names], {f"id-{name}": [GOOD] for name in names})
@@ -138,14 +138,14 @@ def test_of_hundreds_a_look_asks_some_and_in_turn_each() -> None:
         # Each in a process of its own, as the slices of a wait are.
         texts = MachineWatch(service, params, now=lambda: clock[0]).poll()  # type: ignore[arg-type]
         asked_at.append(service.asked - before)
-        told_of = {text.split(" ")[1] for text in texts if "its last event" in text}
-        last_of_all = told_of if last_of_all is None else last_of_all | told_of
+        reported = {text.split(" ")[1] for text in texts if "its last event" in text}
+        last_of_all = reported if last_of_all is None else last_of_all | reported
         assert len(texts) == len(names)
     assert asked_at == [1 + AT_ONCE] * 4
     assert last_of_all == set(names)
 
 
-def test_one_that_failed_is_told_though_it_was_not_its_turn() -> None:
+def test_a_failed_device_is_reported_before_its_turn() -> None:
     names = [f"worker-{number:03}" for number in range(2 * AT_ONCE)]
     states = [device(name, "failed" if name == names[-1] else "active") for name in names]
     service = Service(states, {f"id-{name}": [GOOD] for name in names})
@@ -154,14 +154,14 @@ def test_one_that_failed_is_told_though_it_was_not_its_turn() -> None:
         watch.poll()
 
 
-def test_who_has_joined_is_not_asked() -> None:
+def test_joined_machines_are_not_polled() -> None:
     service = Service([device("a"), device("b")], {"id-b": [GOOD]})
     watch = MachineWatch(service, PARAMS)  # type: ignore[arg-type]
     assert len(watch.poll(joined=["a"])) == 1
 
 
 @pytest.mark.parametrize("missing", ["project_id", "ownership_tags"])
-def test_it_has_to_be_said_whose_machines(missing: str) -> None:
+def test_ownership_tags_are_required(missing: str) -> None:
     with pytest.raises(CollectionError, match=missing):
         MachineWatch(Service([], {}), {**PARAMS, missing: None})  # type: ignore[arg-type]
 

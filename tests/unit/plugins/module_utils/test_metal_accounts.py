@@ -56,18 +56,18 @@ def project(**given: Any) -> Project:
 @pytest.mark.parametrize(
     ("given", "found"), [({"name": "demo"}, "1"), ({"name": "dem"}, None), ({"name": "twin", "organization_id": "o2"}, "4")]
 )
-def test_a_project_is_meant_by_its_whole_name(given: dict[str, Any], found: str | None) -> None:
+def test_a_project_is_selected_by_its_whole_name(given: dict[str, Any], found: str | None) -> None:
     assert (project(**given).find() or {}).get("id") == found
 
 
-def test_projects_of_one_name_are_told_apart() -> None:
+def test_projects_of_one_name_are_an_error_with_their_ids() -> None:
     with pytest.raises(CollectionError, match=r"2 projects have the name twin: 3, 4\. Select one by its id"):
         project(name="twin").find()
 
 
-@pytest.mark.parametrize(("name", "told"), [("x" * 81, "81 characters"), (" ", "name must be given"), ("\U0001f600", "four bytes")])
-def test_names_the_service_does_not_take_are_told_before(name: str, told: str) -> None:
-    with pytest.raises(CollectionError, match=told):
+@pytest.mark.parametrize(("name", "result"), [("x" * 81, "81 characters"), (" ", "name must be given"), ("\U0001f600", "four bytes")])
+def test_invalid_names_are_refused_before_any_request(name: str, result: str) -> None:
+    with pytest.raises(CollectionError, match=result):
         project(name=name).check_creation()
 
 
@@ -99,12 +99,12 @@ def ssh_key(**given: Any) -> SshKey:
         ({"label": "new", "key": "ssh-ed25519 AAAA", "state": "absent"}, None),
     ],
 )
-def test_a_key_is_meant_by_its_label_or_by_itself(given: dict[str, Any], found: str | None) -> None:
+def test_a_key_is_selected_by_its_label_or_content(given: dict[str, Any], found: str | None) -> None:
     assert (ssh_key(**given).find() or {}).get("id") == found
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "result"),
     [
         ({"label": "bob"}, "2 keys are SSH key bob of the project: 2, 3"),
         ({"label": "alice", "key": "ssh-rsa BBBB"}, "the key 'bob'"),
@@ -113,8 +113,8 @@ def test_a_key_is_meant_by_its_label_or_by_itself(given: dict[str, Any], found: 
         ({"label": "alice", "project_id": None}, "No project is set"),
     ],
 )
-def test_what_cannot_be_meant_is_told(given: dict[str, Any], told: str) -> None:
-    with pytest.raises(CollectionError, match=told) as caught:
+def test_contradicting_key_options_are_an_error(given: dict[str, Any], result: str) -> None:
+    with pytest.raises(CollectionError, match=result) as caught:
         ssh_key(**given).find()
     assert "planted" not in caught.value.message
 
@@ -131,11 +131,11 @@ def test_keys_are_compared_without_their_comment() -> None:
     assert normal_key(None) == ""
 
 
-def test_organizations_are_chosen_by_name() -> None:
+def test_organizations_are_selected_by_name() -> None:
     found = [{"id": "1", "name": "b", "projects": [{"href": "/projects/p1"}]}, {"id": "2", "name": "a"}, {"id": "3", "name": None}]
     params = options(ORGANIZATION_OPTIONS.argument_spec, names=["a", "b"])
-    told = organizations(Lists(organizations=found), params)["organizations"]  # type: ignore[arg-type]  # a client in all that is used
-    assert [(each["id"], each["projects"]) for each in told] == [("2", []), ("1", ["p1"])]
+    result = organizations(Lists(organizations=found), params)["organizations"]  # type: ignore[arg-type]  # a client in all that is used
+    assert [(each["id"], each["projects"]) for each in result] == [("2", []), ("1", ["p1"])]
 
 
 EVENTS: list[dict[str, Any]] = [
@@ -153,19 +153,19 @@ EVENTS: list[dict[str, Any]] = [
         ({"hostname": "A", "since": "2026-11-21T08:10:01+01:00"}, ["3"], "devices/d7/events"),
     ],
 )
-def test_events_are_told_in_the_order_they_happened(given: dict[str, Any], ids: list[str], path: str) -> None:
+def test_events_are_returned_in_chronological_order(given: dict[str, Any], ids: list[str], path: str) -> None:
     client = Lists(events=EVENTS, devices=[{"id": "d7", "hostname": "a"}, {"id": "d8", "hostname": "ab"}])
-    told = find_events(client, options(DEVICE_EVENT_OPTIONS.argument_spec, **given))  # type: ignore[arg-type]  # a client in all that is used
-    assert [event["id"] for event in told["events"]] == ids
+    result = find_events(client, options(DEVICE_EVENT_OPTIONS.argument_spec, **given))  # type: ignore[arg-type]  # a client in all that is used
+    assert [event["id"] for event in result["events"]] == ids
     assert client.paths[-1] == path
 
 
-def test_events_of_a_name_that_is_no_ones_or_two_are_an_error() -> None:
+def test_events_of_an_unknown_or_ambiguous_name_are_an_error() -> None:
     client = Lists(events=EVENTS, devices=[{"id": "d7", "hostname": "a"}, {"id": "d8", "hostname": "a"}])
-    for name, told in (("a", "2 devices have the hostname a: d7, d8"), ("b", "no devices have the hostname b")):
-        with pytest.raises(CollectionError, match=told):
+    for name, result in (("a", "2 devices have the hostname a: d7, d8"), ("b", "no devices have the hostname b")):
+        with pytest.raises(CollectionError, match=result):
             find_events(client, options(DEVICE_EVENT_OPTIONS.argument_spec, hostname=name))  # type: ignore[arg-type]  # a client in all that is used
 
 
-def test_an_odd_event_is_told_as_far_as_it_goes() -> None:
+def test_a_malformed_event_is_returned_without_its_malformed_parts() -> None:
     assert event_result({"relationships": [None, {"href": 7}]})["device_id"] is None

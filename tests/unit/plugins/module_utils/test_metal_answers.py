@@ -35,7 +35,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.metal
     ],
     ids=lambda content: content[:12],
 )
-def test_what_is_no_json_is_an_error(content: bytes) -> None:
+def test_invalid_json_is_an_error(content: bytes) -> None:
     with pytest.raises(NotJsonError):
         decoded(content)
 
@@ -57,12 +57,12 @@ def test_json_is_read(content: bytes, value: Any) -> None:
     assert read == value
 
 
-def test_numbers_can_be_calculated_with() -> None:
+def test_numbers_are_finite() -> None:
     for value in (0, -1, 1.5, 2**62, -(2**62)):
         assert number(value) == value
-    odd: Any
-    for odd in (None, True, "1", [], {}, float("nan"), float("inf"), -float("inf"), 10**400, 2**63, 1e300):
-        assert number(odd) is None
+    malformed: Any
+    for malformed in (None, True, "1", [], {}, float("nan"), float("inf"), -float("inf"), 10**400, 2**63, 1e300):
+        assert number(malformed) is None
 
 
 GOOD: dict[str, Any] = {
@@ -81,13 +81,13 @@ GOOD: dict[str, Any] = {
 }
 
 
-def test_what_is_of_its_type_stays() -> None:
+def test_values_of_the_expected_type_stay() -> None:
     assert shaped(copy.deepcopy(GOOD)) == GOOD
     assert shaped(dict.fromkeys(FIELDS)) == dict.fromkeys(FIELDS), "null is of every type"
 
 
-def test_what_is_not_of_its_type_is_missing() -> None:
-    odd: dict[str, Any] = {
+def test_values_of_another_type_are_dropped() -> None:
+    malformed: dict[str, Any] = {
         "id": 7,
         "hostname": "x" * (LONGEST + 1),
         "description": ["text"],
@@ -102,7 +102,7 @@ def test_what_is_not_of_its_type_is_missing() -> None:
         "specs": [],
         "ip_addresses": {"address": "198.51.100.1"},
     }
-    assert shaped(odd) == {}
+    assert shaped(malformed) == {}
     inside = {"tags": ["a", 7, None, ["b"]], "devices": [{"id": ["a"]}, 7, None, {"plan": {"slug": 3, "name": "c3"}}]}
     assert shaped(inside) == {"tags": ["a"], "devices": [{}, {"plan": {"name": "c3"}}]}
 
@@ -117,7 +117,7 @@ def nested(levels: int, name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["customdata", "specs", "project", "virtual_networks", "odd"])
 @pytest.mark.parametrize("levels", [DEEPEST - 1, DEEPEST, DEEPEST + 1, 900])
 @pytest.mark.parametrize("listed", [False, True])
-def test_what_is_too_deep_to_be_passed_on_is_missing(name: str, levels: int, listed: bool) -> None:
+def test_values_nested_too_deeply_are_dropped(name: str, levels: int, listed: bool) -> None:
     value: Any = {"id": "the deepest"}
     for level in range(levels - 2):
         value = [value] if listed and level % 2 else {"id": "a", name: value}

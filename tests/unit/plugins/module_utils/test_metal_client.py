@@ -65,7 +65,7 @@ def read(client: MetalClient) -> Any:
 
 
 @pytest.mark.parametrize("attempt", [read, write, lambda client: client.delete("devices/d", doing="delete device d")])
-def test_too_many_calls_are_always_repeated(attempt: Any) -> None:
+def test_a_429_is_always_retried(attempt: Any) -> None:
     with serving(Reply(429, {"errors": ["slow down"]}, headers={"Retry-After": "7"}), Reply(429), Reply(200, {"id": "d"})) as service:
         pauses = Pauses()
         attempt(client_of(service, pauses))
@@ -75,51 +75,51 @@ def test_too_many_calls_are_always_repeated(attempt: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "pause"), [("0", 1), ("90000", 60), ("2.5", 2.5), ("Wed, 21 Oct 2015 07:28:00 GMT", 1), ("soon", None), ("nan", 1)]
+    ("result", "pause"), [("0", 1), ("90000", 60), ("2.5", 2.5), ("Wed, 21 Oct 2015 07:28:00 GMT", 1), ("soon", None), ("nan", 1)]
 )
-def test_the_time_asked_for_is_clamped(told: str, pause: float | None) -> None:
-    with serving(Reply(429, headers={"Retry-After": told}), Reply(200, {})) as service:
+def test_retry_after_is_clamped(result: str, pause: float | None) -> None:
+    with serving(Reply(429, headers={"Retry-After": result}), Reply(200, {})) as service:
         pauses = Pauses()
         read(client_of(service, pauses))
         assert pauses == [pause] if pause else 0.25 <= pauses[0] <= 0.5
 
 
-def test_too_many_calls_for_too_long_is_an_error() -> None:
+def test_a_lasting_429_is_an_error() -> None:
     with serving(Reply(429, headers={"Retry-After": "1"})) as service:
         with pytest.raises(RateLimitedError, match="too many calls, 3 times"):
             read(client_of(service, retries=2))
         assert len(service.seen) == 3
 
 
-TROUBLE = [Reply(status, {"errors": ["Oh snap"]}) for status in (500, 502, 503, 504)]
+SERVER_ERRORS = [Reply(status, {"errors": ["Oh snap"]}) for status in (500, 502, 503, 504)]
 LOST = [Reply(cut=True), Reply(200, body=b'{"id": "d', length=100)]
 UNREADABLE = [HTML, Reply(200, body=b'{"id": "d'), Reply(200, body=b"")]
 
 
-@pytest.mark.parametrize("trouble", [*TROUBLE, *LOST, *UNREADABLE])
-def test_reads_are_repeated(trouble: Reply) -> None:
-    with serving(trouble, trouble, Reply(200, {"id": "d"})) as service:
+@pytest.mark.parametrize("fault", [*SERVER_ERRORS, *LOST, *UNREADABLE])
+def test_reads_are_repeated(fault: Reply) -> None:
+    with serving(fault, fault, Reply(200, {"id": "d"})) as service:
         assert read(client_of(service)) == {"id": "d"}
         assert len(service.seen) == 3
 
 
-@pytest.mark.parametrize("trouble", [*TROUBLE, *LOST, *UNREADABLE[:2]])
+@pytest.mark.parametrize("fault", [*SERVER_ERRORS, *LOST, *UNREADABLE[:2]])
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
-def test_a_write_whose_effect_is_unknown_is_never_repeated(method: str, trouble: Reply) -> None:
-    with serving(trouble, Reply(200, {"id": "d"})) as service:
+def test_a_write_with_an_unknown_effect_is_never_repeated(method: str, fault: Reply) -> None:
+    with serving(fault, Reply(200, {"id": "d"})) as service:
         with pytest.raises(LostAnswerError, match="Whether it was done is unknown"):
             client_of(service).write(method, "devices/d", {"a": 1}, doing="change device d")
         assert len(service.seen) == 1
 
 
-@pytest.mark.parametrize("trouble", [*TROUBLE, *LOST])
-def test_a_delete_whose_answer_was_lost_is_repeated_and_then_finds_nothing(trouble: Reply) -> None:
-    with serving(trouble, Reply(404, {"errors": ["Not found"]})) as service:
+@pytest.mark.parametrize("fault", [*SERVER_ERRORS, *LOST])
+def test_a_delete_with_a_lost_answer_is_repeated_and_accepts_404(fault: Reply) -> None:
+    with serving(fault, Reply(404, {"errors": ["Not found"]})) as service:
         assert client_of(service).delete("devices/d", doing="delete device d") is False
         assert service.calls == ["DELETE /devices/d"] * 2
 
 
-def test_a_service_that_is_not_there_is_given_up_on_soon() -> None:
+def test_an_unreachable_service_fails_soon() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound but not listening: refused
         pauses = Pauses()
@@ -129,14 +129,14 @@ def test_a_service_that_is_not_there_is_given_up_on_soon() -> None:
         assert sum(pauses) < 10
 
 
-def test_a_question_is_asked_and_repeated_like_a_read_even_in_check_mode() -> None:
+def test_a_capacity_check_is_sent_and_repeated_in_check_mode() -> None:
     with serving(Reply(500), Reply(200, {"servers": []})) as service:
         assert client_of(service, read_only=True).ask("capacity/metros", {"servers": []}, doing="ask") == {"servers": []}
         assert service.calls == ["POST /capacity/metros"] * 2
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_in_check_mode_no_write_leaves(method: str) -> None:
+def test_check_mode_sends_no_write(method: str) -> None:
     with serving(Reply(200, {})) as service:
         client = client_of(service, read_only=True)
         with pytest.raises(ReadOnlyError):
@@ -162,9 +162,9 @@ DRIPPING = Reply(200, body=b'{"id": "d"}' + b" " * 1000, drip=0.02)
 
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
 def test_an_answer_that_never_ends_is_not_waited_for_longer_than_the_limit(tls: bool, tmp_path: Path) -> None:
-    authority = CertificateAuthority(tmp_path)
-    with serving(DRIPPING, tls=authority.server_context("127.0.0.1") if tls else None) as service:
-        client = client_of(service, timeout=1, retries=1, ca_path=str(authority.certificate_file))
+    ca = CertificateAuthority(tmp_path)
+    with serving(DRIPPING, tls=ca.server_context("127.0.0.1") if tls else None) as service:
+        client = client_of(service, timeout=1, retries=1, ca_path=str(ca.certificate_file))
         started = time.monotonic()
         with pytest.raises(UnreachableError, match=r"\(request request-2\) was not answered in full within 1 seconds"):
             read(client)
@@ -230,7 +230,7 @@ def test_a_time_limit_is_of_one_call_and_connections_are_kept() -> None:
         (Reply(200, [1]), UnreadableError, "is not an object"),
     ],
 )
-def test_errors_are_typed_and_say_what_was_attempted(reply: Reply, kind: type[MetalError], text: str) -> None:
+def test_errors_have_a_type_and_name_the_request(reply: Reply, kind: type[MetalError], text: str) -> None:
     with serving(reply) as service:
         with pytest.raises(kind, match=text.replace("(", r"\(")) as caught:
             read(client_of(service, retries=0))
@@ -242,7 +242,7 @@ def test_errors_are_typed_and_say_what_was_attempted(reply: Reply, kind: type[Me
             assert "request-1" in caught.value.message
 
 
-def test_half_an_answer_still_tells_its_request() -> None:
+def test_a_truncated_answer_keeps_its_request_id() -> None:
     with serving(Reply(200, {"id": "d"}, length=100)) as service, pytest.raises(UnreachableError, match=r"lost during .*\(request ") as cut:
         read(client_of(service, retries=0))
     assert cut.value.request_id == "request-1"
@@ -257,13 +257,13 @@ def test_the_token_is_in_no_error() -> None:
 
 
 @pytest.mark.parametrize("token", ["", " ", "two\nlines", "sch\u00f6n", "with space"])
-def test_a_token_that_cannot_be_one_is_told_without_a_call(token: str) -> None:
+def test_an_invalid_token_is_an_error_without_a_request(token: str) -> None:
     with pytest.raises(CollectionError, match="metal_api_token"):
         MetalClient(url="http://127.0.0.1:1", token=token)
 
 
 @pytest.mark.parametrize("url", ["", "api.example.com", "ftp://host/", "https://", "http://host/path?x=1"])
-def test_an_address_that_cannot_be_one_is_told_without_a_call(url: str) -> None:
+def test_an_invalid_api_url_is_an_error_without_a_request(url: str) -> None:
     with pytest.raises(CollectionError, match="metal_api_url"):
         MetalClient(url=url, token=TOKEN)
 
@@ -271,7 +271,7 @@ def test_an_address_that_cannot_be_one_is_told_without_a_call(url: str) -> None:
 # --- requests -----------------------------------------------------------------------------------------------------------------
 
 
-def test_requests_say_who_asks_and_keep_their_connection() -> None:
+def test_requests_have_a_user_agent_and_keep_their_connection() -> None:
     with serving(Reply(200, {"id": "d"})) as service:
         client = client_of(service)
         read(client)
@@ -282,12 +282,12 @@ def test_requests_say_who_asks_and_keep_their_connection() -> None:
         assert service.seen[1].data == {"hostname": "a"}
 
 
-def test_the_version_told_is_the_collection_s() -> None:
+def test_the_user_agent_has_the_collections_version() -> None:
     galaxy = yaml.safe_load((Path(__file__).parents[4] / "galaxy.yml").read_text(encoding="utf-8"))
     assert galaxy["version"] == metal_client.COLLECTION_VERSION
 
 
-def test_packet_python_s_own_methods_take_the_same_way() -> None:
+def test_methods_of_packet_python_use_the_same_client() -> None:
     pages = [{"devices": [_device(n)], "meta": {"total": 2, "current_page": n, "last_page": 2}} for n in (1, 2)]
     with serving(
         Reply(200, {"metros": [{"id": "m", "name": "Dallas", "code": "da", "country": "US"}]}), *[Reply(200, p) for p in pages]
@@ -335,14 +335,14 @@ def names(client: MetalClient) -> list[str]:
         [Reply(200, {"devices": [{"id": str(n)} for n in range(7)]})],
     ],
 )
-def test_every_list_is_read_to_its_end_whatever_tells_it(replies: list[Reply]) -> None:
+def test_every_list_is_read_to_its_end(replies: list[Reply]) -> None:
     with serving(*replies) as service:
         assert names(client_of(service)) == list("0123456")
         assert len(service.seen) == len(replies)
 
 
 @pytest.mark.parametrize("data", [{"devices": None}, {}, {"devices": [None, {"id": "0"}], "meta": None}])
-def test_an_odd_list_spoils_only_itself(data: Any) -> None:
+def test_a_malformed_list_affects_no_other(data: Any) -> None:
     with serving(Reply(200, data)) as service:
         assert names(client_of(service)) in ([], ["0"])
 
@@ -359,12 +359,12 @@ def test_a_list_that_changes_while_it_is_read_is_read_again() -> None:
 def test_a_list_that_changes_each_time_it_is_read_is_an_error() -> None:
     first = {"devices": [{"id": "0"}, {"id": "1"}], "meta": {"total": 4, "current_page": 1, "last_page": 2}}
     moved = {"devices": [{"id": "3"}], "meta": {"total": 3, "current_page": 2, "last_page": 2}}
-    told = r"the list changed each of the 3 times that its 2 pages were read \(GET /projects/"
-    with serving(*[Reply(200, data) for data in (first, moved) * 3]) as service, pytest.raises(UnreadableError, match=told):
+    result = r"the list changed each of the 3 times that its 2 pages were read \(GET /projects/"
+    with serving(*[Reply(200, data) for data in (first, moved) * 3]) as service, pytest.raises(UnreadableError, match=result):
         names(client_of(service, retries=2))
 
 
-def test_an_object_that_moved_to_a_later_page_is_told_once() -> None:
+def test_an_object_that_moved_to_a_later_page_is_returned_once() -> None:
     first = {"devices": [{"id": "0"}, {"id": "1"}], "meta": {"total": 3, "current_page": 1, "last_page": 2}}
     second = {"devices": [{"id": "1"}, {"id": "2"}], "meta": {"total": 3, "current_page": 2, "last_page": 2}}
     with serving(Reply(200, first), Reply(200, second)) as service:
@@ -372,7 +372,7 @@ def test_an_object_that_moved_to_a_later_page_is_told_once() -> None:
 
 
 class Endless:
-    """Replies without end: page after page, each with ``size`` entries of ids that ``identity`` tells by their number."""
+    """Replies without end: page after page, each with ``size`` entries of ids that ``identity`` computes from their number."""
 
     def __init__(self, identity: Callable[[int], Any], size: int = 2, **meta: Any) -> None:
         self._identity, self._size, self._meta, self.given = identity, size, meta, 0
@@ -423,7 +423,7 @@ def test_slow_pages_without_end_are_not_read_for_ever(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("entries", [[3], ["a"], [{"id": "a"}, []], 7, "text", True, {"id": "a"}])
-def test_what_is_no_list_of_objects_is_not_taken_for_an_empty_one(entries: Any) -> None:
+def test_a_malformed_list_is_not_an_empty_list(entries: Any) -> None:
     with (
         serving(Reply(200, {"devices": entries})) as service,
         pytest.raises(UnreadableError, match=r"Cannot list: .*(no list|no objects)"),
@@ -434,13 +434,13 @@ def test_what_is_no_list_of_objects_is_not_taken_for_an_empty_one(entries: Any) 
         names(client_of(service))
 
 
-ODD = [None, True, 7, -1, 0.5, 10**400, "", "text", [], [7], {}, {"a": [1]}]
+MALFORMED = [None, True, 7, -1, 0.5, 10**400, "", "text", [], [7], {}, {"a": [1]}]
 
 
 @pytest.mark.parametrize("name", ["next", "total", "current_page", "last_page", "per_page"])
-@pytest.mark.parametrize("value", ODD, ids=repr)
+@pytest.mark.parametrize("value", MALFORMED, ids=repr)
 @pytest.mark.parametrize("by_packet", [False, True])
-def test_an_odd_meta_is_an_answer_or_an_error(name: str, value: Any, by_packet: bool) -> None:
+def test_a_malformed_meta_is_ignored_or_an_error(name: str, value: Any, by_packet: bool) -> None:
     page = {"devices": [{"id": "a"}], "meta": {"next": None, "total": 1, "current_page": 1, "last_page": 1, name: value}}
     with serving(Reply(200, page)) as service:
         client = client_of(service, retries=0)
@@ -464,7 +464,7 @@ def test_parameters_are_written_as_the_api_takes_them() -> None:
 # --- what is noticed ------------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_without_the_object_is_as_good_as_lost() -> None:
+def test_an_answer_without_the_object_counts_as_lost() -> None:
     with serving(Reply(200, body=b""), Reply(200, {"errors": []}), Reply(201, {"href": "/metal/v1/devices/" + IDENTITY})) as service:
         client = client_of(service)
         for _time in range(2):
@@ -483,13 +483,13 @@ def test_an_object_without_its_id_has_that_of_its_address() -> None:
 
 
 @pytest.mark.parametrize(("reply", "late"), [(Reply(504), True), (Reply(502), False), (Reply(cut=True), False)])
-def test_a_write_nobody_waited_for_may_still_be_done(reply: Reply, late: bool) -> None:
+def test_a_write_after_a_timeout_may_still_take_effect(reply: Reply, late: bool) -> None:
     with serving(reply) as service, pytest.raises(LostAnswerError) as caught:
         write(client_of(service))
     assert caught.value.late is late
 
 
-def test_a_list_that_is_counted_and_not_there_is_not_taken_for_nothing() -> None:
+def test_a_missing_list_with_a_total_is_an_error() -> None:
     counted = Reply(200, {"devices": None, "meta": {"total": 2, "next": None}})
     whole = Reply(200, {"devices": [{"id": "1"}, {"id": "2"}], "meta": {"total": 2, "next": None}})
     with serving(counted, whole) as service:
@@ -519,7 +519,7 @@ def test_calls_slow_down_before_the_service_refuses_one() -> None:
     assert pace.pause() == 0
 
 
-def test_a_clock_that_is_wrong_or_headers_that_are_odd_stop_nobody() -> None:
+def test_wrong_clocks_and_malformed_headers_block_no_request() -> None:
     pace = Pace()
     pace.note({"X-RateLimit-Limit": "many", "X-RateLimit-Remaining": "1", "X-RateLimit-Reset": "1"})
     assert pace.pause() == 0
@@ -529,7 +529,7 @@ def test_a_clock_that_is_wrong_or_headers_that_are_odd_stop_nobody() -> None:
     assert pace.pause() == 0
 
 
-def test_a_client_pauses_for_what_the_answers_before_told() -> None:
+def test_a_client_pauses_as_the_rate_limit_headers_request() -> None:
     pauses = Pauses()
     with serving(Reply(200, {"id": "d"}, headers=limits(100, 1, 20))) as service:
         client = client_of(service, pauses)
@@ -568,16 +568,16 @@ def test_the_environment_has_the_token_under_several_names(place: int, empty: bo
 
 
 @pytest.mark.parametrize("option", ENVIRONMENT)
-def test_what_the_environment_may_hold_is_said_by_modules_and_inventory(option: str) -> None:
+def test_modules_and_inventory_document_environment_variables(option: str) -> None:
     module, project = (yaml.safe_load(text)["options"] for text in (ModuleDocFragment.DOCUMENTATION, ModuleDocFragment.PROJECT))
-    for told in ({**module, **project}, yaml.safe_load(metal.DOCUMENTATION)["options"]):
-        named = re.findall(r"E\((METAL_\w+|PACKET_\w+)\)", " ".join(told[option]["description"]))
+    for result in ({**module, **project}, yaml.safe_load(metal.DOCUMENTATION)["options"]):
+        named = re.findall(r"E\((METAL_\w+|PACKET_\w+)\)", " ".join(result[option]["description"]))
         assert named == ENVIRONMENT[option]
-        assert "env" not in told[option], "Ansible takes the last variable that is set, and an empty one too"
+        assert "env" not in result[option], "Ansible takes the last variable that is set, and an empty one too"
 
 
 @pytest.mark.parametrize("name", ["METAL_API_CA_PATH", "REQUESTS_CA_BUNDLE"])
-def test_certificates_of_ones_own_are_trusted_and_others_are_not(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_certificates_of_the_ca_bundle_are_trusted(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours, another = CertificateAuthority(tmp_path / "ours"), CertificateAuthority(tmp_path / "another")
     with serving(Reply(200, {"id": "d"}), tls=ours.server_context("127.0.0.1")) as service:
         with patch_module_args({"metal_api_url": service.url, "metal_api_token": TOKEN}):
@@ -592,7 +592,7 @@ def test_certificates_of_ones_own_are_trusted_and_others_are_not(name: str, tmp_
 
 
 @pytest.mark.parametrize(("prefix", "first"), [(None, "equinix_metal.openshift/"), (" mine/1 ", "mine/1 equinix_metal.openshift/")])
-def test_the_service_is_told_who_calls(prefix: str | None, first: str) -> None:
+def test_requests_name_the_caller(prefix: str | None, first: str) -> None:
     with serving(Reply(200, {"id": "d"})) as service:
         MetalClient(url=service.url, token=TOKEN, user_agent_prefix=prefix, sleep=Pauses()).read("devices/d", doing="look")
         assert service.seen[0].headers["User-Agent"].startswith(first)
@@ -604,12 +604,12 @@ def test_a_prefix_is_one_line() -> None:
 
 
 @pytest.mark.parametrize("url", ["", "metal.example/v1", "ftp://metal.example/v1", "http://[", "https://metal.example/?v=1"])
-def test_an_address_that_is_none_is_told(url: str) -> None:
+def test_a_malformed_address_is_an_error(url: str) -> None:
     with pytest.raises(CollectionError, match="metal_api_url must be an address"):
         MetalClient(url=url, token=TOKEN)
 
 
-def test_a_proxy_and_certificates_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_and_a_ca_bundle_can_be_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     with serving(Reply(200, {"id": "d"})) as proxy:
         client = MetalClient(url="http://metal.invalid/v1", token=TOKEN, proxy=proxy.url, sleep=Pauses())
@@ -637,7 +637,7 @@ ACTS: dict[str, Callable[[MetalClient, str], Any]] = {
     # packet-python writes queries into its paths.
     [(act, identity) for act in ACTS for identity in (*ELSEWHERE, *(["x?force_delete=true"] if act != "call_api" else []))],
 )
-def test_an_id_that_leads_elsewhere_is_not_asked_for(act: str, identity: str) -> None:
+def test_an_id_with_a_path_is_refused_without_a_request(act: str, identity: str) -> None:
     with serving(Reply(200, {"id": "d"})) as service:
         with pytest.raises(CollectionError, match="is not a path of the Metal API: an id in it is malformed") as caught:
             ACTS[act](client_of(service), f"devices/{identity}/events")
@@ -659,7 +659,7 @@ def test_parameters_of_a_delete_and_those_in_a_path_of_packet_python_are_sent_as
 
 
 @pytest.mark.parametrize("url", ["https://user:planted@metal.example/v1", "https://planted@metal.example/v1", "http://planted@["])
-def test_an_address_with_a_password_is_refused_and_not_told(url: str) -> None:
+def test_an_address_with_a_password_is_refused_and_not_printed(url: str) -> None:
     with pytest.raises(CollectionError, match="metal_api_url must be an address") as caught:
         MetalClient(url=url, token=TOKEN)
     assert "planted" not in caught.value.message

@@ -86,7 +86,7 @@ WHOLE: dict[str, Any] = {
 }
 
 
-def test_facts_are_plain_and_hold_no_secret() -> None:
+def test_returned_attributes_are_plain_and_have_no_secret() -> None:
     facts = device_result(WHOLE)
     assert "secret" not in repr(facts)
     assert facts["addresses"] == {"public_ipv4": "203.0.113.5", "private_ipv4": "10.1.1.3", "public_ipv6": "2001:db8::3"}
@@ -97,17 +97,17 @@ def test_facts_are_plain_and_hold_no_secret() -> None:
 
 
 def test_a_device_that_is_installed_anew_has_begun_anew() -> None:
-    """Whether the events of its first installation are still told or not."""
+    """Whether the events of its first installation are still listed or not."""
     again = {"type": "provisioning.101", "created_at": "2026-11-22T08:00:00Z"}
     events = [again, *WHOLE["provisioning_events"]]
     assert device_result({**WHOLE, "provisioning_events": events})["provisioning_started_at"] == "2026-11-22T08:00:00Z"
     assert device_result({**WHOLE, "provisioning_events": [{**again, "created_at": None}]})["provisioning_started_at"] is None
 
 
-@pytest.mark.parametrize("odd", [None, [], {}, "text", 7, [None], [7], [{}], [{"address": None}]])
+@pytest.mark.parametrize("malformed", [None, [], {}, "text", 7, [None], [7], [{}], [{"address": None}]])
 @pytest.mark.parametrize("name", [*WHOLE, "termination_time", "ipxe_script_url", "locked"])
-def test_an_odd_or_missing_field_spoils_only_itself(name: str, odd: Any) -> None:
-    for device in ({**WHOLE, name: odd}, {key: value for key, value in WHOLE.items() if key != name}):
+def test_a_malformed_or_missing_field_affects_no_other(name: str, malformed: Any) -> None:
+    for device in ({**WHOLE, name: malformed}, {key: value for key, value in WHOLE.items() if key != name}):
         facts = device_result(device)
         assert set(facts) == set(device_result(WHOLE))
         assert facts["id"] == "d" or name == "id"
@@ -149,10 +149,10 @@ def test_an_odd_or_missing_field_spoils_only_itself(name: str, odd: Any) -> None
         ({"power_state": "on"}, {"state": "provisioning"}),
     ],
 )
-def test_what_means_the_same_is_the_same(given: Mapping[str, Any], device: Mapping[str, Any]) -> None:
-    wanted = desired_attributes(given, [])
+def test_equivalent_values_are_equal(given: Mapping[str, Any], device: Mapping[str, Any]) -> None:
+    desired = desired_attributes(given, [])
     view = comparable_attributes(device, given)
-    assert {name: view[name] for name in wanted} == wanted
+    assert {name: view[name] for name in desired} == desired
 
 
 @pytest.mark.parametrize(
@@ -165,23 +165,23 @@ def test_what_means_the_same_is_the_same(given: Mapping[str, Any], device: Mappi
         ({"hardware_reservation_id": ""}, {"hardware_reservation": {"id": "r"}}, ("r", "")),
     ],
 )
-def test_what_differs_is_different(given: Mapping[str, Any], device: Mapping[str, Any], difference: tuple[Any, Any]) -> None:
+def test_different_values_differ(given: Mapping[str, Any], device: Mapping[str, Any], difference: tuple[Any, Any]) -> None:
     (name,) = set(given) - {"id"}
     assert (comparable_attributes(device, given)[name], desired_attributes(given, [])[name]) == difference
 
 
-def test_only_what_is_given_is_wanted() -> None:
+def test_only_given_options_are_desired() -> None:
     assert desired_attributes({}, ["own"]) == {}
     assert desired_attributes({"tags": []}, ["own"]) == {"tags": ["own"]}
     assert desired_attributes({"locked": False}, []) == {"locked": False}
 
 
 @pytest.mark.parametrize(("text", "normal"), [("soon", "soon"), ("", None), (None, None), (7, None)])
-def test_a_time_that_is_none_stays_as_it_is(text: Any, normal: str | None) -> None:
+def test_a_malformed_time_stays_unchanged(text: Any, normal: str | None) -> None:
     assert normal_time(text) == normal
 
 
-def test_data_is_told_by_its_digest() -> None:
+def test_data_is_compared_by_its_digest() -> None:
     assert normal_data("no json") != normal_data({"no": "json"})
     assert "secret" not in normal_data({"key": "secret"})
 
@@ -207,7 +207,7 @@ def test_data_is_told_by_its_digest() -> None:
         ({**NEW, "operation": "rescue"}, ["an existing device"]),
     ],
 )
-def test_all_that_keeps_a_device_from_being_created_is_told(given: Mapping[str, Any], texts: list[str]) -> None:
+def test_all_missing_options_of_a_new_device_are_reported(given: Mapping[str, Any], texts: list[str]) -> None:
     problems = creation_problems(given)
     assert len(problems) == len(texts)
     assert all(text in problem for text, problem in zip(texts, problems, strict=True))
@@ -266,7 +266,7 @@ def test_an_unknown_id_is_an_error_and_no_reason_to_create() -> None:
     assert not converge(FakeMetal(), id="unknown", state="absent")["changed"]
 
 
-def test_a_device_of_others_is_not_changed_by_its_id() -> None:
+def test_a_foreign_device_is_not_changed_by_its_id() -> None:
     metal = FakeMetal()
     device = metal.add(NAME)
     for state in ("present", "absent"):
@@ -289,7 +289,7 @@ def test_changes_are_one_update_and_power_is_an_action() -> None:
 
 
 @pytest.mark.parametrize("fate", ["before", "after"])
-def test_a_lost_update_is_looked_at_before_it_is_tried_again(fate: str) -> None:
+def test_the_device_is_read_before_a_lost_update_is_retried(fate: str) -> None:
     metal = FakeMetal()
     metal.add(NAME)
     metal.lost = [fate]
@@ -309,10 +309,10 @@ def test_a_spot_instance_becomes_an_ordinary_one_and_not_the_other_way_round() -
     assert metal.changes == ["PUT devices/id-1 ['spot_instance']"]
 
 
-def test_no_tags_are_sent_when_the_marks_among_them_are_not_known() -> None:
-    for odd in ({"tags": None}, {"tags": "a"}):
+def test_no_tags_are_sent_while_the_ownership_tags_are_unknown() -> None:
+    for malformed in ({"tags": None}, {"tags": "a"}):
         metal = FakeMetal()
-        metal.add(NAME, **odd)
+        metal.add(NAME, **malformed)
         for given in ({"tags": ["b"]}, {"operation": "reinstall", "operation_id": "w"}):
             _result, error = attempt(metal, hostname=NAME, **given)
             assert error is not None
@@ -320,7 +320,7 @@ def test_no_tags_are_sent_when_the_marks_among_them_are_not_known() -> None:
         assert not metal.changes
 
 
-def test_the_user_s_tags_leave_marks_alone() -> None:
+def test_the_users_tags_keep_ownership_tags() -> None:
     metal = FakeMetal()
     done, asked = "ansible-operation=reboot:w", "ansible-operation-requested=reinstall:v:e1"
     device = metal.add(NAME, tags=["a", done, asked])
@@ -331,7 +331,7 @@ def test_the_user_s_tags_leave_marks_alone() -> None:
     assert not converge(metal, hostname=NAME, operation="reboot", operation_id="w", wait=False)["changed"]
 
 
-def test_a_new_installation_may_change_what_nothing_else_can() -> None:
+def test_a_reinstall_may_change_the_operating_system() -> None:
     metal = FakeMetal(read_only=True)
     metal.add(NAME, tags=["a"])
     given = {"hostname": NAME, "operating_system": "debian_12", "operation": "reinstall", "operation_id": "w"}
@@ -357,7 +357,7 @@ def test_a_new_installation_may_change_what_nothing_else_can() -> None:
         ("ubuntu_24_04", {"preserve_data": False, "deprovision_fast": True}, {"preserve_data": False, "deprovision_fast": True}),
     ],
 )
-def test_what_is_installed_anew_starts_with_what_was_given(has: str, given: dict[str, Any], sent: dict[str, Any]) -> None:
+def test_a_reinstall_uses_the_given_options(has: str, given: dict[str, Any], sent: dict[str, Any]) -> None:
     metal = FakeMetal()
     device = metal.add(
         NAME, tags=["openshift-cluster=a", "openshift-role=bootstrap"], operating_system={"slug": has}, ipxe_script_url="http://a"
@@ -371,7 +371,7 @@ def test_what_is_installed_anew_starts_with_what_was_given(has: str, given: dict
     assert device["tags"] == ["openshift-cluster=a", "openshift-role=worker", "ansible-operation=reinstall:becomes-a-worker"]
 
 
-def test_what_events_do_not_tell_is_not_guessed() -> None:
+def test_a_state_without_events_is_not_guessed() -> None:
     metal = FakeMetal()
     metal.add(NAME, tags=["ansible-operation-requested=reinstall:w:long-gone"])
     _result, error = attempt(metal, hostname=NAME, operation="reinstall", operation_id="w")
@@ -388,7 +388,7 @@ def test_storage_may_be_detached_to_delete_a_device() -> None:
     assert metal.changes == ["DELETE devices/id-1?force_delete=true"]
 
 
-def test_what_is_seen_of_a_device_has_the_last_step() -> None:
+def test_the_state_of_a_device_has_its_last_event() -> None:
     steps = [{"body": "Provisioning started", "created_at": "2026-01-01T00:00:00Z"}, {"body": "Network configured", "created_at": None}]
     device = {"hostname": NAME, "state": "reinstalling", "provisioning_percentage": 12.5, "provisioning_events": steps}
     assert state_text(device) == f"{NAME} is reinstalling (12 %): Provisioning started"
@@ -431,12 +431,12 @@ def test_every_option_is_compared_or_used_at_creation_only() -> None:
     from_the_create = set(DEVICE_OPTIONS.argument_spec) - {"power_state"}
     assert from_the_create - compared == set(AT_CREATION_ONLY)
     assert set(IMMUTABLE) <= compared
-    told = yaml.safe_load(metal_device.DOCUMENTATION)["options"]
+    result = yaml.safe_load(metal_device.DOCUMENTATION)["options"]
     for name in AT_CREATION_ONLY:
-        assert "Used at creation only." in " ".join(told[name]["description"]), name
+        assert "Used at creation only." in " ".join(result[name]["description"]), name
 
 
-def test_check_mode_tells_the_way_out_of_what_cannot_be_done() -> None:
+def test_check_mode_reports_the_next_step_for_impossible_changes() -> None:
     metal = FakeMetal(read_only=True)
     metal.add(NAME, locked=True)
     _result, error = attempt(metal, hostname=NAME, state="absent")
@@ -532,7 +532,7 @@ def test_a_device_of_another_project_is_told_as_drift() -> None:
 
 
 @pytest.mark.parametrize("check", [False, True], ids=["", "check"])
-def test_an_end_that_is_set_is_taken_back(check: bool) -> None:
+def test_a_termination_time_is_removed(check: bool) -> None:
     metal = FakeMetal(read_only=check)
     device = metal.add(NAME, termination_time="2099-01-01T00:00:00Z")
     result = converge(metal, id=device["id"], termination_time="")
@@ -558,7 +558,7 @@ def test_another_is_ordered_only_when_the_one_before_is_deleting() -> None:
     assert [device["plan"]["slug"] for device in metal.devices.values() if device["state"] != "deprovisioning"] == ["c3.small.x86"]
 
 
-def test_a_deletion_that_somebody_else_accepted_is_asked_for_again() -> None:
+def test_a_deletion_that_did_not_begin_is_requested_again() -> None:
     metal = FakeMetal()
     metal.add(NAME)
     metal.ignored = 5
@@ -613,7 +613,7 @@ def test_the_older_of_two_is_kept_and_the_other_is_left_to_who_ordered_it() -> N
     [{"tags": ["openshift-cluster=other.metal.test"]}, {"tags": []}, {"state": "failed"}, {"state": "deprovisioning"}, {"hostname": "x"}],
     ids=str,
 )
-def test_no_device_is_given_up_for_one_that_is_no_good(fields: dict[str, Any]) -> None:
+def test_no_device_is_deleted_for_a_failed_one(fields: dict[str, Any]) -> None:
     class Other(Rival):
         def _effect(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
             own = super()._effect(path, body)
@@ -628,15 +628,15 @@ def test_no_device_is_given_up_for_one_that_is_no_good(fields: dict[str, Any]) -
 
 def test_when_the_older_one_fails_first_the_younger_is_used_all_the_same() -> None:
     class Failing(Rival):
-        """The rival's provisioning fails at the third look, ours takes longer."""
+        """The rival's provisioning fails at the third poll, ours takes longer."""
 
-        looks = 0
+        reads = 0
 
         def _move(self, seen: str | None = None) -> None:
-            self.looks += len(self.devices) > 1
+            self.polls += len(self.devices) > 1
             for device in self.devices.values():
                 rival = device["id"] == self.rival
-                device["state"] = "queued" if self.looks < 3 else "failed" if rival else "provisioning" if self.looks < 6 else "active"
+                device["state"] = "queued" if self.polls < 3 else "failed" if rival else "provisioning" if self.polls < 6 else "active"
 
     metal = Failing(-5)
     result = converge(metal, **NEW, ownership_tags=OWN)
@@ -647,7 +647,7 @@ def test_when_the_older_one_fails_first_the_younger_is_used_all_the_same() -> No
 def test_of_the_same_second_both_runs_choose_the_same() -> None:
     metal = Rival(0)
     result = converge(metal, **NEW, ownership_tags=OWN)
-    assert result["device"]["id"] == "id-1", "the smaller id, whoever looks"
+    assert result["device"]["id"] == "id-1", "the smaller id, for each run"
     other = Device(metal, {"hostname": NAME, "ownership_tags": OWN, "state": "present", "project_id": PROJECT})
     older = other.older_duplicate(metal.devices[metal.rival], metal.devices.values())
     assert older is not None

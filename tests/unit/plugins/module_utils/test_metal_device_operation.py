@@ -1,4 +1,4 @@
-"""What a device is asked for once: the operation_tags that tell of it, and the events that do."""
+"""Operations of a device are requested once: the tags and events that record them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_request_leaves_one_tag_before_it_and_one_after_it() -> None:
 
 
 @pytest.mark.parametrize("other", [Operation("reboot", "window-7"), Operation("reinstall", "window-8"), Operation("reinstall", "window")])
-def test_requests_are_told_apart(other: Operation) -> None:
+def test_operation_requests_are_distinguished(other: Operation) -> None:
     tags = other.done(REINSTALL.requested([], [INSTALLED]))
     assert REINSTALL.newest_before(tags) == "e1", "the other's end does not touch it"
     assert other.newest_before(tags) is None
@@ -61,20 +61,20 @@ def test_a_word_may_look_like_more_than_a_word() -> None:
     assert long.newest_before(tags) == "e1"
 
 
-def test_a_device_without_events_is_marked_all_the_same() -> None:
+def test_a_device_without_events_is_tagged_too() -> None:
     tags = REINSTALL.requested([], [])
     assert REINSTALL.newest_before(tags) == "none"
     assert since([AGAIN, INSTALLED], "none") == [INSTALLED, AGAIN]
 
 
-def test_the_user_s_tags_and_the_marks_are_kept_apart() -> None:
+def test_user_tags_and_operation_tags_are_separate() -> None:
     tags = ["a", f"{REQUESTED}reboot:w:e1", f"{DONE}rescue:w", "ansible=1"]
     assert without_operation_tags(tags) == ["a", "ansible=1"]
     assert operation_tags(tags) == tags[1:3]
 
 
 def test_events_are_ordered_by_their_time_and_within_a_second_as_they_are_told() -> None:
-    same = [event(number, "power.200", second=9) for number in (8, 7, 6)]  # newest first, as the service tells them
+    same = [event(number, "power.200", second=9) for number in (8, 7, 6)]  # newest first, as the service lists them
     assert [each["id"] for each in oldest_first([*same, INSTALLED])] == ["e1", "e6", "e7", "e8"]
     after = since([*same, INSTALLED], "e7")
     assert after is not None
@@ -88,7 +88,7 @@ def test_what_came_after_an_event_that_is_not_told_is_not_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "events", "told"),
+    ("kind", "events", "result"),
     [
         ("reboot", [], False),
         ("reboot", [QUEUED], True),
@@ -104,8 +104,8 @@ def test_what_came_after_an_event_that_is_not_told_is_not_known() -> None:
         ("reinstall", [{"type": None, "body": None}, {}], False),
     ],
 )
-def test_what_events_tell(kind: str, events: list[dict[str, Any]], told: bool) -> None:
-    assert Operation(kind, "w").is_confirmed_by(events) is told
+def test_what_events_tell(kind: str, events: list[dict[str, Any]], result: bool) -> None:
+    assert Operation(kind, "w").is_confirmed_by(events) is result
 
 
 def test_a_power_operation_is_under_way_until_an_event_ends_it() -> None:
@@ -115,7 +115,7 @@ def test_a_power_operation_is_under_way_until_an_event_ends_it() -> None:
     assert under_way([INSTALLED]) is None
 
 
-def test_options_that_cannot_be_meant() -> None:
+def test_contradicting_operation_options_are_refused() -> None:
     assert Operation.of({}) is None
     assert Operation.of({"operation": "reboot", "operation_id": "2027-01-31T18:00:00Z"}) == Operation("reboot", "2027-01-31T18:00:00Z")
     for word in ("", "two words", "a,b", "x" * 101, "a\n"):

@@ -60,7 +60,7 @@ def test_all_are_created_side_by_side_and_followed_by_one_list_a_look() -> None:
     assert hostnames(result["devices"]) == [f"worker-{number}.demo.metal.test" for number in range(20)]
     assert {outcome["action"] for outcome in result["outcomes"].values()} == {"created"}
     assert len(metal.changes) == 20
-    assert len(metal.calls) - 20 <= 5  # two looks, the question for capacity, the first list
+    assert len(metal.calls) - 20 <= 5  # two polls, the capacity check, the first list
     assert all(device["tags"] == TAGS for device in metal.devices.values())
 
 
@@ -73,7 +73,7 @@ def test_a_second_run_is_one_list() -> None:
     assert metal.calls == ["GET projects/project-1/devices"]
 
 
-def test_one_bad_machine_does_not_hide_the_others() -> None:
+def test_one_failed_device_does_not_hide_the_others() -> None:
     metal = FakeMetal()
     metal.fails.add("worker-1.demo.metal.test")
     metal.vanishes.add("worker-2.demo.metal.test")
@@ -91,7 +91,7 @@ def test_one_bad_machine_does_not_hide_the_others() -> None:
     assert {device["state"] for device in metal.devices.values() if device["hostname"].startswith(("worker-0", "worker-4"))} == {"active"}
 
 
-def test_nothing_is_ordered_when_not_all_can_be_had() -> None:
+def test_a_set_orders_nothing_without_capacity_for_all() -> None:
     metal = FakeMetal()
     metal.available = False
     _module, error = attempt(metal, machine(0), machine(1), machine(2, metro="AM"))
@@ -101,7 +101,7 @@ def test_nothing_is_ordered_when_not_all_can_be_had() -> None:
     assert not metal.changes
 
 
-def test_two_devices_of_one_name_are_told_with_both_ids() -> None:
+def test_two_devices_of_one_name_are_an_error_with_both_ids() -> None:
     metal = FakeMetal()
     for _twice in range(2):
         metal.add("worker-0.demo.metal.test", tags=TAGS)
@@ -112,7 +112,7 @@ def test_two_devices_of_one_name_are_told_with_both_ids() -> None:
 
 
 @pytest.mark.parametrize("state", ["present", "absent"])
-def test_what_is_not_ours_is_left_alone(state: str) -> None:
+def test_foreign_devices_are_not_changed(state: str) -> None:
     metal = FakeMetal()
     metal.add("worker-0.demo.metal.test", tags=["openshift-cluster=other.metal.test"])
     module, error = attempt(metal, machine(0), state=state)
@@ -124,7 +124,7 @@ def test_what_is_not_ours_is_left_alone(state: str) -> None:
         assert "Rename or delete that device, or add the tags" in error.message
 
 
-def test_what_cannot_change_is_refused_with_the_way_out() -> None:
+def test_immutable_changes_are_refused_with_the_next_step() -> None:
     metal = FakeMetal()
     metal.add("worker-0.demo.metal.test", tags=TAGS)
     _module, error = attempt(metal, machine(0, plan="c3.medium.x86", metro="am"))
@@ -148,7 +148,7 @@ def test_what_cannot_change_is_refused_with_the_way_out() -> None:
         ([machine(0) | {"hostname": "worker_0"}], {}, "underscore"),
     ],
 )
-def test_what_cannot_be_meant_is_told_before_anything_is_looked_at(machines: list[Any], given: dict[str, Any], text: str) -> None:
+def test_contradicting_set_options_are_refused_before_any_request(machines: list[Any], given: dict[str, Any], text: str) -> None:
     metal = FakeMetal()
     _module, error = attempt(metal, *machines, **given)
     assert error is not None
@@ -158,7 +158,7 @@ def test_what_cannot_be_meant_is_told_before_anything_is_looked_at(machines: lis
 
 @pytest.mark.parametrize("fate", ["before", "after"])
 @pytest.mark.parametrize("hidden", [0, 1])
-def test_a_create_whose_answer_was_lost_never_makes_a_second_machine(fate: str, hidden: int) -> None:
+def test_a_create_with_a_lost_answer_never_orders_a_second_device(fate: str, hidden: int) -> None:
     metal = FakeMetal()
     metal.lost = [fate]
     metal.hidden = hidden if fate == "before" else 0
@@ -168,7 +168,7 @@ def test_a_create_whose_answer_was_lost_never_makes_a_second_machine(fate: str, 
     assert len(metal.changes) == (2 if fate == "before" else 1)
 
 
-def test_a_create_that_is_lost_each_time_is_told() -> None:
+def test_a_create_that_is_always_lost_is_an_error() -> None:
     metal = FakeMetal()
     metal.lost = ["before"] * 9
     _module, error = attempt(metal, machine(0))
@@ -189,7 +189,7 @@ def test_check_mode_predicts_and_writes_nothing() -> None:
     assert result["devices"][0]["hostname"] == "worker-0.demo.metal.test"
 
 
-def test_no_secret_is_told() -> None:
+def test_no_secret_is_printed() -> None:
     metal = FakeMetal()
     result = converge(metal, machine(0, userdata="#!/bin/sh\nsecret", customdata={"key": "secret"}))
     assert "secret" not in repr(result)
@@ -215,7 +215,7 @@ def test_all_owned_are_deleted_and_waited_for_also_those_still_provisioning() ->
     assert not again["changed"]
 
 
-def test_what_a_list_does_not_tell_any_more_is_looked_at_before_it_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_missing_in_the_list_is_read_before_it_counts_as_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
     metal = FakeMetal()
     for state in ("active", "queued"):
         metal.add(f"{state}.demo.metal.test", tags=TAGS, state=state)
@@ -225,7 +225,7 @@ def test_what_a_list_does_not_tell_any_more_is_looked_at_before_it_is_gone(monke
     assert not metal.devices
 
 
-def test_a_tag_with_a_comma_is_not_asked_for() -> None:
+def test_a_tag_with_a_comma_is_not_sent_as_a_filter() -> None:
     assert filter_tag(["rack=1,2", "openshift-role=worker"]) == "openshift-role=worker"
     assert filter_tag(["rack=1,2"]) is None
 
@@ -239,7 +239,7 @@ def test_two_of_one_name_are_both_deleted_with_all_owned() -> None:
     assert sorted(result["outcomes"]) == ["worker-0.demo.metal.test (id-1)", "worker-0.demo.metal.test (id-2)"]
 
 
-def test_a_locked_machine_is_told_and_the_others_are_deleted() -> None:
+def test_a_locked_device_is_reported_and_the_others_are_deleted() -> None:
     metal = FakeMetal()
     metal.add("worker-0.demo.metal.test", tags=TAGS, locked=True)
     metal.add("worker-1.demo.metal.test", tags=TAGS)
@@ -249,7 +249,7 @@ def test_a_locked_machine_is_told_and_the_others_are_deleted() -> None:
     assert hostnames(metal.devices.values()) == ["worker-0.demo.metal.test"]
 
 
-def test_time_that_runs_out_is_told_machine_by_machine() -> None:
+def test_a_timeout_is_reported_for_each_device() -> None:
     metal = FakeMetal()
     module, error = attempt(metal, machine(0), wait_timeout=0)
     assert error is not None
@@ -259,7 +259,7 @@ def test_time_that_runs_out_is_told_machine_by_machine() -> None:
 
 
 def resume_to_the_end(metal: FakeMetal, *machines: dict[str, Any], **given: Any) -> tuple[BareModule, CollectionError | None, int]:
-    """What the action plugin does: call again with what the call before gave back."""
+    """Call the module as the action plugin does: with the result of the previous call."""
     resume: dict[str, Any] | None = None
     for calls in range(1, 30):
         module, error = attempt(metal, *machines, resume=resume, progress_interval=1, **given)
@@ -345,7 +345,7 @@ def test_what_a_machine_leaves_open_is_as_for_all() -> None:
         ({"hostnames": ["a"], "machines": [{"hostname": "b"}]}, "machines and hostnames are mutually exclusive"),
     ],
 )
-def test_a_choice_that_cannot_be_meant_is_told_before_anything_is_looked_at(given: dict[str, Any], text: str) -> None:
+def test_an_invalid_placement_is_refused_before_any_request(given: dict[str, Any], text: str) -> None:
     metal = FakeMetal()
     _module, error = attempt(metal, **given)
     assert error is not None
@@ -353,7 +353,7 @@ def test_a_choice_that_cannot_be_meant_is_told_before_anything_is_looked_at(give
     assert not metal.calls
 
 
-def test_all_go_to_the_first_place_with_room_for_all_and_stay_there() -> None:
+def test_a_set_is_placed_in_the_first_metro_with_capacity_for_all_and_stays() -> None:
     metal = FakeMetal()
     metal.stock = {("da", "c3.small.x86"): 4}
     result = converge(metal, **pool(5), placement=ANYWHERE)
@@ -367,7 +367,7 @@ def test_all_go_to_the_first_place_with_room_for_all_and_stay_there() -> None:
     assert {outcome["metro"] for outcome in again["outcomes"].values()} == {"am"}
 
 
-def test_check_mode_says_which_place_would_be_taken() -> None:
+def test_check_mode_reports_the_chosen_metro() -> None:
     metal = FakeMetal(read_only=True)
     metal.stock = {("da", "c3.small.x86"): 1, ("am", "c3.small.x86"): 1}
     result = converge(metal, **pool(2), placement=ANYWHERE)
@@ -375,7 +375,7 @@ def test_check_mode_says_which_place_would_be_taken() -> None:
     assert result["diff"]["after"]["worker-0"]["plan"] == "m3.large.x86"
 
 
-def test_nothing_is_ordered_when_no_place_has_room_for_all() -> None:
+def test_a_set_orders_nothing_without_a_metro_with_capacity_for_all() -> None:
     metal = FakeMetal()
     metal.stock = {("da", "c3.small.x86"): 4, ("am", "c3.small.x86"): 4, ("sg", "m3.large.x86"): 0}
     _module, error = attempt(metal, **pool(5), placement=ANYWHERE)
@@ -389,7 +389,7 @@ def test_nothing_is_ordered_when_no_place_has_room_for_all() -> None:
     assert not metal.changes
 
 
-def test_what_runs_out_between_question_and_order_goes_to_the_next_place() -> None:
+def test_a_device_is_ordered_in_the_next_metro_when_capacity_ran_out() -> None:
     metal = FakeMetal()
     metal.stock = {("da", "c3.small.x86"): 5}
     metal.taken_after_question = 2
@@ -401,7 +401,7 @@ def test_what_runs_out_between_question_and_order_goes_to_the_next_place() -> No
     assert not converge(metal, **pool(5), placement=ANYWHERE)["changed"]
 
 
-def test_what_can_be_had_nowhere_any_more_is_told_machine_by_machine() -> None:
+def test_devices_without_capacity_anywhere_are_reported_one_by_one() -> None:
     metal = FakeMetal()
     metal.stock = {("da", "c3.small.x86"): 5, ("am", "c3.small.x86"): 1, ("sg", "m3.large.x86"): 0}
     metal.taken_after_question = 2
@@ -413,7 +413,7 @@ def test_what_can_be_had_nowhere_any_more_is_told_machine_by_machine() -> None:
     assert len(module.result["missing_machines"]) == 2
 
 
-def test_a_spread_counts_what_is_there() -> None:
+def test_a_spread_counts_existing_devices() -> None:
     metal = FakeMetal()
     metal.add("worker-0", tags=TAGS)
     metal.add("worker-1", tags=TAGS)
@@ -422,7 +422,7 @@ def test_a_spread_counts_what_is_there() -> None:
     assert not converge(metal, **pool(6), placement=ANYWHERE, spread=True)["changed"]
 
 
-def test_pools_of_one_set_have_places_of_their_own() -> None:
+def test_pools_of_one_set_have_their_own_placement() -> None:
     metal = FakeMetal()
     metal.stock = {("da", "c3.small.x86"): 3}
     machines = [machine(0), machine(1), *(machine(number, placement=[{"metro": "da"}, {"metro": "am"}]) for number in (2, 3))]
@@ -434,7 +434,7 @@ def test_pools_of_one_set_have_places_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("fate", ["fails", "vanishes"])
-def test_one_that_fails_is_replaced_under_its_name(fate: str) -> None:
+def test_a_failed_device_is_replaced_under_its_name(fate: str) -> None:
     metal = FakeMetal()
     getattr(metal, fate).add("worker-2")
     metal.bad_starts = {"worker-2": 1}
@@ -449,7 +449,7 @@ def test_one_that_fails_is_replaced_under_its_name(fate: str) -> None:
 
 
 @pytest.mark.parametrize("slices", [False, True])
-def test_it_is_replaced_so_many_times_over_the_whole_set(slices: bool) -> None:
+def test_replacements_are_limited_for_the_whole_set(slices: bool) -> None:
     metal = FakeMetal()
     metal.fails |= {"worker-0", "worker-1"}
     if slices:
@@ -462,11 +462,11 @@ def test_it_is_replaced_so_many_times_over_the_whole_set(slices: bool) -> None:
     assert len(orders(metal)) == 3 + 3
     assert len(module.result["notes"]) == 3
     assert module.result["failed_machines"] == ["worker-0", "worker-1"]
-    assert len(metal.devices) == 3  # the last failed ones stay to be looked at
+    assert len(metal.devices) == 3  # the last failed ones stay for analysis
 
 
 @pytest.mark.parametrize("check", [False, True])
-def test_one_that_is_found_failed_is_replaced(check: bool) -> None:
+def test_an_existing_failed_device_is_replaced(check: bool) -> None:
     metal = FakeMetal(read_only=check)
     for number in range(2):
         metal.add(f"worker-{number}", tags=TAGS, state="failed" if number else "active")
@@ -476,7 +476,7 @@ def test_one_that_is_found_failed_is_replaced(check: bool) -> None:
     assert metal.changes == ([] if check else ["DELETE devices/id-2", "POST projects/project-1/devices worker-1"])
 
 
-def test_a_locked_one_that_failed_is_not_replaced() -> None:
+def test_a_locked_failed_device_is_not_replaced() -> None:
     metal = FakeMetal()
     metal.add("worker-0", tags=TAGS, state="failed", locked=True)
     module, error = attempt(metal, **pool(1), replace_failed=1)
@@ -498,7 +498,7 @@ def test_a_replacement_whose_answer_was_lost_is_ordered_once() -> None:
 # --- enough ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_with_a_quorum_one_that_fails_is_a_warning() -> None:
+def test_a_failed_device_is_a_warning_with_a_quorum() -> None:
     metal = FakeMetal()
     metal.fails.add("worker-3")
     module, error = attempt(metal, **pool(5), quorum=4)
@@ -510,7 +510,7 @@ def test_with_a_quorum_one_that_fails_is_a_warning() -> None:
     assert module.result["outcomes"]["worker-3"]["status"] == "failed"
 
 
-def test_without_enough_it_is_one_error() -> None:
+def test_too_few_devices_are_one_error() -> None:
     metal = FakeMetal()
     metal.fails |= {"worker-3", "worker-4"}
     module, error = attempt(metal, **pool(5), quorum=4)
@@ -519,7 +519,7 @@ def test_without_enough_it_is_one_error() -> None:
     assert not module.warnings
 
 
-def test_the_rest_is_waited_for_a_while_once_enough_are_there() -> None:
+def test_remaining_devices_are_waited_for_after_the_quorum() -> None:
     metal = FakeMetal()
     metal.add("worker-0", tags=TAGS)
     metal.add("worker-1", tags=TAGS, state="reinstalling")
@@ -530,7 +530,7 @@ def test_the_rest_is_waited_for_a_while_once_enough_are_there() -> None:
     assert "not waited for any longer, since 1 of 2 devices are ready" in module.warnings[0]
 
 
-def test_a_quorum_goes_without_those_that_cannot_be_had() -> None:
+def test_a_quorum_tolerates_devices_without_capacity() -> None:
     metal = FakeMetal()
     metal.stock = {("da", "c3.small.x86"): 4}
     module, error = attempt(metal, **pool(5), quorum=4)
@@ -541,7 +541,7 @@ def test_a_quorum_goes_without_those_that_cannot_be_had() -> None:
     assert error is None
 
 
-def test_nothing_is_ordered_when_the_quorum_cannot_be_had() -> None:
+def test_a_set_orders_nothing_without_capacity_for_the_quorum() -> None:
     metal = FakeMetal()
     metal.stock = {("da", "c3.small.x86"): 3}
     _module, error = attempt(metal, **pool(5), quorum=4)
@@ -562,14 +562,14 @@ def grown(count: int = 5, **more: Any) -> FakeMetal:
     return metal
 
 
-def test_fewer_than_before_deletes_nothing_by_itself() -> None:
+def test_a_smaller_set_deletes_no_device() -> None:
     metal = grown()
     result = converge(metal, **pool(3))
     assert not result["changed"]
     assert not metal.changes
 
 
-def test_one_that_differs_is_there_all_the_same() -> None:
+def test_a_drifted_device_counts_as_existing() -> None:
     metal = grown(2)
     module, error = attempt(metal, {"hostname": "worker-0", "plan": "other"}, {"hostname": "worker-1"}, quorum=1)
     assert error is None
@@ -582,7 +582,7 @@ def test_one_that_differs_is_there_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 2])
-def test_drift_is_replaced_so_many_at_a_time(at_once: int) -> None:
+def test_drift_is_replaced_in_batches(at_once: int) -> None:
     metal = grown(4)
     given = pool(4, operating_system="debian_12", on_drift="replace", replace_at_once=at_once)
     result = converge(metal, **given)
@@ -597,7 +597,7 @@ def test_drift_is_replaced_so_many_at_a_time(at_once: int) -> None:
     assert not converge(metal, **given)["changed"]
 
 
-def test_the_next_is_replaced_when_the_one_before_is_there() -> None:
+def test_the_next_device_is_replaced_after_the_previous_is_active() -> None:
     metal = grown(2)
     active_at_delete = []
     delete = metal.delete
@@ -611,7 +611,7 @@ def test_the_next_is_replaced_when_the_one_before_is_there() -> None:
     assert active_at_delete == [3, 3]  # with worker-9, which is not ours
 
 
-def test_after_one_that_goes_wrong_the_rest_stay_as_they_are() -> None:
+def test_a_failed_replacement_stops_further_replacements() -> None:
     metal = grown(3)
     metal.fails.add("worker-0")
     module, error = attempt(metal, **pool(3, operating_system="debian_12"), on_drift="replace")
@@ -621,7 +621,7 @@ def test_after_one_that_goes_wrong_the_rest_stay_as_they_are() -> None:
     assert [outcome["changed"] for outcome in module.result["outcomes"].values()] == [True, False, False]
 
 
-def test_nothing_is_deleted_when_others_cannot_be_had() -> None:
+def test_no_device_is_deleted_without_capacity_for_replacements() -> None:
     metal = grown(3)
     metal.stock = {("am", "c3.small.x86"): 2}
     _module, error = attempt(metal, **pool(3, metro="am"), on_drift="replace")
@@ -699,14 +699,14 @@ def test_without_waiting_one_list_shows_whether_another_run_has_ordered_the_same
 
 
 def test_what_another_run_has_ordered_while_a_create_was_paused_is_used() -> None:
-    """A 429 with a pause of a minute: who looks before the next try finds what was ordered meanwhile."""
+    """A 429 with a pause of a minute: a list before the retry finds what was ordered meanwhile."""
 
     class Paused(FakeMetal):
         refusals = 1
 
         def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
             if path.endswith("/devices") and self.refusals:
-                assert not again, "the client would repeat it without a look"
+                assert not again, "the client would repeat it without a read"
                 self.refusals -= 1
                 self.add(body["hostname"], tags=TAGS, state="queued")
                 raise PausedError(CollectionError("429"), retries=8)

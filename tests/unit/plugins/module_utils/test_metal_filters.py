@@ -46,7 +46,7 @@ def test_projects(given: dict[str, Any], found: list[str]) -> None:
     assert (answer["project"] is not None) is (given == {})
 
 
-def test_without_a_project_the_ways_out_are_told() -> None:
+def test_a_missing_project_is_an_error_with_the_next_steps() -> None:
     with pytest.raises(CollectionError, match=r"METAL_PROJECT_ID.*all_projects"):
         find_projects(CLIENT, options(PROJECT_INFO_OPTIONS.argument_spec, project_id=None))
 

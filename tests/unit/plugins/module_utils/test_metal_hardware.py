@@ -40,9 +40,9 @@ def test_reserved_hardware_is_chosen(given: dict[str, Any], ids: list[str]) -> N
     assert [each["id"] for each in found["hardware_reservations"]] == ids
 
 
-def test_the_cheapest_comes_first_and_odd_prices_are_left_out() -> None:
-    told = {"da": {"a": {"price": 0.5}, "b": {"price": None}}, "am": {"a": {"price": 0.2}, "b": 7}, "sv": None}
-    found = spot_prices(FakeClient({"market/spot/prices/metros": {"spot_market_prices": told}}), {"plan": "a", "metro": None})
+def test_plans_are_sorted_by_price_without_malformed_prices() -> None:
+    result = {"da": {"a": {"price": 0.5}, "b": {"price": None}}, "am": {"a": {"price": 0.2}, "b": 7}, "sv": None}
+    found = spot_prices(FakeClient({"market/spot/prices/metros": {"spot_market_prices": result}}), {"plan": "a", "metro": None})
     assert [(each["metro"], each["price_per_hour"]) for each in found["spot_prices"]] == [("am", 0.2), ("da", 0.5)]
     assert spot_prices(FakeClient({"market/spot/prices/metros": {}}), {"plan": None, "metro": None}) == {"spot_prices": []}
 
@@ -102,13 +102,13 @@ def test_hardware_is_moved_when_nothing_is_on_it() -> None:
         ({"provisionable": False, "need_of_service": True}, False),
     ],
 )
-def test_hardware_that_is_being_freed_is_waited_for(fields: dict[str, Any], waits: bool) -> None:
+def test_a_device_waits_for_a_reservation_that_is_being_released(fields: dict[str, Any], waits: bool) -> None:
     resource, found = hardware(**fields)
     assert bool(resource.blockers(found, resource.desired())) is waits
 
 
 @pytest.mark.parametrize("device", [{"id": "d", "hostname": "worker-0", "state": "active"}, {"href": "/metal/v1/devices/d"}])
-def test_hardware_in_use_is_not_moved_and_says_by_whom(device: dict[str, Any]) -> None:
+def test_hardware_in_use_is_not_moved_and_the_error_names_the_device(device: dict[str, Any]) -> None:
     resource, found = hardware(device=device, provisionable=False)
     for attempt in (resource.blockers, resource.predict):
         with pytest.raises(CollectionError, match=r"in use by device (worker-0 )?d\. Delete the device first"):
@@ -156,7 +156,7 @@ TWO = [bid("1"), bid("2", max_bid_price=0.7)]
         # Other numbers are a difference, unless it is to be another request beside it.
         ([bid("1")], {"max_bid_price": 0.7}, "1"),
         ([bid("1")], {"max_bid_price": 0.7, "allow_multiple": True}, None),
-        # A plan that is not told is told by the devices, or what is told has to fit in all.
+        # A plan that is not listed is that of the devices, or the listed ones have to fit.
         ([bid("1", plan=None, devices=[{"id": "d", "plan": {"slug": "b"}}])], {}, None),
         ([bid("1", plan=None)], {"devices_min": 1, "devices_max": 2}, "1"),
     ],
@@ -180,7 +180,7 @@ def test_a_request_is_never_guessed(bids: list[dict[str, Any]], given: dict[str,
         request(bids, **given).find()
 
 
-def test_what_is_told_of_a_request_has_no_userdata_in_it() -> None:
+def test_the_result_of_a_request_has_no_userdata() -> None:
     device = {"id": "d", "hostname": "s", "state": "active", "userdata": "secret", "root_password": "secret"}
     resource = request([bid("1", devices=[device])])
     assert "secret" not in str(resource.find())
@@ -216,14 +216,14 @@ def test_the_end_of_a_request_is_that_of_its_devices_by_choice() -> None:
     assert ended.remaining(found) == ["s is deprovisioning"]
 
 
-def test_a_request_tells_all_it_needs_at_once() -> None:
+def test_all_missing_options_of_a_request_are_reported_at_once() -> None:
     with pytest.raises(CollectionError, match=r"4 problems.*devices_min.*devices_max.*max_bid_price.*operating_system"):
         request([], instance_parameters={"plan": "a"}).check_creation()
     with pytest.raises(CollectionError, match=r"devices_min must be 1 to devices_max \(2\), not 3"):
         request([], devices_min=3, devices_max=2, max_bid_price=1).check_creation()
 
 
-def test_not_found_is_believed_when_a_look_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_404_is_accepted_when_a_read_confirms_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource.RECHECK_AFTER_LOST_ANSWER", (0, 0))
     client = Api({"vrfs/1": {"id": "1"}})
     client.deletes = False
@@ -233,7 +233,7 @@ def test_not_found_is_believed_when_a_look_agrees(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(("ignored", "left"), [(0, False), (1, False), (2, True)])
-def test_what_was_accepted_is_looked_after_and_asked_for_twice(ignored: int, left: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_accepted_assignment_is_polled_and_requested_twice(ignored: int, left: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource.RECHECK_AFTER_LOST_ANSWER", (0, 0))
     client = Api({"vrfs/1": {"id": "1"}})
     client.ignored = ignored
@@ -246,7 +246,7 @@ def test_what_was_accepted_is_looked_after_and_asked_for_twice(ignored: int, lef
     assert bool(client.answers) is left
 
 
-def test_what_is_leaving_is_not_asked_for_again() -> None:
+def test_a_deleting_assignment_is_not_deleted_again() -> None:
     client = Api({"metal-gateways/1": {"id": "1", "state": "deleting"}})
     client.ignored = 1
     delete_once(client, "metal-gateways/1", doing="delete gateway 1", is_deleting=lambda found: found["state"] == "deleting")

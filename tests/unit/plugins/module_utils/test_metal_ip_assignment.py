@@ -31,7 +31,7 @@ class Addresses(FakeClient):
         self.lost: list[str] = []
         self.listed: list[str] = []
         self.project: dict[str, str] = {}
-        """That of all devices, as far as it is told."""
+        """Return that of all devices, as far as it is listed."""
         self.stays = 0
         self.customdata: dict[str, Any] = {}
         self.raced: set[str] = set()
@@ -217,20 +217,20 @@ def test_an_address_that_another_took_first_is_followed_by_the_next_free_one() -
         ({"ip_reservation_details": "pool", "cidr": 28}, r"within the block \(/29\), not 28"),
     ],
 )
-def test_which_block_is_meant_and_what_it_has_is_told(given: dict[str, Any], text: str) -> None:
+def test_an_ambiguous_block_is_an_error_with_its_addresses(given: dict[str, Any], text: str) -> None:
     resource = assignment(Addresses(), device_id="a", **given)
     with pytest.raises(CollectionError, match=text):
-        _looked_for(resource).check_creation()
+        _found(resource).check_creation()
 
 
 def test_of_several_blocks_the_one_without_other_tags_is_meant() -> None:
     client = Addresses()
     client.blocks.append({**client.blocks[1], "id": "d", "tags": ["x"], "assignments": []})
-    resource = _looked_for(assignment(client, ip_reservation_tags=["x"], device_id="a"))
+    resource = _found(assignment(client, ip_reservation_tags=["x"], device_id="a"))
     assert resource.result(resource.predict(None, {}))["ip_reservation_id"] == "d"
 
 
-def _looked_for(resource: IpAssignment) -> IpAssignment:
+def _found(resource: IpAssignment) -> IpAssignment:
     assert resource.find() is None
     return resource
 
@@ -272,7 +272,7 @@ def test_the_device_s_own_addresses_are_not_taken_off() -> None:
 
 def test_filters() -> None:
     facts = {"id": "1", "metro": "da", "tags": ["a", "b"], "vxlan": 5}
-    for name, wanted, passes in (
+    for name, desired, passes in (
         ("id", None, True),
         ("id", ["1", "2"], True),
         ("id", ["2"], False),
@@ -281,7 +281,7 @@ def test_filters() -> None:
         ("tags", ["c"], False),
         ("vxlan", [5], True),
     ):
-        assert matches(facts, {name: wanted}) is passes, (name, wanted)
+        assert matches(facts, {name: desired}) is passes, (name, desired)
 
 
 def test_what_is_free_is_asked_of_one_block_or_of_all_that_can_be_assigned() -> None:

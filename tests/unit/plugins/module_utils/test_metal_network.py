@@ -95,25 +95,25 @@ def test_a_network_is_found_by_what_is_given(given: dict[str, Any], found: str |
         ({"vxlan": 1000}, "metro must be set"),
     ],
 )
-def test_a_network_that_cannot_be_told_apart_is_an_error(given: dict[str, Any], text: str) -> None:
+def test_an_ambiguous_network_is_an_error(given: dict[str, Any], text: str) -> None:
     another = {"id": "3", "vxlan": 1001, "metro_code": "da", "description": "x", "tags": ["b", "c"]}
     with pytest.raises(CollectionError, match=text):
         vlan([*NETWORKS, another], **given).find()
 
 
-def test_a_network_in_use_says_by_whom() -> None:
+def test_deleting_a_network_in_use_names_the_blockers() -> None:
     with pytest.raises(CollectionError, match="in use by device device-1"):
         vlan(NETWORKS, id="2").check_deletion(NETWORKS[1])
 
 
-def test_a_network_in_use_says_the_names_of_its_users() -> None:
-    told = {
+def test_blockers_of_a_network_are_reported_by_name() -> None:
+    result = {
         "id": "2",
         "instances": [{"id": "device-1", "hostname": "worker-0.demo.metal.test"}],
         "metal_gateways": [{"id": "gateway-1"}],
         "assigned_to_virtual_circuit": True,
     }
-    client: Any = Lists(NETWORKS, told)
+    client: Any = Lists(NETWORKS, result)
     network = Vlan(client, {**defaults(VLAN_OPTIONS.argument_spec), "id": "2"})
     text = "in use by device worker-0.demo.metal.test device-1, gateway gateway-1, a virtual circuit"
     with pytest.raises(CollectionError, match=text):
@@ -123,7 +123,7 @@ def test_a_network_in_use_says_the_names_of_its_users() -> None:
     network.check_deletion({**NETWORKS[0], "assigned_to_virtual_circuit": False})
 
 
-def test_a_network_tells_all_it_needs_at_once() -> None:
+def test_all_missing_options_of_a_network_are_reported_at_once() -> None:
     with pytest.raises(CollectionError, match=r"2 problems.*metro.*2 to 3999"):
         vlan([], vxlan=4000).check_creation()
 
@@ -146,16 +146,16 @@ BLOCKS: list[dict[str, Any]] = [
         ({"tags": ["b"]}, None),
     ],
 )
-def test_blocks_of_one_kind_are_told_apart(given: dict[str, Any], found: str | None) -> None:
+def test_blocks_of_one_kind_are_distinguished(given: dict[str, Any], found: str | None) -> None:
     assert (block(BLOCKS, **given).find() or {}).get("id") == found
 
 
-def test_blocks_that_cannot_be_told_apart_are_an_error() -> None:
+def test_ambiguous_blocks_are_an_error() -> None:
     with pytest.raises(CollectionError, match="2 blocks are IP reservation a: 1, 2"):
         block(BLOCKS, tags=["a"]).find()
 
 
-def test_blocks_with_the_same_tags_are_told_apart_by_what_else_is_given() -> None:
+def test_blocks_with_the_same_tags_are_distinguished_by_other_options() -> None:
     alike = [
         {"id": "1", "type": "public_ipv4", "metro": {"code": "da"}, "cidr": 30, "tags": ["a"], "details": "x", "state": "created"},
         {"id": "2", "type": "public_ipv4", "metro": {"code": "da"}, "cidr": 31, "tags": ["a"], "details": "y", "state": "created"},
@@ -189,10 +189,10 @@ def test_a_block_of_a_vrf_is_asked_for_by_its_network() -> None:
         block([], tags=["a"], type="vrf").check_creation()
     with pytest.raises(CollectionError, match="network needs type=vrf"):
         block([], tags=["a"], metro="da", quantity=1, network="192.0.2.0").check_creation()
-    wanted = block([], tags=["a"], type="vrf", vrf_id="v", network="192.0.2.0", cidr=28)
-    wanted.check_creation()
+    desired = block([], tags=["a"], type="vrf", vrf_id="v", network="192.0.2.0", cidr=28)
+    desired.check_creation()
     found = {"type": "vrf", "vrf": {"id": "v"}, "network": "192.0.2.0", "cidr": 28, "tags": ["a"]}
-    assert {name: wanted.comparable(found)[name] for name in wanted.desired()} == wanted.desired()
+    assert {name: desired.comparable(found)[name] for name in desired.desired()} == desired.desired()
 
 
 @pytest.mark.parametrize(
@@ -202,13 +202,13 @@ def test_a_block_of_a_vrf_is_asked_for_by_its_network() -> None:
         ({"tags": ["a"], "type": "global_ipv4", "metro": "da", "quantity": 8}, "has no metro.*one of 1, 2, 4, not 8"),
     ],
 )
-def test_a_block_tells_all_it_needs_at_once(given: dict[str, Any], texts: str) -> None:
+def test_all_missing_options_of_a_block_are_reported_at_once(given: dict[str, Any], texts: str) -> None:
     with pytest.raises(CollectionError, match=f"2 problems.*{texts}"):
         block([], **given).check_creation()
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"),
+    ("given", "desired"),
     [
         ({"quantity": 4}, {"quantity": 4}),
         ({"cidr": 30}, {"quantity": 4}),
@@ -218,18 +218,18 @@ def test_a_block_tells_all_it_needs_at_once(given: dict[str, Any], texts: str) -
         ({"type": "vrf", "netmask": "255.255.255.248"}, {"cidr": 29}),
     ],
 )
-def test_the_size_of_a_block_is_said_in_three_ways(given: dict[str, Any], wanted: dict[str, Any]) -> None:
-    told = block([], details="x", **given).desired()
-    assert {name: told[name] for name in ("quantity", "cidr") if name in told} == wanted
+def test_the_size_of_a_block_is_said_in_three_ways(given: dict[str, Any], desired: dict[str, Any]) -> None:
+    result = block([], details="x", **given).desired()
+    assert {name: result[name] for name in ("quantity", "cidr") if name in result} == desired
 
 
 @pytest.mark.parametrize("netmask", ["255.255.0.255", "x", "/33"])
-def test_what_is_no_network_mask_is_told(netmask: str) -> None:
+def test_an_invalid_netmask_is_an_error(netmask: str) -> None:
     with pytest.raises(CollectionError, match="netmask must be a mask"):
         block([], details="x", netmask=netmask)
 
 
-def test_a_block_in_use_says_by_whom() -> None:
+def test_deleting_a_block_in_use_names_the_blockers() -> None:
     assigned = {"id": "a", "address": "192.0.2.1", "cidr": 32, "assigned_to": {"id": "d", "hostname": "worker-0"}}
     found = {"id": "b", "assignments": [{"href": "/ips/a"}], "metal_gateway": {"id": "g"}}
     params = {**defaults(IP_RESERVATION_OPTIONS.argument_spec), "details": "x"}
@@ -242,12 +242,12 @@ def test_a_block_in_use_says_by_whom() -> None:
 
 
 def test_a_pending_block_is_waited_for_and_a_denied_one_is_an_error() -> None:
-    wanted = block([], tags=["a"], quantity=4, metro="da")
-    assert wanted.pending({"state": "pending"})
-    assert not wanted.pending({"state": "created"})
-    assert wanted.comparable({"state": "pending"})["quantity"] == 4
+    desired = block([], tags=["a"], quantity=4, metro="da")
+    assert desired.pending({"state": "pending"})
+    assert not desired.pending({"state": "created"})
+    assert desired.comparable({"state": "pending"})["quantity"] == 4
     with pytest.raises(CollectionError, match="denied"):
-        wanted.pending({"state": "denied"})
+        desired.pending({"state": "denied"})
     with pytest.raises(CollectionError, match="waits for approval by Equinix Metal"):
         block([], tags=["a"], fail_on_approval_required=True).pending({"state": "pending"})
     assert [quantity({"cidr": cidr}) for cidr in (32, 31, 24, None)] == [1, 2, 256, None]
@@ -256,9 +256,9 @@ def test_a_pending_block_is_waited_for_and_a_denied_one_is_an_error() -> None:
 ASKED = [{"plan": "c3.small.x86", "metro": "DA", "quantity": 2}]
 
 
-@pytest.mark.parametrize("told", [2, "2"])
-def test_capacity_is_told_for_each_of_what_was_asked(told: Any) -> None:
-    answer = {"servers": [{"plan": "c3.small.x86", "metro": "da", "quantity": told, "available": False}, None]}
+@pytest.mark.parametrize("result", [2, "2"])
+def test_capacity_is_returned_for_each_request(result: Any) -> None:
+    answer = {"servers": [{"plan": "c3.small.x86", "metro": "da", "quantity": result, "available": False}, None]}
     servers = ask_capacity(Lists([], answer), ASKED)
     assert servers == [{"plan": "c3.small.x86", "metro": "da", "quantity": 2, "available": False}]
     assert unavailable(servers) == ["metro da has no capacity for 2 servers of plan c3.small.x86"]
@@ -285,9 +285,9 @@ def test_prices_are_added_up() -> None:
         capacity_with_prices(client, {"servers": [{"plan": "c9", "metro": "da", "quantity": 0}]})
 
 
-def test_odd_entries_of_the_catalogue_spoil_only_themselves() -> None:
-    odd: list[dict[str, Any]] = [{}, {"slug": "a", "pricing": None, "available_in_metros": [None, {"code": "DA"}], "specs": None}]
-    client: Any = Lists(odd)
+def test_malformed_catalogue_entries_affect_no_other() -> None:
+    malformed: list[dict[str, Any]] = [{}, {"slug": "a", "pricing": None, "available_in_metros": [None, {"code": "DA"}], "specs": None}]
+    client: Any = Lists(malformed)
     every = {"slugs": None, "metro": None, "categories": None, "type": None}
     assert metal_catalogue.plans(client, {**every, "metro": "DA"})["plans"][0]["slug"] == "a"
     assert len(metal_catalogue.plans(client, every)["plans"]) == 2
@@ -296,15 +296,15 @@ def test_odd_entries_of_the_catalogue_spoil_only_themselves() -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "told"),
+    ("item", "result"),
     [
         ({"id": "9", "type": "public_ipv4", "metro": {"code": "da"}}, "no tags for 9, which may be it"),
         ({"id": "9", "type": "public_ipv4", "tags": ["a"]}, "no metro for 9, which may be it"),
         ({"id": "9"}, "no metro and no tags and no type for 9"),
     ],
 )
-def test_a_block_that_may_be_it_is_not_ordered_again(item: dict[str, Any], told: str) -> None:
-    with pytest.raises(CollectionError, match=told):
+def test_a_block_that_may_be_it_is_not_ordered_again(item: dict[str, Any], result: str) -> None:
+    with pytest.raises(CollectionError, match=result):
         block([item], tags=["a"], metro="da").find()
     assert block([{**item, "type": "global_ipv4"}], tags=["a"], metro="da").find() is None
 

@@ -92,7 +92,7 @@ def test_what_others_of_the_set_take_is_not_available_either() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "rooms", "existing", "expected"),
+    ("count", "capacities", "existing", "expected"),
     [
         (9, {}, {}, {"da": 3, "am": 3, "sg": 3}),
         (7, {}, {}, {"da": 3, "am": 2, "sg": 2}),
@@ -103,9 +103,9 @@ def test_what_others_of_the_set_take_is_not_available_either() -> None:
     ],
 )
 def test_a_spread_is_even_as_far_as_there_is_room(
-    count: int, rooms: dict[Place, float], existing: dict[str, int], expected: dict[str, int]
+    count: int, capacities: dict[Place, float], existing: dict[str, int], expected: dict[str, int]
 ) -> None:
-    chosen, problems = assign([pool(count, DA, AM, SG, spread=True, existing=existing)], rooms)
+    chosen, problems = assign([pool(count, DA, AM, SG, spread=True, existing=existing)], capacities)
     assert not problems
     assert Counter(place.metro for place in chosen.values()) == expected
 

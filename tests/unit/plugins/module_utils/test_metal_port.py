@@ -1,4 +1,4 @@
-"""The order of steps of a port, as a table; and that the way is gone to its end, or told how far it went."""
+"""The order of steps of a port, as a table; and all steps are taken, or the progress is reported."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ WAYS: dict[str, tuple[PortState, PortState, list[str]]] = {
 
 
 @pytest.mark.parametrize(("now", "target", "steps"), WAYS.values(), ids=WAYS)
-def test_the_way(now: PortState, target: PortState, steps: list[str]) -> None:
+def test_port_changes_have_the_expected_steps(now: PortState, target: PortState, steps: list[str]) -> None:
     assert [str(step) for step in plan(now, target)] == steps
 
 
@@ -90,7 +90,7 @@ NO_WAYS: dict[str, tuple[PortState, PortState, str]] = {
 
 
 @pytest.mark.parametrize(("now", "target", "text"), NO_WAYS.values(), ids=NO_WAYS)
-def test_no_way_is_said_before_the_first_step(now: PortState, target: PortState, text: str) -> None:
+def test_an_impossible_port_change_fails_before_the_first_step(now: PortState, target: PortState, text: str) -> None:
     with pytest.raises(CollectionError, match=text):
         plan(now, target)
 
@@ -168,14 +168,14 @@ def change(switch: Switch, **given: Any) -> dict[str, Any]:
     return resource.comparable(resource.update(found, resource.desired()))
 
 
-def test_the_way_is_gone_to_its_end() -> None:
+def test_a_port_change_takes_all_its_steps() -> None:
     switch = Switch()
     assert change(switch, **WANTED) == {"bonded": True, **WANTED}
     assert switch.calls == ["convert/layer-2", "vlan-assignments/batches", "native-vlan"]
 
 
 @pytest.mark.parametrize("step", ["convert/layer-2", "vlan-assignments/batches", "native-vlan"])
-def test_a_lost_answer_is_looked_after_and_nothing_is_done_twice(step: str) -> None:
+def test_a_step_with_a_lost_answer_is_checked_and_not_repeated(step: str) -> None:
     switch = Switch()
     switch.lost = [step]
     assert change(switch, **WANTED) == {"bonded": True, **WANTED}
@@ -201,7 +201,7 @@ def test_vlans_that_had_to_go_come_back_also_when_an_answer_was_lost_meanwhile()
     assert switch.calls == ["unassign", "convert/layer-3", "assign"]
 
 
-def test_the_end_on_the_way_says_how_far_it_came() -> None:
+def test_an_interrupted_port_change_reports_its_progress() -> None:
     switch = Switch()
     switch.refused = "native-vlan"
     with pytest.raises(CollectionError, match=r"Done: convert to layer 2; assign VLAN 1, 2\. Not done: make VLAN 2 the") as caught:
@@ -234,7 +234,7 @@ def test_a_slice_of_a_wait_says_that_something_was_changed_and_is_taken_up() -> 
     assert change(switch, layer2=True, vlan_ids=["1", "2"], resume={"found": {"id": "p"}})["vlan_ids"] == ["1", "2"]
 
 
-def test_a_batch_of_the_call_before_that_failed_is_told() -> None:
+def test_a_failed_batch_of_the_previous_call_is_reported() -> None:
     switch = Switch()
     switch.batches = [{"id": "b", "state": "failed", "created_at": "2026-11-21T07:00:00Z", "error_messages": ["VLAN 9 is odd"]}]
     resource = port(switch, vlan_ids=["1", "9"])
@@ -253,7 +253,7 @@ def test_without_waiting_a_batch_is_the_last_step_or_none() -> None:
         change(Switch(), **WANTED, wait=False)
 
 
-def test_another_batch_stands_in_the_way() -> None:
+def test_a_port_change_is_blocked_by_another_batch() -> None:
     switch = Switch()
     switch.batches = [{"id": "b", "state": "queued"}, {"id": "c", "state": "completed"}]
     assert port(switch).blockers(switch.port, {"layer2": True}) == ["VLANs of port p are being changed: batch b is queued"]

@@ -1,4 +1,4 @@
-"""Gateways, VRFs and BGP: what is found by what, what is refused, and that nothing is told that must not be."""
+"""Gateways, VRFs and BGP: what is found by what, what is refused, and that no secret is returned."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_gateway_is_found_by_its_vlan_or_its_block(params: dict[str, Any], fou
     assert (gateway(GATEWAYS, **params).find() or {}).get("id") == found
 
 
-def test_gateways_that_cannot_be_told_apart_are_an_error() -> None:
+def test_ambiguous_gateways_are_an_error() -> None:
     with pytest.raises(CollectionError, match=r"2 gateways.*2, 3"):
         gateway(GATEWAYS, virtual_network_id="v2").find()
     for options in ({}, {"private_ipv4_subnet_size": 64}, {"ip_reservation_id": "b9"}):
@@ -120,11 +120,11 @@ def test_gateways_that_cannot_be_told_apart_are_an_error() -> None:
         (None, None, None),
     ],
 )
-def test_the_size_of_a_private_subnet_is_told_by_the_block_or_the_address(block: Any, address: str | None, size: int | None) -> None:
+def test_the_size_of_a_private_subnet_is_that_of_its_block_or_address(block: Any, address: str | None, size: int | None) -> None:
     assert private_size({"ip_reservation": block, "gateway_address": address}) == size
 
 
-def test_a_gateway_tells_all_it_needs_at_once_and_what_it_waits_for() -> None:
+def test_all_missing_options_of_a_gateway_are_reported_at_once() -> None:
     with pytest.raises(CollectionError, match=r"virtual_network_id must be given.*ip_reservation_id or private"):
         gateway(GATEWAYS).check_creation()
     assert gateway(GATEWAYS, id="1").pending({"state": "ready"}) == ["gateway 1 is ready"]
@@ -171,7 +171,7 @@ def test_a_vrf_is_found_by_its_name_and_told_apart_by_its_metro() -> None:
     assert [each["id"] for each in find_vrfs(client, options)["vrfs"]] == ["1"]
 
 
-def test_a_vrf_in_use_says_by_whom() -> None:
+def test_deleting_a_vrf_in_use_names_the_blockers() -> None:
     with pytest.raises(CollectionError, match=r"in use by gateway g, IP reservation i \(10\.0\.0\.0/24\)"):
         vrf(id="3").delete({"id": "3"})
 
@@ -211,7 +211,7 @@ def test_a_configuration_that_was_accepted_and_is_not_there_is_asked_for_again_a
 
 
 @pytest.mark.parametrize(
-    ("md5", "wanted", "view"),
+    ("md5", "desired", "view"),
     [
         ("Swordfish4Bgp", "as given", "as given"),
         ("Swordfish5Bgp", "as given", "another"),
@@ -219,12 +219,12 @@ def test_a_configuration_that_was_accepted_and_is_not_there_is_asked_for_again_a
         (None, None, "another"),
     ],
 )
-def test_a_password_is_compared_and_never_told(md5: str | None, wanted: str | None, view: str) -> None:
+def test_a_password_is_compared_and_never_returned(md5: str | None, desired: str | None, view: str) -> None:
     resource = config(Answers(), md5=md5)
-    assert resource.desired().get("md5") == wanted
+    assert resource.desired().get("md5") == desired
     assert resource.comparable(CONFIG)["md5"] == view
-    told = json.dumps([resource.desired(), resource.comparable(CONFIG), resource.result(CONFIG)])
-    assert "Swordfish" not in told
+    result = json.dumps([resource.desired(), resource.comparable(CONFIG), resource.result(CONFIG)])
+    assert "Swordfish" not in result
     assert resource.result(CONFIG)["md5_enabled"]
 
 

@@ -1,4 +1,4 @@
-"""A module and the cluster lock: what was read without it is thrown away, and what was done before it was lost is still told."""
+"""A module and the cluster lock: what was read without it is discarded, and changes before its loss are reported."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_run_with_nothing_to_do_takes_no_lock() -> None:
     assert metal.taken == 0
 
 
-def test_what_was_done_before_the_lock_was_lost_is_still_told() -> None:
+def test_changes_before_the_lock_was_lost_are_reported() -> None:
     metal = Locking()
     metal.lost_after = 1
     result = converge(Module({**NEW, "power_state": "off"}, metal))
@@ -160,7 +160,7 @@ def test_a_pause_ends_with_the_play(capsys: pytest.CaptureFixture[str]) -> None:
     assert result["failure"]["type"] == PlayEndedError.__name__
 
 
-def test_a_run_that_is_none_is_told(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_an_invalid_run_is_reported(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     with serving(Reply(200, {"virtual_networks": []})) as service:
         result = call(service.url, capsys, cluster_lock=str(folder / "none.json"))
         assert service.seen == []

@@ -70,7 +70,7 @@ def test_only_what_survives_or_is_over_is_left_alone(obj: Any, kind: str) -> Non
     assert read_pod(obj).kind == kind
 
 
-def test_what_must_not_be_lost_is_named_before_anything_is_evicted() -> None:
+def test_pods_with_data_to_lose_are_named_before_any_eviction() -> None:
     alone = read_pod(pod({"ownerReferences": [], "name": "one"}))
     local = read_pod(pod({"name": "two"}, {"volumes": [{"name": "cache", "emptyDir": {}}, {"name": "conf", "configMap": {}}]}))
     texts = objections([alone, local, read_pod(pod())], RULES)
@@ -98,7 +98,7 @@ def test_what_must_not_be_lost_is_named_before_anything_is_evicted() -> None:
         (pod({"creationTimestamp": "nonsense"}, {"tolerations": EXISTS}), None, True),
     ],
 )
-def test_who_is_evicted_now(obj: dict[str, Any], grace: int | None, due: bool) -> None:
+def test_pods_are_evicted_in_order(obj: dict[str, Any], grace: int | None, due: bool) -> None:
     assert is_due(read_pod(obj), Rules(grace, True, True, 300), NOW) is due
 
 
@@ -116,7 +116,7 @@ def test_who_is_evicted_now(obj: dict[str, Any], grace: int | None, due: bool) -
         ({}, False),
     ],
 )
-def test_who_tolerates_a_cordon(toleration: dict[str, Any], tolerates: bool) -> None:
+def test_pods_that_tolerate_a_cordon_are_found(toleration: dict[str, Any], tolerates: bool) -> None:
     assert read_pod(pod(spec={"tolerations": [toleration]})).tolerates_cordon is tolerates
 
 
@@ -135,7 +135,7 @@ def reported(status: str) -> Any:
         (pod({"creationTimestamp": at(1)}, {"tolerations": EXISTS}), "True", "tolerates the cordon and was created again"),
     ],
 )
-def test_who_is_not_waited_for(obj: dict[str, Any], ready: str, words: str) -> None:
+def test_finished_and_unreachable_pods_are_not_waited_for(obj: dict[str, Any], ready: str, words: str) -> None:
     found = excuse(read_pod(obj), reported(ready), RULES, started=NOW, now=NOW)
     assert bool(found) is bool(words)
     assert words in found
@@ -218,7 +218,7 @@ def test_a_malformed_resume_is_as_good_as_none(resume: Any) -> None:
     result: dict[str, Any] = {}
     drain = Drain(Nobody(), {**options, **dict.fromkeys(flags, False)})  # type: ignore[arg-type]  # a stand-in
     waiting: list[str] = []
-    drain.carry_out(lambda look, _what: waiting.extend(look(patient=True)), result, resume={}, warn=pytest.fail)
+    drain.carry_out(lambda read, _what: waiting.extend(read(patient=True)), result, resume={}, warn=pytest.fail)
     assert waiting == []
     assert (result["drained"], result["absent"], result["evicted"]) == (True, ["a"], [])
 
@@ -252,7 +252,7 @@ class LosesAnswers(Nobody):
     [(True, [(False, []), (True, ["shop/cart-0"]), (False, [])]), (False, [(False, []), (True, []), (False, [])])],
 )
 def test_writes_whose_answers_are_lost_are_reported_when_they_were_made(accepts: bool, found: list[tuple[bool, list[str]]]) -> None:
-    """First the Node is cordoned, then the pod evicted. Each look is a slice of the wait of its own."""
+    """First the Node is cordoned, then the pod evicted. Each poll is a slice of the wait of its own."""
     options = {"nodes": ["a"], "state": "drained", "wait": True, "grace_period": None, "unreachable_grace": 1.0}
     flags = {**dict.fromkeys(("own_cordon_only", "accept_loss", "uncordon_on_failure"), False), "delete_emptydir_data": True}
     cluster = LosesAnswers(accepts=accepts)

@@ -71,15 +71,15 @@ class Metal(FakeClient):
 MASTER = device("master-0")
 
 
-def looked(
+def polled(
     cluster: Cluster, metal: Metal, *nodes: str, prune: bool = True, terminated: tuple[str, ...] = ()
 ) -> tuple[list[str], dict[str, Any]]:
-    """One look: what is waited for, and the result."""
+    """Poll once: return what is pending, and the result."""
     params = {"project_id": "p", "ownership_tags": TAGS, "nodes": list(nodes), "terminated": list(terminated), "prune": prune}
     ownership = Ownership(cluster, metal, params, sleep=lambda _seconds: None)  # type: ignore[arg-type]  # stand-ins
     waiting: list[str] = []
     result: dict[str, Any] = {}
-    ownership.carry_out(lambda look, _what: waiting.extend(look(patient=True)), result)
+    ownership.carry_out(lambda read, _what: waiting.extend(read(patient=True)), result)
     return waiting, result
 
 
@@ -102,14 +102,14 @@ def looked(
         (node("worker-1", master=True), device("worker-1", EVENING), "other"),
     ],
 )
-def test_whose_node_it_is(obj: dict[str, Any], machine: dict[str, Any] | None, verdict: str) -> None:
+def test_a_node_belongs_to_the_device_of_its_name(obj: dict[str, Any], machine: dict[str, Any] | None, verdict: str) -> None:
     listed = [{"provisioning_started_at": None, **machine}] if machine else []
     assert judge(read_node(obj), machines_of(listed), ["worker-1"]) == verdict
 
 
 def test_the_device_of_a_node_is_recorded_once() -> None:
     cluster = Cluster(node("worker-1", ready="True"), node("master-0", {DEVICE: "id-master-0"}, ready="True", master=True))
-    waiting, result = looked(cluster, Metal(MASTER, device("worker-1")), "worker-1", prune=False)
+    waiting, result = polled(cluster, Metal(MASTER, device("worker-1")), "worker-1", prune=False)
     assert waiting == []
     assert cluster.changed == [("worker-1", "uid-worker-1", "id-worker-1")]
     assert (result["changed"], result["recorded"], result["deleted"]) == (True, ["worker-1"], [])
@@ -118,7 +118,7 @@ def test_the_device_of_a_node_is_recorded_once() -> None:
 
 def test_check_mode_predicts_and_writes_nothing() -> None:
     cluster = Cluster(node("worker-1"), node("worker-2", ready="True"), read_only=True)
-    _waiting, result = looked(cluster, Metal(MASTER, device("worker-2")), "worker-1")
+    _waiting, result = polled(cluster, Metal(MASTER, device("worker-2")), "worker-1")
     assert (result["recorded"], result["deleted"], result["changed"]) == (["worker-2"], ["worker-1"], True)
     assert cluster.changed == []
     assert cluster.deleted == []
@@ -128,38 +128,38 @@ def test_the_node_of_a_machine_that_is_gone_is_deleted_and_no_other() -> None:
     cluster = Cluster(
         node("worker-1"),
         node("worker-2", {DEVICE: "id-of-long-ago"}),
-        node("somebody-elses"),
+        node("of-another-owner"),
         node("master-0", master=True),
         node("master-1", {DEVICE: "gone"}, master=True),
     )
-    _waiting, result = looked(cluster, Metal(MASTER), "worker-1", "master-1")
+    _waiting, result = polled(cluster, Metal(MASTER), "worker-1", "master-1")
     assert cluster.deleted == ["worker-1", "worker-2"] == result["deleted"]
 
 
 def test_without_prune_nothing_is_deleted() -> None:
     cluster = Cluster(node("worker-1"))
-    assert looked(cluster, Metal(MASTER), "worker-1", prune=False)[1]["changed"] is False
+    assert polled(cluster, Metal(MASTER), "worker-1", prune=False)[1]["changed"] is False
     assert cluster.deleted == []
 
 
 @pytest.mark.parametrize(("ready", "words"), [("True", "it is Ready"), ("False", "it is not Ready (told)")])
 def test_one_whose_kubelet_reports_is_waited_for(ready: str, words: str) -> None:
     cluster = Cluster(node("worker-1", ready=ready))
-    waiting, _result = looked(cluster, Metal(MASTER), "worker-1")
+    waiting, _result = polled(cluster, Metal(MASTER), "worker-1")
     assert waiting == [f"node worker-1 has no device any more, but its kubelet still reports: {words}"]
     assert cluster.deleted == []
 
 
 def test_one_whose_device_was_deleted_just_now_is_not_waited_for() -> None:
     cluster = Cluster(node("worker-1", ready="True"), node("worker-2", ready="True"))
-    waiting, _result = looked(cluster, Metal(MASTER, device("worker-2")), terminated=("worker-1", "worker-2"))
+    waiting, _result = polled(cluster, Metal(MASTER, device("worker-2")), terminated=("worker-1", "worker-2"))
     assert waiting == []
-    assert cluster.deleted == ["worker-1"], "the device of worker-2 is there: whoever says it has terminated is wrong"
+    assert cluster.deleted == ["worker-1"], "the device of worker-2 is there: the report of its termination is wrong"
 
 
 def test_a_list_that_misses_a_device_for_a_moment_deletes_nothing() -> None:
     cluster = Cluster(node("worker-1"))
-    assert looked(cluster, Metal(MASTER, late=(device("worker-1"),)), "worker-1")[0] == []
+    assert polled(cluster, Metal(MASTER, late=(device("worker-1"),)), "worker-1")[0] == []
     assert cluster.deleted == []
 
 
@@ -175,9 +175,9 @@ def test_a_list_that_misses_a_device_for_a_moment_deletes_nothing() -> None:
     ],
 )
 def test_a_machine_that_lost_its_tags_or_its_name_keeps_its_node(obj: dict[str, Any], other: dict[str, Any], words: str) -> None:
-    """Whoever took them away may have meant the machine to stay."""
+    """The user who removed them may have meant the machine to stay."""
     cluster = Cluster(obj)
-    _waiting, result = looked(cluster, Metal(MASTER, other), "worker-1")
+    _waiting, result = polled(cluster, Metal(MASTER, other), "worker-1")
     assert cluster.deleted == []
     assert result["kept"] == [{"name": "worker-1", "reason": words}]
 
@@ -185,7 +185,7 @@ def test_a_machine_that_lost_its_tags_or_its_name_keeps_its_node(obj: dict[str, 
 def test_in_a_project_without_devices_of_the_cluster_nothing_is_deleted() -> None:
     cluster = Cluster(node("worker-1"))
     with pytest.raises(CollectionError, match="project p has no device with the tags openshift-cluster="):
-        looked(cluster, Metal(device("worker-1", tags=["other"])), "worker-1")
+        polled(cluster, Metal(device("worker-1", tags=["other"])), "worker-1")
     assert cluster.deleted == []
 
 
@@ -209,7 +209,7 @@ def test_a_write_whose_answer_is_lost_is_reported_when_it_was_made() -> None:
     ownership = Ownership(cluster, Metal(MASTER, device("worker-1")), params, sleep=lambda _seconds: None)  # type: ignore[arg-type]
     waiting: list[list[str]] = []
     result: dict[str, Any] = {}
-    ownership.carry_out(lambda look, _what: waiting.extend(look(patient=True) for _each in range(3)), result)
+    ownership.carry_out(lambda read, _what: waiting.extend(read(patient=True) for _each in range(3)), result)
     assert waiting == [["cut off"], ["cut off"], []]
     assert (result["changed"], result["recorded"], result["deleted"]) == (True, ["worker-1"], ["worker-2"])
     assert len(cluster.changed) == len(cluster.deleted) == 1

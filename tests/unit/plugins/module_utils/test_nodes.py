@@ -43,7 +43,7 @@ def node(*owners: str, annotated: bool = True, unschedulable: Any = True, ready:
         (node(FIELD_OWNER, unschedulable="true"), False),
     ],
 )
-def test_who_has_cordoned_it(obj: dict[str, Any], ours: bool) -> None:
+def test_the_owner_of_a_cordon_is_read(obj: dict[str, Any], ours: bool) -> None:
     assert read_node(obj).cordoned_here is ours
 
 

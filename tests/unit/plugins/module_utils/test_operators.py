@@ -71,7 +71,7 @@ def missing(kind: str, **seen: Any) -> list[str]:
         (None, operator(EtcdBootstrapMemberRemoved="True"), "has not reported"),
     ],
 )
-def test_bootstrap_complete(status: Any, etcd: Any, word: str) -> None:
+def test_bootstrap_complete_needs_the_bootstrap_configmap(status: Any, etcd: Any, word: str) -> None:
     texts = missing("bootstrap_complete", bootstrap_status=status, etcd=etcd)
     assert (word in texts[0]) if word else not texts
 
@@ -80,7 +80,7 @@ def test_bootstrap_complete(status: Any, etcd: Any, word: str) -> None:
     ("release", "waits"),
     [("4.12.60", False), ("4.15.9", False), ("4.16.0-rc.1", True), ("4.20.33", True), ("5.0.0", True), (None, True), ("x", True)],
 )
-def test_an_etcd_operator_that_never_tells_is_not_waited_for(release: Any, waits: bool) -> None:
+def test_an_etcd_operator_without_conditions_is_not_waited_for(release: Any, waits: bool) -> None:
     seen = {"bootstrap_status": {"data": {"status": "complete"}}, "cluster_version": {"status": {"desired": {"version": release}}}}
     assert bool(missing("bootstrap_complete", etcd={"status": {}}, **seen)) is waits
     assert missing("bootstrap_complete", etcd=operator(EtcdBootstrapMemberRemoved="False"), **seen)
@@ -163,11 +163,11 @@ def test_with_enough_of_them_the_others_are_skipped_nodes(quorum: int, lost: lis
     view = View(now=NOW, nodes=nodes, desired_nodes=["a", "b", "c", "d"])
     params = {"quorum": quorum, "quorum_of": ["a", "b", "c", "d"], "quorum_wait": 60}
     assert skipped_nodes(view, params, lost) == gone
-    told = CONDITIONS["nodes_ready"](replace(view, skipped_nodes=gone))
-    assert [text.split(" is ")[0] for text in told] == [f"node {name}" for name in ("c", "d") if name not in gone]
+    result = CONDITIONS["nodes_ready"](replace(view, skipped_nodes=gone))
+    assert [text.split(" is ")[0] for text in result] == [f"node {name}" for name in ("c", "d") if name not in gone]
 
 
-def test_one_that_waits_to_be_let_in_is_told() -> None:
+def test_a_node_with_a_pending_csr_is_reported() -> None:
     old, new = client(name="csr-1", version="7", filed=LONG_AGO), client(name="csr-2", version="8", filed=JUST_NOW)
     other = made(f"system:node:{OTHER}")
     asking = pending_client_requests(
@@ -180,7 +180,7 @@ def test_one_that_waits_to_be_let_in_is_told() -> None:
     ]
 
 
-def test_until_the_install_is_complete_what_operators_wait_for_is_told_before_them() -> None:
+def test_causes_are_reported_before_pending_operators_during_an_install() -> None:
     seen = {"nodes": NODES, "desired_nodes": ["a", "b"], "machines": ["machine b is active"]}
     texts = missing("install_complete", cluster_version=version(Available="False"), cluster_operators=[operator(Available="False")], **seen)
     assert [text.split(" is ")[0] for text in texts] == ["the cluster version", "node b", "machine b", "operator ingress"]

@@ -45,7 +45,7 @@ def watched() -> Watched:
     return Watched()
 
 
-def test_after_the_time_it_is_said_once_with_the_reason_and_again_when_it_is_over(watched: Watched) -> None:
+def test_an_outage_is_reported_once_with_its_reason_and_again_at_its_end(watched: Watched) -> None:
     for _again in range(5):
         watched.request(DownError("the API returned 503"), seconds=10)
     line = watched.line()
@@ -58,7 +58,7 @@ def test_after_the_time_it_is_said_once_with_the_reason_and_again_when_it_is_ove
     assert len(watched.outage.lines) == 2
 
 
-def test_it_is_said_in_the_middle_of_a_pause(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outage_is_reported_during_a_pause(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     """No request ends when the time is over: a client that pauses or hangs says it as well."""
     monkeypatch.setattr(outage, "NOTICE_AFTER", 0.05)
     watched.request(DownError("no connection"))
@@ -66,7 +66,7 @@ def test_it_is_said_in_the_middle_of_a_pause(watched: Watched, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("answer", [None, RefusedError("404")])
-def test_any_answer_ends_it(watched: Watched, answer: Exception | None) -> None:
+def test_any_answer_ends_an_outage(watched: Watched, answer: Exception | None) -> None:
     watched.request(DownError("x"), seconds=20)
     watched.request(answer)
     watched.request(DownError("x"), seconds=20)
@@ -74,7 +74,7 @@ def test_any_answer_ends_it(watched: Watched, answer: Exception | None) -> None:
     assert watched.outage.lines == []
 
 
-def test_a_second_outage_is_said_too(watched: Watched) -> None:
+def test_a_second_outage_is_reported_too(watched: Watched) -> None:
     for _outage_number in range(2):
         watched.request(DownError("x"), seconds=40)
         assert "still trying" in watched.line()
@@ -82,7 +82,7 @@ def test_a_second_outage_is_said_too(watched: Watched) -> None:
         assert "again" in watched.line()
 
 
-def test_threads_of_one_client_say_it_once(watched: Watched) -> None:
+def test_threads_of_one_client_report_an_outage_once(watched: Watched) -> None:
     threads = [threading.Thread(target=watched.request, args=(DownError("x"),), kwargs={"seconds": 40}) for _number in range(20)]
     for thread in threads:
         thread.start()

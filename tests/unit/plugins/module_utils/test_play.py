@@ -162,7 +162,7 @@ def test_a_module_notices_the_end_of_its_play(killed: str, tmp_path: Path) -> No
         until(module.is_gone)
 
 
-def test_a_module_of_a_worker_whose_play_is_gone_already_has_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_without_a_play_has_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker is between two modules when ansible-playbook is killed: init has adopted it when the next module looks."""
 
     def told(pid: int, parent: int, command: str) -> None:

@@ -68,7 +68,7 @@ def test_a_variable_of_the_user_is_listed_and_no_error() -> None:
     )
 
 
-def test_the_nearest_name_is_looked_for_once_however_many_hosts_have_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_nearest_name_is_searched_once_for_any_number_of_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_for: list[str] = []
     search = difflib.get_close_matches
 

@@ -45,7 +45,7 @@ def test_verbose_every_check_has_a_line() -> None:
     assert lines[-2].strip() == "to do:    take the whole pull secret"
 
 
-def test_where_all_is_well_two_lines_are_enough() -> None:
+def test_a_successful_preflight_prints_two_lines() -> None:
     assert screen_lines({"checks": [check("fine", "passed")], "summary": "1 passed"}) == [
         "1 check passed (all of them with -v)",
         "1 passed",

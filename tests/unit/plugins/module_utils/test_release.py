@@ -71,7 +71,7 @@ def test_the_version_does_not_depend_on_the_path_that_an_installer_was_called_by
         ("git version 2.47.1\n", Installer("", "", "")),
     ],
 )
-def test_what_an_installer_says_of_itself(output: str, expected: Installer) -> None:
+def test_the_version_output_of_an_installer_is_parsed(output: str, expected: Installer) -> None:
     assert read_version(output) == expected
 
 
@@ -118,7 +118,7 @@ WHOLE = "".join(f'<a href="https://mirror.example/clients/ocp/{name}">{name}</a>
 
 @pytest.mark.parametrize("page", [RELATIVE, ABSOLUTE, WHOLE])
 @pytest.mark.parametrize(
-    ("wanted", "expected"),
+    ("desired", "expected"),
     [
         ("4.20.99", "the newest of 4.20 there are 4.20.10, 4.20.9, 4.20.2"),
         ("4.20.11-rc.9", "the newest of 4.20 there are 4.20.11-rc.0, 4.20.10, 4.20.10-rc.1"),
@@ -127,14 +127,14 @@ WHOLE = "".join(f'<a href="https://mirror.example/clients/ocp/{name}">{name}</a>
         ("stable-4.19", "its channels are fast, stable, latest-4.20, stable-4.20"),
     ],
 )
-def test_what_a_mirror_has_instead(page: str, wanted: str, expected: str) -> None:
-    assert alternatives(wanted, page) == expected
+def test_what_a_mirror_has_instead(page: str, desired: str, expected: str) -> None:
+    assert alternatives(desired, page) == expected
 
 
 @pytest.mark.parametrize("page", ["", "<html>", "<p>Not listed</p>", '<a href="readme/">', "\0", '<a href="">'])
-@pytest.mark.parametrize("wanted", ["4.20.99", "stable-4.20", "", "4"])
-def test_a_page_that_lists_no_release(page: str, wanted: str) -> None:
-    assert alternatives(wanted, page) == ""
+@pytest.mark.parametrize("desired", ["4.20.99", "stable-4.20", "", "4"])
+def test_a_page_that_lists_no_release(page: str, desired: str) -> None:
+    assert alternatives(desired, page) == ""
 
 
 def test_the_newest_by_number_not_by_letter() -> None:

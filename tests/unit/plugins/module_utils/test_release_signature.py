@@ -112,10 +112,10 @@ def test_a_signature_that_is_none(cut: int, signed: Signed, tmp_path: Path) -> N
         "x[GNUPG:] GOODSIG 0123456789ABCDEF Somebody\nx[GNUPG:] VALIDSIG 0123 2026-01-01\n",
     ],
 )
-def test_what_gpgv_does_not_say_is_not_good(status: str) -> None:
+def test_a_signature_without_a_gpgv_success_is_invalid(status: str) -> None:
     assert not judge(status).good
 
 
-def test_two_halves_of_different_signatures_are_no_whole_one() -> None:
+def test_parts_of_different_signatures_are_invalid() -> None:
     halves = "[GNUPG:] NEWSIG\n[GNUPG:] GOODSIG 0123456789ABCDEF A\n[GNUPG:] NEWSIG\n[GNUPG:] VALIDSIG 0123 2026-01-01\n"
     assert not judge(halves).good

@@ -46,7 +46,7 @@ def url(state: Path) -> Iterator[str]:
 
 def collect(state: Path, **settings: Any) -> dict[str, Any]:
     nodes = [{"role": "control-plane", "architecture": "x86_64"}]
-    wanted = {
+    desired = {
         "machines": {"control_plane": nodes, "workers": []},
         "directory": str(state / "cluster"),
         "bootstrap_over": False,
@@ -56,7 +56,7 @@ def collect(state: Path, **settings: Any) -> dict[str, Any]:
         "installer_timeout": 60,
         "signature_timeout": 30,
     }
-    return mirror.collect({**wanted, **settings})
+    return mirror.collect({**desired, **settings})
 
 
 @pytest.mark.debian("gpgv")

@@ -1,4 +1,4 @@
-"""What a scenario stands on: made before it, by the modules themselves or by the API, and taken away after it."""
+"""Run modules, and create what a scenario requires, with the modules or the API; it is deleted afterwards."""
 
 from __future__ import annotations
 
@@ -34,36 +34,40 @@ LONGEST = programs.LONGEST
 
 
 def run(
-    module: str, options: Mapping[str, Any], environment: Mapping[str, str], *, hasty: bool = False, page_size: int | None = None
+    module: str, options: Mapping[str, Any], environment: Mapping[str, str], *, without_pauses: bool = False, page_size: int | None = None
 ) -> dict[str, Any]:
-    """One call of a module as a process of its own, without Ansible's own start; its result, or its failure.
+    """Run a module in a process of its own, without Ansible's start, and return its result or failure.
 
-    ``hasty``: with pauses between tries too short to be noticed, and killed after ``LONGEST``. ``page_size``: how much one page may hold.
+    ``without_pauses``: retries follow at once, and the process is killed after ``LONGEST``. ``page_size``: entries of a page.
     Fails for a traceback, for the token in what is said, and when it had to be killed.
     """
-    _code, text = _played(module, programs.play_module, module, dict(options), environment=environment, hasty=hasty, page_size=page_size)
+    _code, text = _played(
+        module, programs.play_module, module, dict(options), environment=environment, without_pauses=without_pauses, page_size=page_size
+    )
     assert "{" in text, f"{module} ended without a result: {text}"
     result: dict[str, Any] = json.loads(text[text.index("{") :])
     return result
 
 
 def run_often(module: str, options: Mapping[str, Any], environment: Mapping[str, str], server: str, calls: int) -> list[str]:
-    """What is said by each of so many hasty calls of a module, in one process; fewer when one of them hangs, which says so."""
+    """Return the output of each of ``calls`` calls of a module, without pauses, in one process; fewer when one of them hangs."""
     given = (module, dict(options), server, calls)
-    _code, text = _said(f"{calls} calls of {module}", programs.play_module_often, *given, environment=environment, hasty=True, longest=None)
+    _code, text = _said(
+        f"{calls} calls of {module}", programs.play_module_often, *given, environment=environment, without_pauses=True, longest=None
+    )
     return text.split(programs.NEXT)[1:]
 
 
 def inventory(source: Path, environment: Mapping[str, str], *, page_size: int | None = None) -> dict[str, Any]:
-    """``ansible-inventory --list`` of one source, as hasty as modules: ``failed`` with ``msg``, or ``listed``."""
+    """Run ``ansible-inventory --list`` of one source without pauses: ``failed`` with ``msg``, or ``listed``."""
     settings = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", "ANSIBLE_NOCOLOR": "1", "COLUMNS": "10000"}
     code, text = _played(
-        "inventory", programs.play_inventory, str(source), environment={**environment, **settings}, hasty=True, page_size=page_size
+        "inventory", programs.play_inventory, str(source), environment={**environment, **settings}, without_pauses=True, page_size=page_size
     )
     if code:
         # What other plugins say of a source that is not theirs is said by Ansible, not by us.
-        told = [line for line in text.splitlines() if "Cannot " in line] or text.splitlines()
-        return {"failed": True, "msg": told[-1].strip()}
+        result = [line for line in text.splitlines() if "Cannot " in line] or text.splitlines()
+        return {"failed": True, "msg": result[-1].strip()}
     return {"listed": json.JSONDecoder().raw_decode(text[text.index("{\n") :])[0]}
 
 
@@ -92,11 +96,11 @@ def _fork_server() -> ForkServerContext:
 
 
 def _played(
-    title: str, program: Callable[..., None], *given: Any, environment: Mapping[str, str], hasty: bool, page_size: int | None
+    title: str, program: Callable[..., None], *given: Any, environment: Mapping[str, str], without_pauses: bool, page_size: int | None
 ) -> tuple[int, str]:
-    """Exit code and all that was said by a process that plays this program. Fails for a traceback, and for the token."""
-    longest = LONGEST if hasty else None
-    code, text = _said(title, program, *given, environment=environment, hasty=hasty, page_size=page_size, longest=longest)
+    """Return the exit code and output of a process that runs this program. Fails for a traceback, and for the token."""
+    longest = LONGEST if without_pauses else None
+    code, text = _said(title, program, *given, environment=environment, without_pauses=without_pauses, page_size=page_size, longest=longest)
     assert "Traceback" not in text, text
     if token := environment.get("METAL_AUTH_TOKEN", ""):
         assert token not in text
@@ -108,12 +112,12 @@ def _said(
     program: Callable[..., None],
     *given: Any,
     environment: Mapping[str, str],
-    hasty: bool,
+    without_pauses: bool,
     longest: float | None,
     page_size: int | None = None,
 ) -> tuple[int, str]:
     with tempfile.NamedTemporaryFile("r", encoding="utf-8", errors="replace") as said:
-        manner = programs.Manner(said.name, dict(environment), hasty, page_size)
+        manner = programs.Manner(said.name, dict(environment), without_pauses, page_size)
         process = _processes().Process(target=program, args=(manner, *given))
         process.start()
         process.join(longest)
@@ -128,7 +132,7 @@ def _said(
 
 
 def call(sandbox: RunningSandbox, method: str, path: str, body: Any = None) -> Any:
-    """One call of the API, as it is; every entry of a list."""
+    """Call the API and return the answer; of a list every entry."""
     query = {"per_page": 1000} if method == "GET" else {}
     url = httpx.URL(f"{sandbox.environment['METAL_API_URL']}/{path}").copy_merge_params(query)
     # Not checked: it is loopback, and reading this machine's certificates takes longer than the call.
@@ -159,13 +163,13 @@ def _fact(path: str, facts: Mapping[str, Any]) -> Any:
 
 @contextmanager
 def made(
-    ground: Mapping[str, tuple[str, Mapping[str, Any]]], sandbox: RunningSandbox, environment: Mapping[str, str]
+    prerequisites: Mapping[str, tuple[str, Mapping[str, Any]]], sandbox: RunningSandbox, environment: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    """The ground's facts by name, for as long as it stands. The journal is empty then."""
+    """Create the prerequisites and yield their results by name, with an empty journal; delete them afterwards."""
     facts: dict[str, Any] = {"project": sandbox.environment["METAL_PROJECT_ID"]}
     standing: list[tuple[str, Mapping[str, Any]]] = []
     try:
-        for name, (maker, options) in ground.items():
+        for name, (maker, options) in prerequisites.items():
             given = filled(options, facts)
             if maker == RESERVED_HARDWARE:
                 facts[name] = sandbox.call("POST", "hardware_reservations", json=given)
@@ -199,7 +203,7 @@ def made(
 
 @contextmanager
 def laid(scenario: Scenario, sandbox: RunningSandbox, environment: Mapping[str, str]) -> Iterator[Scenario]:
-    """The scenario with its ground made and its references filled in. The journal is empty then."""
-    with made(scenario.ground, sandbox, environment) as facts:
+    """Yield the scenario with its prerequisites created and its references replaced, with an empty journal."""
+    with made(scenario.prerequisites, sandbox, environment) as facts:
         texts = {name: filled(getattr(scenario, name), facts) for name in ("create", "change", "absent", "never", "listing", "order")}
-        yield replace(scenario, ground={}, **texts)
+        yield replace(scenario, prerequisites={}, **texts)

@@ -1,6 +1,6 @@
-"""Giving back goes by the ownership mark: what is the cluster's goes, wherever it is, and what only looks like it stays as it is.
+"""Destroy selects by ownership tag: the cluster's resources are deleted in every metro, and similar ones stay unchanged.
 
-No cluster runs here: the things are ordered as others order them, by the API, and it is the end of them that is looked at.
+No cluster runs here: the resources are ordered by the API, and only their deletion is tested.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ DECOYS: dict[str, tuple[str, dict[str, Any]]] = {
     "the mark as description": machine("text-0", description=MARK),
     "the mark as customdata": machine("text-1", customdata={"tags": [MARK]}),
     "the mark as userdata": machine("text-2", userdata=f"#!/bin/sh\n# {MARK}\n"),
-    "our name where nobody looks": machine(f"master-0.{NAME}", metro="am"),
+    "our name in another metro": machine(f"master-0.{NAME}", metro="am"),
     "block with our details": ("ips", {"type": "public_ipv4", "quantity": 1, "metro": "da", "details": MARK}),
     "block with our name": ("ips", {"type": "public_ipv4", "quantity": 1, "metro": "da", "details": NAME, "tags": [NAME]}),
     "block of another cluster": (
@@ -99,7 +99,7 @@ class Project:
         return ordered
 
     def connect(self, network: dict[str, Any]) -> dict[str, Any]:
-        """Give a network a gateway, as somebody may have done by hand."""
+        """Create a gateway in a network, as a user may have done."""
         body = {"virtual_network_id": network["id"], "private_ipv4_subnet_size": 8}
         answer = self._client.post(f"/projects/{self._project}/metal-gateways", json=body)
         assert answer.is_success, answer.text
@@ -109,14 +109,14 @@ class Project:
         assert self._client.put(device["path"], json={"locked": locked}).is_success
 
     def settle(self, devices: dict[str, dict[str, Any]]) -> None:
-        """Until all are active: what is looked at later is as it will stay."""
+        """Wait until all are active, so that later comparisons see their final state."""
         waiting = [device["path"] for device in devices.values() if device["path"].startswith("/devices/")]
         deadline = time.monotonic() + 60
-        while waiting := [path for path in waiting if self.look(path)["state"] != "active"]:
+        while waiting := [path for path in waiting if self.read(path)["state"] != "active"]:
             assert time.monotonic() < deadline, f"not active: {waiting}"
             time.sleep(0.1)
 
-    def look(self, path: str) -> dict[str, Any]:
+    def read(self, path: str) -> dict[str, Any]:
         answer = self._client.get(path)
         assert answer.is_success, f"{path}: {answer.status_code} {answer.text}"
         found: dict[str, Any] = answer.json()
@@ -128,7 +128,7 @@ class Project:
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
-    user = User(tmp_path_factory.mktemp("giving-back"), speed=3600)
+    user = User(tmp_path_factory.mktemp("destroy"), speed=3600)
     with user.at_work():
         yield user
 
@@ -144,7 +144,7 @@ def decoys(user: User, project: Project) -> dict[str, dict[str, Any]]:
     project.settle(ordered)
     ordered["gateway of a network with our name"] = project.connect(ordered["network with our name"])
     write_names(user, "192.0.2.99")
-    return {name: project.look(thing["path"]) | {"path": thing["path"]} for name, thing in ordered.items()}
+    return {name: project.read(thing["path"]) | {"path": thing["path"]} for name, thing in ordered.items()}
 
 
 @pytest.fixture(scope="module")
@@ -172,20 +172,22 @@ def write_names(user: User, address: str, names: Iterable[str] = NAMES) -> None:
     assert answer.rcode() == 0, answer
 
 
-def test_there_are_thirty_and_more_that_only_look_like_ours(decoys: dict[str, dict[str, Any]]) -> None:
+def test_thirty_foreign_resources_resemble_those_of_the_cluster(decoys: dict[str, dict[str, Any]]) -> None:
     assert len(decoys) + len(NAMES) >= 30
 
 
-def test_check_mode_lists_all_that_goes_and_touches_nothing(user: User, decoys: dict[str, Any], ours: dict[str, dict[str, Any]]) -> None:
+def test_check_mode_lists_what_destroy_deletes_and_changes_nothing(
+    user: User, decoys: dict[str, Any], ours: dict[str, dict[str, Any]]
+) -> None:
     run = user.play("destroy.yml", "--check").ended_well()
     assert run.writes == []
     for name, thing in ours.items():
-        assert thing["id"] in run.output, f"{name} is not told:\n{run.tail}"
+        assert thing["id"] in run.output, f"{name} is not printed:\n{run.tail}"
     for name, thing in decoys.items():
-        assert thing["id"] not in run.output, f"{name} is told to go:\n{run.tail}"
+        assert thing["id"] not in run.output, f"{name} is listed for deletion:\n{run.tail}"
 
 
-def test_without_a_yes_nothing_is_touched(user: User, ours: dict[str, Any]) -> None:
+def test_destroy_without_confirmation_changes_nothing(user: User, ours: dict[str, Any]) -> None:
     for answer in ((), ("-e", "openshift_destroy_confirm=demo2.metal.test")):
         run = user.play("destroy.yml", *answer)
         assert run.code != 0
@@ -193,8 +195,8 @@ def test_without_a_yes_nothing_is_touched(user: User, ours: dict[str, Any]) -> N
         assert "Nothing was deleted" in run.output
 
 
-def test_without_the_files_of_its_install_a_cluster_is_not_deleted_on_its_name_alone(user: User, ours: dict[str, Any]) -> None:
-    """Somebody else in the project may have a cluster of this name."""
+def test_destroy_without_the_install_files_needs_more_than_the_name(user: User, ours: dict[str, Any]) -> None:
+    """Another user of the project may have a cluster of this name."""
     run = user.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME}")
     assert run.code != 0
     assert run.writes == []
@@ -204,7 +206,7 @@ def test_without_the_files_of_its_install_a_cluster_is_not_deleted_on_its_name_a
     assert "openshift_destroy_without_state=true" in said
 
 
-def test_a_locked_machine_stops_it_before_anything_went(user: User, project: Project, ours: dict[str, dict[str, Any]]) -> None:
+def test_a_locked_device_fails_destroy_before_any_deletion(user: User, project: Project, ours: dict[str, dict[str, Any]]) -> None:
     project.lock(ours["master"], True)
     run = user.play("destroy.yml", *CONFIRMED)
     project.lock(ours["master"], False)
@@ -213,7 +215,7 @@ def test_a_locked_machine_stops_it_before_anything_went(user: User, project: Pro
     assert f"Locked against deletion: master-0.{NAME}" in run.output
 
 
-def test_names_that_lead_only_to_others_stop_it_before_anything_went(user: User, ours: dict[str, dict[str, Any]]) -> None:
+def test_dns_records_with_foreign_addresses_fail_destroy_before_any_deletion(user: User, ours: dict[str, dict[str, Any]]) -> None:
     """A cluster of this name in another project: all that it is reached by."""
     names = (f"api.{NAME}", f"ingress.apps.{NAME}", f"worker-0.{NAME}")
     write_names(user, "203.0.113.7", names)
@@ -226,7 +228,7 @@ def test_names_that_lead_only_to_others_stop_it_before_anything_went(user: User,
     write_names(user, "", names)
 
 
-def test_another_project_than_that_of_the_files_stops_it(user: User, ours: dict[str, Any]) -> None:
+def test_destroy_refuses_another_project_than_that_of_the_install_files(user: User, ours: dict[str, Any]) -> None:
     """What it does not find there is not gone, and these may be the only keys."""
     user.cluster.mkdir(parents=True)
     for name, content in {"project": "2b70eb8f-fa18-47c0-aba7-222a842362fd\n", "kubeconfig": "the only one"}.items():
@@ -239,7 +241,7 @@ def test_another_project_than_that_of_the_files_stops_it(user: User, ours: dict[
     shutil.rmtree(user.cluster)
 
 
-def test_orphans_are_listed_by_cluster_and_nothing_is_touched(user: User, decoys: dict[str, Any], ours: dict[str, dict[str, Any]]) -> None:
+def test_orphans_are_listed_by_cluster_and_not_changed(user: User, decoys: dict[str, Any], ours: dict[str, dict[str, Any]]) -> None:
     report = user.folder / "orphans.json"
     run = user.play("playbooks/orphans.yml", "-e", '{"openshift_orphans_project_ids": ["all"]}', "-e", f"openshift_orphans_file={report}")
     run.ended_well()
@@ -253,11 +255,11 @@ def test_orphans_are_listed_by_cluster_and_nothing_is_touched(user: User, decoys
     assert "-e openshift_cluster_name=demo2 -e openshift_base_domain=metal.test -e openshift_destroy_without_state=true" in run.output
 
 
-def test_what_is_left_of_its_names_goes_with_those_that_lead_to_it(user: User, project: Project, ours: dict[str, dict[str, Any]]) -> None:
-    """A worker that somebody took away has left its name."""
+def test_destroy_deletes_remaining_dns_records_of_the_cluster(user: User, project: Project, ours: dict[str, dict[str, Any]]) -> None:
+    """The DNS record of a worker that a user deleted still exists."""
     api, worker = OUR_NAMES
     (address,) = [
-        each["address"] for each in project.look(ours["master"]["path"])["ip_addresses"] if each["public"] and each["address_family"] == 4
+        each["address"] for each in project.read(ours["master"]["path"])["ip_addresses"] if each["public"] and each["address_family"] == 4
     ]
     write_names(user, address, [api])
     write_names(user, "203.0.113.7", [worker])
@@ -266,7 +268,7 @@ def test_what_is_left_of_its_names_goes_with_those_that_lead_to_it(user: User, p
     assert f"{worker} 203.0.113.7" in run.output
 
 
-def test_ended_half_way_it_has_touched_nothing_else(
+def test_an_interrupted_destroy_changed_only_the_clusters_resources(
     user: User, project: Project, decoys: dict[str, dict[str, Any]], ours: dict[str, dict[str, Any]]
 ) -> None:
     user.sandbox.call("POST", "faults", json={"method": "DELETE", "path": "^/metal/v1/devices/", "delay": 30, "skip": 1})
@@ -275,29 +277,31 @@ def test_ended_half_way_it_has_touched_nothing_else(
     assert run.cut
     assert left(project, ours), "it was over"
     for name, before in decoys.items():
-        assert {**project.look(before["path"]), "path": before["path"]} == before, name
+        assert {**project.read(before["path"]), "path": before["path"]} == before, name
 
 
-def test_only_what_is_ours_goes(user: User, project: Project, decoys: dict[str, dict[str, Any]], ours: dict[str, dict[str, Any]]) -> None:
+def test_destroy_deletes_only_owned_resources(
+    user: User, project: Project, decoys: dict[str, dict[str, Any]], ours: dict[str, dict[str, Any]]
+) -> None:
     run = user.play("destroy.yml", *CONFIRMED).ended_well()
     assert f"Of {NAME} nothing is left" in run.output
     assert [user.names.addresses(name) for name in OUR_NAMES] == [[], []]
     assert left(project, ours) == []
     for name, before in decoys.items():
-        assert {**project.look(before["path"]), "path": before["path"]} == before, name
+        assert {**project.read(before["path"]), "path": before["path"]} == before, name
     for name in NAMES:
         assert user.names.addresses(name) == ["192.0.2.99"], name
 
 
-def test_again_it_finds_nothing_and_changes_nothing(user: User, ours: dict[str, Any]) -> None:
+def test_another_destroy_finds_and_changes_nothing(user: User, ours: dict[str, Any]) -> None:
     run = user.play("destroy.yml", *CONFIRMED).ended_well()
     assert run.changed == 0
     assert run.writes == []
 
 
 @pytest.mark.long
-def test_half_gone_is_no_obstacle(user: User, project: Project) -> None:
-    """A machine that somebody takes while it is being given back, and a network whose gateway is going already."""
+def test_destroy_completes_a_partial_deletion(user: User, project: Project) -> None:
+    """A device that a user deletes during destroy, and a network whose gateway is already deleting."""
     half = project.order({name: OURS[name] for name in ("master", "network", "block")})
     gateway = project.connect(half["network"])
     project.settle(half)

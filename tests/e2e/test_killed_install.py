@@ -1,4 +1,4 @@
-"""An install that is killed, and nobody comes back: what it had for a while only is given back by the service itself."""
+"""A killed install that is not repeated: the service terminates its bootstrap device."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long]
 PATIENCE = ("-e", "openshift_bootstrap_lifetime=150", "-e", "openshift_provision_timeout=140", "-e", "openshift_bootstrap_timeout=140")
 
 
-def test_the_bootstrap_machine_of_a_killed_install_ends_by_itself(tmp_path: Path) -> None:
+def test_the_bootstrap_device_of_a_killed_install_is_terminated(tmp_path: Path) -> None:
     user = User(tmp_path, speed=600)
     with user.at_work():
         # The role after the machines were ordered.

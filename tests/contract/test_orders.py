@@ -1,4 +1,4 @@
-"""What goes wrong on the way: nothing is ordered twice, one clear message for each trouble, and no traceback."""
+"""Failed orders: no order is repeated, and each failure is one clear error without a traceback."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from sandbox.testing.process import RunningSandbox
-from tests.contract.ground import call, laid, run
+from tests.contract.environment import call, laid, run
 from tests.contract.scenario import TAGS, WAIT, Scenario, machine
 from tests.contract.scenarios import SCENARIOS, devices_of_contract
 
 ROOT = Path(__file__).resolve().parents[2]
 CONNECTION = ("METAL_API_URL", "METAL_AUTH_TOKEN", "METAL_PROJECT_ID")
 
-GIVE_BACK = {"ownership_tags": TAGS, "all_owned": True, "state": "absent", **WAIT}
+DELETE_ALL = {"ownership_tags": TAGS, "all_owned": True, "state": "absent", **WAIT}
 
 
 def world(sandbox: RunningSandbox, scenario: Scenario) -> list[dict[str, Any]]:
@@ -30,11 +30,11 @@ def by_module(name: str) -> Scenario:
 
 @pytest.mark.parametrize("cut", ["after", "body"])
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.title)
-def test_an_order_whose_answer_was_lost_is_not_repeated(
+def test_an_order_with_a_lost_answer_is_not_repeated(
     scenario: Scenario, cut: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
     with laid(scenario, sandbox, sandbox_environment) as ready:
-        # A scenario that cannot take itself away again is looked at from where it began.
+        # The state of a scenario that cannot delete its resource is compared with the one before it.
         before = ready.view(world(sandbox, ready))
         sandbox.call("POST", "faults", json={"method": "POST", "path": f"/{ready.order_path}$", "cut": cut, "times": 1})
         result = run(ready.module, ready.create, sandbox_environment)
@@ -50,17 +50,17 @@ def test_an_order_whose_answer_was_lost_is_not_repeated(
 
 
 @pytest.mark.parametrize("fault", [{"cut": "before"}, {"status": 502, "body": "<html>", "headers": {"Content-Type": "text/html"}}])
-def test_an_order_that_did_not_arrive_is_repeated(
+def test_an_order_that_did_not_arrive_is_retried(
     fault: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
     sandbox.call("POST", "faults", json={"method": "POST", "path": "/devices$", "times": 1, **fault})
     result = run("metal_device_set", {"ownership_tags": TAGS, "machines": [machine(1), machine(2)], **WAIT}, sandbox_environment)
     assert not result.get("failed"), result
     assert len(devices_of_contract(world(sandbox, by_module("metal_device_set")))) == 2
-    run("metal_device_set", GIVE_BACK, sandbox_environment)
+    run("metal_device_set", DELETE_ALL, sandbox_environment)
 
 
-def test_one_bad_machine_does_not_hide_the_others(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_one_failed_device_does_not_hide_the_others(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     sandbox.call("POST", "faults", json={"hostname": "worker-2"})
     machines = [machine(1), machine(2), machine(3)]
     result = run("metal_device_set", {"ownership_tags": TAGS, "machines": machines, **WAIT}, sandbox_environment)
@@ -70,7 +70,7 @@ def test_one_bad_machine_does_not_hide_the_others(sandbox: RunningSandbox, sandb
     )
     devices = run("metal_device_info", {"tags": TAGS}, sandbox_environment)["devices"]
     assert [device["state"] for device in devices if "worker-2" not in device["hostname"]] == ["active", "active"]
-    run("metal_device_set", GIVE_BACK, sandbox_environment)
+    run("metal_device_set", DELETE_ALL, sandbox_environment)
 
 
 ORDER = {"ownership_tags": TAGS, "machines": [machine(1), machine(2)], **WAIT, "metal_api_retries": 1}
@@ -93,7 +93,7 @@ BAD_INPUT: dict[str, tuple[dict[str, Any], dict[str, str], list[str]]] = {
 
 
 @pytest.mark.parametrize(("options", "environment", "texts"), BAD_INPUT.values(), ids=BAD_INPUT)
-def test_bad_input_is_one_clear_message_and_buys_nothing(
+def test_invalid_options_are_one_error_and_order_nothing(
     options: dict[str, Any],
     environment: dict[str, str],
     texts: list[str],
@@ -112,9 +112,7 @@ def test_bad_input_is_one_clear_message_and_buys_nothing(
     ]
 
 
-def test_a_metro_that_has_not_enough_is_told_before_anything_is_ordered(
-    sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
+def test_a_metro_without_capacity_fails_before_any_order(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": {"c3.small.x86": 1}}}})
     try:
         result = run("metal_device_set", ORDER, sandbox_environment)

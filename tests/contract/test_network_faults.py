@@ -1,4 +1,4 @@
-"""What goes wrong in the network: who stands in the way is named, what was done by then is told, and the next run goes on from there."""
+"""Failures of network modules: errors name the blockers and the changes made so far, and the next run resumes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from sandbox.testing.process import RunningSandbox
-from tests.contract.ground import call, laid, run
+from tests.contract.environment import call, laid, run
 from tests.contract.network import UNKNOWN
 from tests.contract.scenario import TAGS, WAIT
-from tests.contract.test_troubles import by_module, world
+from tests.contract.test_orders import by_module, world
 
 REFUSED = {"status": 422, "body": {"errors": ["The switch is being maintained"]}}
 
 
-def test_a_port_that_was_stopped_on_its_way_says_how_far_it_came_and_goes_on(
+def test_an_interrupted_port_change_reports_its_progress_and_is_resumed(
     sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
     with laid(by_module("metal_port"), sandbox, sandbox_environment) as ready:
@@ -45,14 +45,14 @@ def test_a_port_that_was_stopped_on_its_way_says_how_far_it_came_and_goes_on(
         assert not [each for each in sandbox.journal() if each["method"] not in ("GET", "HEAD")]
 
 
-def test_a_batch_that_fails_is_told_in_the_service_s_words(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_a_failed_vlan_batch_reports_the_services_error(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     with laid(by_module("metal_port"), sandbox, sandbox_environment) as ready:
         result = run("metal_port", {**ready.create, "vlan_ids": ["1101", "1199"], "native_vlan_id": None}, sandbox_environment)
         assert result["failed"]
         assert "1199" in result["msg"]
 
 
-def test_a_move_to_an_unknown_device_leaves_the_address_where_it_is(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_an_address_moved_to_an_unknown_device_stays_assigned(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     with laid(by_module("metal_ip_assignment"), sandbox, sandbox_environment) as ready:
         assert run("metal_ip_assignment", ready.create, sandbox_environment)["changed"]
         before = ready.view(world(sandbox, ready))
@@ -75,7 +75,9 @@ def test_a_move_to_an_unknown_device_leaves_the_address_where_it_is(sandbox: Run
         assert run("metal_ip_assignment", ready.absent, sandbox_environment)["changed"]
 
 
-def test_devices_take_what_is_free_in_a_block_and_keep_it(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_concurrent_devices_get_different_free_addresses_of_a_block_and_keep_them(
+    sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
     block = run("metal_ip_reservation", {"metro": "da", "quantity": 4, "tags": TAGS, **WAIT}, sandbox_environment)["ip_reservation"]
     devices = sandbox.call("POST", "devices", json={"count": 5, "hostname": "taker-{{index}}.contract.metal.test", "tags": TAGS})["ids"]
     try:
@@ -101,7 +103,7 @@ def quota(sandbox: RunningSandbox, addresses: int | None) -> None:
     sandbox.call("PUT", "settings", json={"quotas": {"public_ipv4": addresses}})
 
 
-def test_a_block_that_needs_approval_fails_at_once_by_choice(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_fail_on_approval_required_fails_at_once(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     options: dict[str, Any] = {"metro": "da", "quantity": 8, "tags": TAGS, **WAIT}
     given = sandbox.call("GET", "settings")["quotas"]["public_ipv4"]
     quota(sandbox, 1)
@@ -120,7 +122,7 @@ def test_a_block_that_needs_approval_fails_at_once_by_choice(sandbox: RunningSan
         run("metal_ip_reservation", {"tags": TAGS, "state": "absent", **WAIT}, sandbox_environment)
 
 
-def test_a_vrf_and_a_vlan_in_use_say_by_whom(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_deleting_a_vrf_or_vlan_in_use_names_the_blockers(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     def well(module: str, **options: Any) -> dict[str, Any]:
         result = run(module, options, sandbox_environment)
         assert not result.get("failed"), result
@@ -128,13 +130,13 @@ def test_a_vrf_and_a_vlan_in_use_say_by_whom(sandbox: RunningSandbox, sandbox_en
 
     vrf = well("metal_vrf", name="troubles", metro="da", ip_ranges=["192.168.0.0/20"])["vrf"]
     vlan = well("metal_vlan", metro="da", vxlan=1120)["virtual_network"]
-    wanted = {"type": "vrf", "vrf_id": vrf["id"], "network": "192.168.1.0", "cidr": 28, "tags": TAGS, **WAIT}
-    block = well("metal_ip_reservation", **wanted)["ip_reservation"]
+    desired = {"type": "vrf", "vrf_id": vrf["id"], "network": "192.168.1.0", "cidr": 28, "tags": TAGS, **WAIT}
+    block = well("metal_ip_reservation", **desired)["ip_reservation"]
     gateway = well("metal_gateway", virtual_network_id=vlan["id"], ip_reservation_id=block["id"], **WAIT)["metal_gateway"]
     try:
         assert gateway["gateway_address"] == "192.168.1.1/28"
         assert gateway["vrf_id"] == vrf["id"]
-        assert not well("metal_ip_reservation", **wanted)["changed"]
+        assert not well("metal_ip_reservation", **desired)["changed"]
         assert not well("metal_gateway", ip_reservation_id=block["id"], **WAIT)["changed"]
         other = run("metal_gateway", {"id": gateway["id"], "private_ipv4_subnet_size": 8}, sandbox_environment)
         assert "a gateway keeps its subnet" in other["msg"]
@@ -152,7 +154,7 @@ def test_a_vrf_and_a_vlan_in_use_say_by_whom(sandbox: RunningSandbox, sandbox_en
             well(module, id=made["id"], state="absent", **({} if module in ("metal_vlan", "metal_vrf") else WAIT))
 
 
-def test_a_gateway_is_gone_when_its_absence_is_done(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_absent_returns_after_the_gateway_is_deleted(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     with laid(by_module("metal_gateway"), sandbox, sandbox_environment) as ready:
         assert ready.absent is not None
         made = run("metal_gateway", ready.create, sandbox_environment)["metal_gateway"]
@@ -160,12 +162,12 @@ def test_a_gateway_is_gone_when_its_absence_is_done(sandbox: RunningSandbox, san
         assert made["private_ipv4_subnet_size"] == 8
         accepted = run("metal_gateway", {**ready.absent, "wait": False}, sandbox_environment)
         assert accepted["changed"]
-        # Whether it is still going or gone by now: nobody asks for its end twice, and afterwards it is gone.
+        # Whether it is deleting or deleted by now: its deletion is requested once, and then it is absent.
         assert not run("metal_gateway", ready.absent, sandbox_environment)["changed"]
         assert ready.view(world(sandbox, ready)) == {}
 
 
-def test_a_session_needs_bgp_in_its_project(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_a_bgp_session_requires_bgp_in_its_project(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     with laid(by_module("metal_port"), sandbox, sandbox_environment) as ready:
         device = ready.create["device_id"]
         assert not call(sandbox, "GET", f"projects/{sandbox.environment['METAL_PROJECT_ID']}/bgp-config")
@@ -181,8 +183,8 @@ PRECIOUS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("module", PRECIOUS)
-def test_a_variable_that_was_cleared_means_nothing(module: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
-    """The one network or block without a text is not what an empty id means."""
+def test_an_empty_id_selects_nothing(module: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+    """An empty id does not select the one network or block without a text."""
     made = run(module, PRECIOUS[module], sandbox_environment)
     found = made["virtual_network" if module == "metal_vlan" else "ip_reservation"]
     text = "description" if module == "metal_vlan" else "details"
@@ -194,7 +196,7 @@ def test_a_variable_that_was_cleared_means_nothing(module: str, sandbox: Running
                 assert "Cannot use the options" in refused["msg"]
                 assert not refused["changed"]
         assert sandbox.journal() == []
-        # What is named by its id may lose its tags.
+        # A resource that is selected by its id may lose its tags.
         assert run(module, {"id": found["id"], "tags": []}, sandbox_environment)["changed"]
     finally:
         run(module, {"id": found["id"], "state": "absent"}, sandbox_environment)
@@ -213,7 +215,9 @@ DELETERS = {
 
 
 @pytest.mark.parametrize(("module", "name"), [(module, name) for module, names in DELETERS.items() for name in names])
-def test_nothing_is_deleted_that_is_not_named(module: str, name: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_absent_without_a_name_deletes_nothing(
+    module: str, name: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
     refused = run(module, {name: "", "state": "absent"}, sandbox_environment)
     assert f"Cannot use the options: {name} is given, but empty" in refused["msg"]
     assert sandbox.journal() == []
@@ -221,10 +225,10 @@ def test_nothing_is_deleted_that_is_not_named(module: str, name: str, sandbox: R
 
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize("module", PRECIOUS)
-def test_what_has_other_tags_beside_is_another(
+def test_a_resource_with_additional_tags_is_another_resource(
     module: str, order: int, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
-    """Whichever was made first: each task finds its own, and nobody loses a tag."""
+    """Whichever was created first: each task finds its own, and no resource loses a tag."""
     common = {name: value for name, value in PRECIOUS[module].items() if name not in ("vxlan", "tags")}
     tasks = [{**common, "tags": tags} for tags in (["web"], ["web", "prod"])][::order]
     key = "virtual_network" if module == "metal_vlan" else "ip_reservation"
@@ -247,7 +251,7 @@ def test_what_has_other_tags_beside_is_another(
             run(module, {"id": found["id"], "state": "absent"}, sandbox_environment)
 
 
-def test_an_address_is_looked_for_in_its_device_s_project(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_an_address_is_found_in_the_project_of_its_device(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     other = call(sandbox, "POST", "projects", {"name": "contract-elsewhere"})
     try:
         with laid(by_module("metal_ip_assignment"), sandbox, sandbox_environment) as ready:

@@ -1,4 +1,4 @@
-"""The clock, options with their rules, differences, errors told together."""
+"""The clock, options with their rules, differences, errors reported together."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ticks(timeout: float, interval: float, work: float = 0) -> list[float]:
         (10, 4, 60, [0]),
     ],
 )
-def test_the_clock_looks_at_once_and_a_last_time_at_the_end(timeout: float, interval: float, work: float, expected: list[float]) -> None:
+def test_a_wait_polls_at_once_and_a_last_time_at_the_end(timeout: float, interval: float, work: float, expected: list[float]) -> None:
     assert ticks(timeout, interval, work) == expected
 
 
@@ -39,14 +39,14 @@ def waiter(time: Time, timeout: float, progress: float = 0) -> Waiter:
     return Waiter(timeout, 1, progress, sleep=time.sleep, now=time)
 
 
-def test_a_wait_ends_when_nothing_is_missing() -> None:
+def test_a_wait_ends_when_nothing_is_pending() -> None:
     answers = [["a", "b"], ["b"], []]
     time = Time()
     waiter(time, 10).until_nothing_pending(lambda: answers.pop(0), "It")
     assert time.now == 2
 
 
-def test_a_wait_that_runs_out_says_what_was_last_missing() -> None:
+def test_a_timeout_names_what_was_last_pending() -> None:
     with pytest.raises(WaitTimeout, match=r"It was not completed within wait_timeout\. Pending: a; b") as caught:
         waiter(Time(), 3).until_nothing_pending(lambda: ["a", "b"], "It")
     assert caught.value.details == {"waiting": ["a", "b"]}
@@ -68,7 +68,7 @@ def test_a_slice_is_no_failure_and_the_last_one_is_none() -> None:
         waiter(Time(), 3, progress=3).until_nothing_pending(lambda: ["a"], "It")
 
 
-def test_what_a_look_raises_ends_the_wait() -> None:
+def test_an_error_of_a_poll_ends_the_wait() -> None:
     def fail() -> list[str]:
         raise CollectionError("failed for good")
 
@@ -90,7 +90,7 @@ def test_options_bring_their_rules_along() -> None:
         first.merge(first)
 
 
-def test_only_what_is_wanted_can_differ() -> None:
+def test_only_desired_attributes_can_differ() -> None:
     assert differences({"a": 1, "b": 2}, {"a": 1}) == {}
     assert differences({"a": 1}, {"a": 2, "c": None, "d": []}) == {"a": 2, "d": []}
 

@@ -1,4 +1,4 @@
-"""csr_approval when the cluster's API refuses, fails or becomes silent: one request's trouble is its own, and the approver goes on."""
+"""csr_approval when the cluster's API refuses, fails or becomes silent: an error with one CSR delays no other, and the approver goes on."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def register_and_ask(cluster: ControlPlane, name: str) -> None:
 
 
 @pytest.mark.parametrize("code", [500, 403, 429, 410])
-def test_an_error_in_the_watch_is_followed_by_a_list(cluster: ControlPlane, front: ClusterFront, start: Start, code: int) -> None:
+def test_an_error_event_of_a_watch_is_followed_by_a_list(cluster: ControlPlane, front: ClusterFront, start: Start, code: int) -> None:
     for _watch in range(2):
         front.begin_watch_with({"type": "ERROR", "object": {"kind": "Status", "code": code, "message": "etcdserver: leader changed"}})
     given = through(front, cluster, **WAITING)
@@ -54,7 +54,7 @@ def test_an_error_in_the_watch_is_followed_by_a_list(cluster: ControlPlane, fron
 
 
 @pytest.mark.parametrize("status", [401, 403, 500])
-def test_a_list_that_is_refused_for_some_time_ends_nothing(cluster: ControlPlane, front: ClusterFront, start: Start, status: int) -> None:
+def test_a_list_that_is_refused_for_some_time_is_retried(cluster: ControlPlane, front: ClusterFront, start: Start, status: int) -> None:
     """While a cluster starts its roles are not there yet, and certificates are exchanged."""
     body = {"kind": "Status", "code": status, "message": "not now"}
     front.meet({"method": "GET", "path": "certificatesigningrequests$", "status": status, "body": body, "times": 3})
@@ -67,7 +67,7 @@ def test_a_list_that_is_refused_for_some_time_ends_nothing(cluster: ControlPlane
     assert not result["failed"], result["msg"]
 
 
-def test_one_request_that_cannot_be_approved_keeps_no_other_waiting(cluster: ControlPlane, front: ClusterFront, start: Start) -> None:
+def test_a_csr_that_cannot_be_approved_delays_no_other(cluster: ControlPlane, front: ClusterFront, start: Start) -> None:
     front.meet({"method": "PATCH", "path": "/bad/approval$", **FORBIDDEN, "times": None})
     cluster.file("bad", client()["spec"]).raise_for_status()
     ended = start("csr_approval", **through(front, cluster, progress_interval=1, **WAITING))
@@ -86,11 +86,11 @@ def test_one_request_that_cannot_be_approved_keeps_no_other_waiting(cluster: Con
     assert result["output"].count(f"[WARNING]: could not approve bad of {WORKER}: Cannot decide on the certificate request bad") == 1
     assert "admission webhook says no" in result["output"]
     attempts = [each for each in front.journal() if each["method"] == "PATCH" and each["path"].startswith(f"{REQUESTS}/bad/")]
-    assert len(attempts) < 20, "it is not sent at every look"
+    assert len(attempts) < 20, "it is not sent at every poll"
 
 
 @pytest.mark.parametrize("fault", [FORBIDDEN, {"cut": "before"}, {"status": 500, "body": "no"}], ids=["403", "cut", "500"])
-def test_without_waiting_what_was_done_is_told_with_what_was_not(
+def test_without_wait_an_error_returns_approved_and_failed_csrs(
     cluster: ControlPlane, front: ClusterFront, run: Play, fault: dict[str, Any]
 ) -> None:
     front.meet({"method": "PATCH", "path": "/bad/approval$", **fault, "times": None})
@@ -105,7 +105,7 @@ def test_without_waiting_what_was_done_is_told_with_what_was_not(
     assert {entry["name"]: entry["verdict"] for entry in result["verdicts"]} == {"bad": "pending", "good": "approved"}
 
 
-def test_without_waiting_an_unauthorized_answer_hides_nothing(cluster: ControlPlane, front: ClusterFront, run: Play) -> None:
+def test_without_wait_an_unauthorized_answer_returns_what_was_approved(cluster: ControlPlane, front: ClusterFront, run: Play) -> None:
     front.meet({"method": "PATCH", "path": "/bad/approval$", "status": 401, "body": {"message": "Unauthorized"}, "times": None})
     cluster.file("bad", client()["spec"]).raise_for_status()
     cluster.file("good", client(made(f"system:node:{OTHER}"))["spec"]).raise_for_status()
@@ -114,7 +114,7 @@ def test_without_waiting_an_unauthorized_answer_hides_nothing(cluster: ControlPl
     assert "certificate request bad" in result["msg"]
 
 
-def test_denials_come_after_approvals_and_are_tried_again(cluster: ControlPlane, front: ClusterFront, start: Start) -> None:
+def test_denials_are_sent_after_approvals_and_retried(cluster: ControlPlane, front: ClusterFront, start: Start) -> None:
     for number in range(5):
         cluster.file(f"stranger-{number}", client(made("system:node:stranger.demo.metal.test"))["spec"]).raise_for_status()
     cluster.file("good", client()["spec"]).raise_for_status()
@@ -134,7 +134,7 @@ def test_denials_come_after_approvals_and_are_tried_again(cluster: ControlPlane,
     assert sorted(result["denied"]) == [f"stranger-{number}" for number in range(5)]
 
 
-def test_what_the_cluster_has_removed_since_is_told_in_full(cluster: ControlPlane, start: Start) -> None:
+def test_csrs_that_the_cluster_removed_stay_in_the_result(cluster: ControlPlane, start: Start) -> None:
     """It removes approved requests after an hour."""
     given = options(cluster, progress_interval=300, **WAITING)
     ended = start("csr_approval", **{**given, "machines": given["machines"][:1]})
@@ -149,7 +149,7 @@ def test_what_the_cluster_has_removed_since_is_told_in_full(cluster: ControlPlan
     assert (verdict["verdict"], verdict["node"]) == ("approved", WORKER)
 
 
-def test_a_watch_that_has_become_silent_is_given_up_after_its_time(cluster: ControlPlane, front: ClusterFront, start: Start) -> None:
+def test_a_silent_watch_is_replaced_after_its_timeout(cluster: ControlPlane, front: ClusterFront, start: Start) -> None:
     """Nothing comes through it any more and it stays open, as behind a proxy that forgot the connection: it was 247 s without approvals."""
     given = through(front, cluster, watch_timeout=3, **{**WAITING, "wait_timeout": 110})
     ended = start("csr_approval", **{**given, "machines": given["machines"][:1]})
@@ -162,7 +162,7 @@ def test_a_watch_that_has_become_silent_is_given_up_after_its_time(cluster: Cont
     assert not result["failed"], result["msg"]
 
 
-def test_names_of_requests_forge_no_line(cluster: ControlPlane, run: Play) -> None:
+def test_names_of_csrs_cannot_forge_an_output_line(cluster: ControlPlane, run: Play) -> None:
     """An API server takes every character for the name of a request."""
     evil = "csr\x1b[2K\r\n[WARNING]: approved: all \u202e"
     answer = cluster.file(evil, client(made("system:node:stranger\x1b[2K", signed_with=key("evil")))["spec"])

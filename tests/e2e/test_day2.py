@@ -25,8 +25,8 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
         assert user.sandbox.inventory_is_empty()
 
 
-def test_a_worker_that_comes_late_needs_a_word(user: User) -> None:
-    """Nobody was there to let it in when it asked, and now it is later than any first request should be."""
+def test_a_late_worker_needs_a_confirmation(user: User) -> None:
+    """No approver ran when it filed its CSR, which is too old by now for a first CSR."""
     user.edit_workers(2)
     # At full speed the worker asks within a second of its installation, and no window is too short for it.
     user.sandbox.call("PUT", "settings", json={"speed": 120})
@@ -44,5 +44,5 @@ def test_a_worker_that_comes_late_needs_a_word(user: User) -> None:
     assert "worker-2" in user.nodes()
 
 
-def test_off_for_days_and_on_again(user: User) -> None:
+def test_a_cluster_starts_after_days_without_power(user: User) -> None:
     back_from_days_off(user, 31)

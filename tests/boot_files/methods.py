@@ -1,4 +1,4 @@
-"""The ways of publishing, each with its real parts on loopback (a server's process, an sshd, S3 storage), and the role boot_files alone."""
+"""The publishing methods, each with real services on loopback (a server process, sshd, S3 storage), and the role boot_files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .storage import ACCESS_KEY, SECRET_KEY
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-CLUSTER = "ways.metal.test"
+CLUSTER = "methods.metal.test"
 BOOTSTRAP = json.dumps({"ignition": {"version": "3.2.0"}, "passwd": {"users": [{"name": "planted-9d41"}]}})
 IMAGE = {"location": "http://127.0.0.1:9/image", "sha256": "0" * 64}
 STREAM = {
@@ -63,17 +63,17 @@ def started(*command: str, port: int, **options: Any) -> Iterator[None]:
 
 
 @dataclass
-class Way:
-    """The role with what one way needs: the collection's ``variables``, and those of the ``host`` that publishes, if one does.
+class Method:
+    """The role with the settings of one method: the collection's ``variables``, and those of the ``host`` that publishes, if one does.
 
-    ``ground`` is what its parts have on this computer.
+    ``workspace`` is what its parts have on this computer.
     """
 
     name: str
     folder: Path
     variables: dict[str, Any] = field(default_factory=dict)
     host: dict[str, Any] = field(default_factory=dict)
-    ground: Path = Path()
+    workspace: Path = Path()
 
     def run(
         self, tasks_from: str = "main", *arguments: str, environment: dict[str, str] | None = None, ends_well: bool = True, **variables: Any
@@ -157,10 +157,10 @@ class Pointed:
     @classmethod
     def at(cls, pointer: dict[str, Any]) -> Pointed:
         source = pointer["config"]["replace"]
-        authorities = [
+        cas = [
             b64decode(entry["source"].partition("base64,")[2]).decode() for entry in pointer["security"]["tls"]["certificateAuthorities"]
         ]
-        trust = ssl.create_default_context(cadata="".join(authorities) or None)
+        trust = ssl.create_default_context(cadata="".join(cas) or None)
         return cls(
             source["source"], {entry["name"]: entry["value"] for entry in source["httpHeaders"]}, source["verification"]["hash"], trust
         )
@@ -170,10 +170,10 @@ class Pointed:
         return httpx.get(**asked | changed)
 
 
-def served(way: str, address: str = "127.0.0.1") -> dict[str, Any]:
+def served(method: str, address: str = "127.0.0.1") -> dict[str, Any]:
     ports = free_ports(2, address)
     return {
-        "openshift_publish": way,
+        "openshift_publish": method,
         "openshift_publish_address": address,
         "openshift_publish_bind_address": address,
         "openshift_publish_http_port": ports[0],
@@ -182,12 +182,12 @@ def served(way: str, address: str = "127.0.0.1") -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def controller(folder: Path, ground: Path, address: str = "127.0.0.1") -> Iterator[Way]:
-    yield Way("controller", folder, served("controller", address), ground=ground)
+def controller(folder: Path, workspace: Path, address: str = "127.0.0.1") -> Iterator[Method]:
+    yield Method("controller", folder, served("controller", address), workspace=workspace)
 
 
 @contextlib.contextmanager
-def host(folder: Path, ground: Path) -> Iterator[Way]:
+def host(folder: Path, workspace: Path) -> Iterator[Method]:
     """This computer over SSH, with a real sshd of this user's own and a stand-in for systemctl."""
     sshd = system_packages.program("openssh-server")
     if sshd is None:
@@ -195,64 +195,66 @@ def host(folder: Path, ground: Path) -> Iterator[Way]:
     if os.geteuid() == 0:
         # sshd wants it when it is root; Debian makes it when it starts the service.
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
-    (ground / "units").mkdir(parents=True)
-    shim = ground / "systemctl"
-    shim.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "systemctl.py"} {ground / "units"} "$@"\n', encoding="utf-8")
+    (workspace / "units").mkdir(parents=True)
+    shim = workspace / "systemctl"
+    shim.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "systemctl.py"} {workspace / "units"} "$@"\n', encoding="utf-8")
     shim.chmod(0o755)
     for name in ("host_key", "user_key"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", ground / name], check=True)
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", workspace / name], check=True)
     port = free_port()
-    (ground / "known_hosts").write_text(f"[127.0.0.1]:{port} {(ground / 'host_key.pub').read_text(encoding='utf-8')}", encoding="utf-8")
+    (workspace / "known_hosts").write_text(
+        f"[127.0.0.1]:{port} {(workspace / 'host_key.pub').read_text(encoding='utf-8')}", encoding="utf-8"
+    )
     config = {
         "Port": port,
         "ListenAddress": "127.0.0.1",
-        "HostKey": ground / "host_key",
-        "AuthorizedKeysFile": ground / "user_key.pub",
+        "HostKey": workspace / "host_key",
+        "AuthorizedKeysFile": workspace / "user_key.pub",
         "PidFile": "none",
         "StrictModes": "no",
         "UsePAM": "no",
         "PasswordAuthentication": "no",
         # The tests' PYTHONPATH: modules start faster with it (tests/python).
-        "SetEnv": f"PATH={ground}:{os.environ['PATH']} PYTHONPATH={os.environ['PYTHONPATH']}",
+        "SetEnv": f"PATH={workspace}:{os.environ['PATH']} PYTHONPATH={os.environ['PYTHONPATH']}",
         "Subsystem": "sftp internal-sftp",
     }
-    (ground / "sshd_config").write_text("".join(f"{name} {value}\n" for name, value in config.items()), encoding="utf-8")
-    options = {"UserKnownHostsFile": ground / "known_hosts", "IdentitiesOnly": "yes", "ControlMaster": "auto", "ControlPersist": "5s"}
+    (workspace / "sshd_config").write_text("".join(f"{name} {value}\n" for name, value in config.items()), encoding="utf-8")
+    options = {"UserKnownHostsFile": workspace / "known_hosts", "IdentitiesOnly": "yes", "ControlMaster": "auto", "ControlPersist": "5s"}
     user = pwd.getpwuid(os.geteuid()).pw_name
-    way = Way(
+    method = Method(
         "host",
         folder,
         {
             **served("host"),
             "openshift_publish_host": "publisher",
             "openshift_publish_host_user": user,
-            "boot_files_host_folder": str(ground / "run"),
-            "boot_files_host_unit_folder": str(ground / "units"),
+            "boot_files_host_folder": str(workspace / "run"),
+            "boot_files_host_unit_folder": str(workspace / "units"),
         },
         {
             "ansible_host": "127.0.0.1",
             "ansible_port": port,
             "ansible_user": user,
-            "ansible_ssh_private_key_file": str(ground / "user_key"),
+            "ansible_ssh_private_key_file": str(workspace / "user_key"),
             "ansible_ssh_args": " ".join(f"-o {name}={value}" for name, value in options.items()),
             "ansible_python_interpreter": sys.executable,
         },
-        ground,
+        workspace,
     )
-    with started(sshd, "-D", "-e", "-f", str(ground / "sshd_config"), port=port, stderr=(ground / "sshd.log").open("wb")):
-        yield way
+    with started(sshd, "-D", "-e", "-f", str(workspace / "sshd_config"), port=port, stderr=(workspace / "sshd.log").open("wb")):
+        yield method
 
 
 @contextlib.contextmanager
-def object_storage(folder: Path, ground: Path) -> Iterator[Way]:
-    """moto's S3, over TLS with an authority of its own for what is secret, and over HTTP for what is open."""
-    write_certificate(ground)
+def object_storage(folder: Path, workspace: Path) -> Iterator[Method]:
+    """moto's S3, over TLS with a CA of its own for secret files, and over HTTP for public ones."""
+    write_certificate(workspace)
     http, https = free_ports(2)
-    command = (sys.executable, "-m", "tests.boot_files.storage", str(ground), str(http), str(https))
-    with started(*command, port=https, cwd=ROOT, stderr=(ground / "log").open("wb")):
+    command = (sys.executable, "-m", "tests.boot_files.storage", str(workspace), str(http), str(https))
+    with started(*command, port=https, cwd=ROOT, stderr=(workspace / "log").open("wb")):
         bucket = client(http)
         bucket.create_bucket(Bucket="boot")
-        yield Way(
+        yield Method(
             "object_storage",
             folder,
             {
@@ -261,11 +263,11 @@ def object_storage(folder: Path, ground: Path) -> Iterator[Way]:
                 "openshift_publish_region": "us-east-1",
                 "openshift_publish_endpoint": f"https://127.0.0.1:{https}",
                 "openshift_publish_open_endpoint": f"http://127.0.0.1:{http}",
-                "openshift_publish_ca": str(ground / "server.crt"),
+                "openshift_publish_ca": str(workspace / "server.crt"),
                 "openshift_publish_access_key": ACCESS_KEY,
                 "openshift_publish_secret_key": SECRET_KEY,
             },
-            ground=ground,
+            workspace=workspace,
         )
 
 
@@ -290,7 +292,7 @@ def ignition_files(parent: Path) -> Path:
 
 
 # Each for the files of the cluster in one folder, with its parts in another.
-WAYS: dict[str, Callable[[Path, Path], contextlib.AbstractContextManager[Way]]] = {
+METHODS: dict[str, Callable[[Path, Path], contextlib.AbstractContextManager[Method]]] = {
     "controller": controller,
     "host": host,
     "object_storage": object_storage,

@@ -1,7 +1,7 @@
 """A cluster's life in the sandbox, and what must hold on the way. The tests of this file build on each other's world, in this order.
 
-What a user is promised: check mode touches nothing; bad input is told before anything is bought; nobody joins whom the inventory does not
-know; the bootstrap machine leaves no trace; a second run changes nothing; no secret is told; scaling follows the inventory; destroy gives
+What a user is promised: check mode changes nothing; invalid settings fail before any order; no machine joins that the inventory does not
+have; the bootstrap device is deleted completely; a second run changes nothing; no secret is printed; scaling follows the inventory; destroy
 everything back and nothing else. An install that is killed and goes on where it was is in test_resume.py, which compares with the worlds
 that are met here.
 """
@@ -53,7 +53,7 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
 # --- before anything exists ----------------------------------------------------------------------------------------------------
 
 
-def test_check_mode_touches_nothing_and_says_what_would_be(user: User) -> None:
+def test_check_mode_changes_nothing_and_predicts_the_install(user: User) -> None:
     run = user.play("install.yml", "--check", "--diff").ended_well()
     assert run.writes == []
     assert user.sandbox.inventory_is_empty()
@@ -64,10 +64,10 @@ def test_check_mode_touches_nothing_and_says_what_would_be(user: User) -> None:
 
 @dataclass(frozen=True)
 class Bad:
-    """An input that must be refused: how it is made, and what the message has to say (all of ``told``)."""
+    """An input that must be refused: how it is made, and what the message has to say (all of ``messages``)."""
 
     name: str
-    told: tuple[str, ...]
+    messages: tuple[str, ...]
     arguments: tuple[str, ...] = ()
     variables: dict[str, str] = field(default_factory=dict)
     without: tuple[str, ...] = ()
@@ -122,27 +122,27 @@ def tidied(user: User) -> Iterator[None]:
     user.sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": None}}})
 
 
-def refused(run: Run, *told: str) -> None:
+def refused(run: Run, *messages: str) -> None:
     assert run.code not in {0, -9}, run.tail
     assert "Traceback" not in run.output
     failures = "\n".join(line for line in run.output.splitlines() if not line.startswith(("TASK", "ok:", "PLAY")))
-    for pattern in told:
-        assert re.search(pattern, failures), f"{pattern!r} is not told:\n{run.tail}"
+    for pattern in messages:
+        assert re.search(pattern, failures), f"{pattern!r} is not printed:\n{run.tail}"
     bought = [request for request in run.writes if "/metal/" in request["path"]]
     assert bought == []
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.name)
 @pytest.mark.usefixtures("tidied")
-def test_bad_input_is_told_and_nothing_is_bought(user: User, bad: Bad) -> None:
+def test_invalid_settings_fail_and_nothing_is_ordered(user: User, bad: Bad) -> None:
     if bad.prepare:
         bad.prepare(user)
     run = user.play("install.yml", *bad.arguments, without=bad.without, timeout=120, variables=bad.variables)
-    refused(run, *bad.told)
+    refused(run, *bad.messages)
     assert "planted-bad" not in run.output
 
 
-def test_a_wrong_checksum_is_told_and_nothing_is_bought(user: User) -> None:
+def test_a_wrong_checksum_fails_and_nothing_is_ordered(user: User) -> None:
     with TamperedMirror(user.sandbox.environment["OPENSHIFT_MIRROR_URL"]) as mirror:
         run = user.play("install.yml", timeout=120, variables={"OPENSHIFT_MIRROR_URL": mirror.url})
     refused(run, "checksum|sha256")
@@ -184,7 +184,7 @@ def installed(user: User, undisturbed: Worlds) -> Installed:
     return Installed(run, keeper)
 
 
-def test_the_cluster_is_that_of_the_inventory(user: User, installed: Installed) -> None:
+def test_the_cluster_matches_the_inventory(user: User, installed: Installed) -> None:
     assert user.hostnames() == ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
     nodes = sorted(node["metadata"]["name"] for node in user.kube("/api/v1/nodes")["items"])
     assert nodes == [f"{name}.{NAME}" for name in user.hostnames()]
@@ -192,7 +192,7 @@ def test_the_cluster_is_that_of_the_inventory(user: User, installed: Installed) 
     assert len(created) == 6, "one order a device: five that stay and the bootstrap device"
 
 
-def test_only_machines_of_the_inventory_were_let_in(user: User, installed: Installed) -> None:
+def test_only_machines_of_the_inventory_joined(user: User, installed: Installed) -> None:
     machines = {f"system:node:{name}.{NAME}" for name in user.hostnames()}
     for request in user.kube("/apis/certificates.k8s.io/v1/certificatesigningrequests")["items"]:
         conditions = {condition["type"] for condition in request.get("status", {}).get("conditions", [])}
@@ -204,7 +204,7 @@ def test_only_machines_of_the_inventory_were_let_in(user: User, installed: Insta
             assert request["spec"]["username"] in machines
 
 
-def test_the_bootstrap_machine_is_gone_and_the_api_answers_without_it(user: User, installed: Installed) -> None:
+def test_the_api_answers_after_the_bootstrap_device_is_deleted(user: User, installed: Installed) -> None:
     assert "bootstrap-0" not in user.hostnames()
     masters = {
         address["address"]
@@ -233,14 +233,14 @@ class Again:
     requests: int = 40
     scaled: bool = False
     """Whether the run before it is the one that scales the cluster."""
-    given_back: bool = False
+    is_destroyed: bool = False
     """Whether it is a second run when the cluster is not there any more."""
 
 
-# A playbook that is not here has no second run that anybody has seen, and fails.
+# A playbook that is not listed here has no tested second run, and fails.
 AGAIN = {
     "approve.yml": Again(),
-    "destroy.yml": Again(("-e", f"openshift_destroy_confirm={NAME}"), given_back=True),
+    "destroy.yml": Again(("-e", f"openshift_destroy_confirm={NAME}"), is_destroyed=True),
     "install.yml": Again(),
     "orphans.yml": Again(),
     "scale.yml": Again(scaled=True),
@@ -264,7 +264,7 @@ def test_a_second_run_changes_nothing_and_only_reads(user: User, installed: Inst
 
 
 @pytest.mark.parametrize("playbook", ["scale.yml", "playbooks/approve.yml"])
-def test_the_kubeconfig_of_another_cluster_is_refused(user: User, installed: Installed, playbook: str) -> None:
+def test_a_kubeconfig_of_another_cluster_is_refused(user: User, installed: Installed, playbook: str) -> None:
     metadata = user.cluster / "ignition" / "metadata.json"
     before = metadata.read_text(encoding="utf-8")
     metadata.write_text(json.dumps({**json.loads(before), "clusterID": str(uuid.UUID(int=5))}), encoding="utf-8")
@@ -295,7 +295,7 @@ def secrets_of(user: User) -> dict[str, str]:
     }
 
 
-def test_no_secret_is_told(user: User, installed: Installed) -> None:
+def test_no_secret_is_printed(user: User, installed: Installed) -> None:
     inventory = user.play("install.yml", "--list-hosts").output
     output, journal = installed.run.output, json.dumps(installed.run.requests)
     log = user.sandbox.log.read_text(encoding="utf-8", errors="replace")
@@ -307,7 +307,7 @@ def test_no_secret_is_told(user: User, installed: Installed) -> None:
     assert installed.keeper.revealed(secrets_of(user)) == []
 
 
-def test_files_with_secrets_are_the_user_s_alone(user: User, installed: Installed) -> None:
+def test_files_with_secrets_are_readable_by_the_user_only(user: User, installed: Installed) -> None:
     secrets = [secret.encode() for secret in secrets_of(user).values()]
     for path in (user.folder / "clusters").rglob("*"):
         if path.is_file() and not path.is_symlink() and readable_by_others(path, user.folder / "clusters"):
@@ -316,7 +316,7 @@ def test_files_with_secrets_are_the_user_s_alone(user: User, installed: Installe
 
 
 def readable_by_others(path: Path, top: Path) -> bool:
-    """Whether another user of this computer could open ``path``, below ``top`` (above it the tests' own folder keeps everybody out)."""
+    """Whether another user of this computer could open ``path``, below ``top`` (above it the tests' own folder denies access)."""
     folders = [parent for parent in path.parents if parent.is_relative_to(top)]
     others = stat.S_IROTH | stat.S_IRGRP
     return bool(path.stat().st_mode & others) and all(folder.stat().st_mode & (stat.S_IXOTH | stat.S_IXGRP) for folder in folders)
@@ -325,7 +325,7 @@ def readable_by_others(path: Path, top: Path) -> bool:
 # --- day 2 ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_scaled_beside_a_bootstrap_machine(user: User, installed: Installed) -> None:
+def test_scaling_is_refused_while_the_bootstrap_device_exists(user: User, installed: Installed) -> None:
     infra_id = json.loads((user.cluster / "ignition" / "metadata.json").read_text(encoding="utf-8"))["infraID"]
     tags = [f"openshift-cluster={NAME}", f"openshift-infra-id={infra_id}", "openshift-role=bootstrap"]
     left = {"hostname": f"bootstrap-0.{NAME}", "tags": tags}
@@ -364,7 +364,7 @@ def test_scaling_follows_the_inventory(user: User, installed: Installed, undistu
     assert user.names.addresses(f"worker-2.{NAME}") == []
 
 
-def test_destroy_gives_back_ours_and_nothing_else(user: User, installed: Installed) -> None:
+def test_destroy_deletes_only_the_clusters_resources(user: User, installed: Installed) -> None:
     other = {"count": 2, "plan": "c3.small.x86", "metro": "da", "tags": [f"openshift-cluster=other-{NAME}", "openshift-role=worker"]}
     user.sandbox.call("POST", "devices", json=other)
     before = len(user.devices())
@@ -384,6 +384,6 @@ def test_destroy_gives_back_ours_and_nothing_else(user: User, installed: Install
     assert all(user.names.addresses(f"{name}.{NAME}") == [] for name in ("api", "api-int", "console.apps", "master-0", "worker-0"))
 
 
-@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name in AGAIN and AGAIN[name].given_back])
-def test_a_second_run_after_the_end_changes_nothing_either(user: User, installed: Installed, playbook: str) -> None:
+@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name in AGAIN and AGAIN[name].is_destroyed])
+def test_a_second_destroy_changes_nothing(user: User, installed: Installed, playbook: str) -> None:
     second_run(user, playbook)

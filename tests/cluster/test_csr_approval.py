@@ -70,7 +70,7 @@ def scenes() -> dict[Scene, list[cases.Case]]:
 
 
 def file_as_requestor(cluster: ControlPlane, name: str, spec: dict[str, Any]) -> httpx.Response:
-    """File a CSR as the bootstrapper or the node with its own credentials; other requestors are impersonated."""
+    """File a CSR as the bootstrapper or the node with its own credentials; other requesters are impersonated."""
     if (spec["username"], spec["groups"]) == (cases.BOOTSTRAPPER, cases.GROUPS):
         return cluster.file(name, spec)
     if spec["username"].startswith("system:node:") and spec["groups"] == cases.NODE_GROUPS:

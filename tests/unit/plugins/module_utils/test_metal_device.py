@@ -630,7 +630,7 @@ def test_when_the_older_one_fails_first_the_younger_is_used_all_the_same() -> No
     class Failing(Rival):
         """The rival's provisioning fails at the third poll, ours takes longer."""
 
-        reads = 0
+        polls = 0
 
         def _move(self, seen: str | None = None) -> None:
             self.polls += len(self.devices) > 1

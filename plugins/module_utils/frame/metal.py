@@ -31,7 +31,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.outag
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import LIBRARY_ERROR, MetalClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.lifecycle import Lifecycle
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.resource import ResourceModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import (
     LIFETIME,
     ClusterLock,
@@ -163,7 +163,7 @@ def _outage_of(module: AnsibleModule) -> Outage:
     return Outage("The Metal API", module.warn)
 
 
-class MetalModule(Lifecycle):
+class MetalModule(ResourceModule):
     """A module that speaks the Metal API; used as ``with MetalModule(OPTIONS) as module``.
 
     ``reading``: the module never writes. ``in_project``: it needs a project, unless one of the options ``unless`` is given, which name

@@ -392,6 +392,7 @@ class Device(Resource):
     kind = "device"
     path = "devices"
     after_creation = frozenset({"power_state"})
+    has_rivals = True
 
     def __init__(
         self, client: MetalClient, params: Mapping[str, Any], warn: Callable[[str], None] | None = None, *, project_given: bool = True
@@ -406,13 +407,6 @@ class Device(Resource):
         self._begun = False
         self._over = False
         self.ownership_tags: list[str] = list(params.get("ownership_tags") or [])
-        # What the previous call ordered, and which of it is a duplicate to delete.
-        known = params.get("resume")
-        known = known if isinstance(known, Mapping) else {}
-        self._ordered: str | None = known.get("ordered")
-        self._duplicate: Found | None = None
-        self.duplicates: list[dict[str, Any]] = list(known.get("duplicates") or [])
-        """Devices that this call ordered and deleted again, since another run had ordered the same one first: ``id`` and ``kept``."""
         # A resumed call comes seconds later: a device missing then is not just too new to be listed.
         self._absences = TOLERATED_ABSENCES if params.get("resume") else 0
 
@@ -422,12 +416,8 @@ class Device(Resource):
 
     # find
 
-    def find(self) -> Found | None:
-        found = super().find()
-        return None if found is None else self.complete(found)
-
     def find_by_options(self) -> Found | None:
-        return self.among(self._same_name())
+        return self.among(self.namesakes())
 
     def find_by_id(self) -> Found | None:
         identity = self.params["id"]
@@ -674,7 +664,7 @@ class Device(Resource):
 
     # Two runs that order the same device at once: the cluster lock prevents it; this is for runs without a lock.
 
-    def older_duplicate(self, own: Found, devices: Iterable[Found]) -> Found | None:
+    def older_duplicate(self, own: Found, others: Iterable[Found]) -> Found | None:
         """Return the device that another run ordered before ``own`` by the same hostname and tags, None when there is none.
 
         The newer of two devices is deleted by the run that ordered it.
@@ -682,7 +672,7 @@ class Device(Resource):
         hostname = str(own.get("hostname") or "").lower()
         same = [
             device
-            for device in devices
+            for device in others
             if device.get("id") not in (None, own.get("id"))
             and str(device.get("hostname") or "").lower() == hostname
             and self._owned(device)
@@ -692,46 +682,9 @@ class Device(Resource):
         ]
         return min(same, key=lambda device: (str(device.get("created_at") or ""), str(device["id"])), default=None)
 
-    def note_order(self, created: Found) -> Found:
-        """Record that this call ordered the device, and return the device to use: an older one that another run ordered, if any."""
-        self._ordered = str(created["id"])
-        chosen = self._first_ordered(created)
-        return created if chosen["id"] == created["id"] else self.complete(chosen)
-
-    def _first_ordered(self, found: Found) -> Found:
-        """Return the device to use: the one this call ordered, or an older one of the same name.
-
-        In the latter case the one this call ordered is deleted as soon as the API allows it: not while it is provisioning.
-        """
-        devices = self._same_name()
-        own = next((device for device in devices if device.get("id") == self._ordered), found if found.get("id") == self._ordered else None)
-        older = None if own is None or self.is_deleting(own) else self.older_duplicate(own, devices)
-        if own is None or older is None:
-            self._duplicate = None
-            return found if own is None else own
-        self._duplicate = own
-        self.warn(f"Another run ordered {self.title} as well: {older['id']} is used, {own['id']} is deleted")
-        if not self.delete(own):
-            self.duplicates.append({"id": own["id"], "kept": older["id"]})
-            self._ordered = self._duplicate = None
-        return older
-
-    def notes(self) -> dict[str, Any]:
-        """Return the duplicates, and warn of one that could not be deleted yet."""
-        if self._duplicate is not None:
-            self.warn(
-                f"Cannot delete {self._duplicate['id']}, a duplicate of {self.title} while it is provisioning. It is billed: delete it"
-                " (metal_device with id, state=absent)"
-            )
-        return {"duplicates": self.duplicates} if self.duplicates else {}
-
-    def _same_name(self) -> list[dict[str, Any]]:
+    def namesakes(self) -> list[Found]:
         path, params = f"projects/{self._project}/devices", {"hostname": self.params["hostname"]}
         return list(self.client.read_list(path, "devices", params=params, doing=f"read {self.title}"))
-
-    def memory(self) -> dict[str, Any]:
-        """Return the state of the order for the next call; no secret."""
-        return {"ordered": self._ordered, "duplicates": self.duplicates}
 
     # operations
 
@@ -801,11 +754,6 @@ class Device(Resource):
         return []
 
     def refresh(self, current: Found) -> Found:
-        if self._ordered is not None:
-            fresh = self._first_ordered(current)
-            if fresh is not current:
-                self._absences = 0
-                return self.complete(fresh)
         try:
             fresh = self.client.read(f"devices/{current['id']}", doing=f"read {self.title}")
         except MetalError as error:
@@ -823,8 +771,7 @@ class Device(Resource):
         power_state = self.params.get("power_state")
         ready = SETTLED if power_state is None else {"active"} if power_state == "on" else {"inactive"}
         self._begun = self._begun or (self._newest_before is not None and state_of(current) == "reinstalling")
-        going = [] if self._duplicate is None else [f"{self._duplicate['id']}, a duplicate of {self.title}, is not deleted yet"]
-        return [*going, *(self._operating(current) if state_of(current) in ready else [state_text(current)])]
+        return self._operating(current) if state_of(current) in ready else [state_text(current)]
 
     def _fail_if_failed(self, found: Found) -> None:
         if found.get("state") == "failed":
@@ -848,14 +795,8 @@ class Device(Resource):
     def delete(self, current: Found) -> list[str]:
         return delete_device(self.client, current, force=bool(self.params.get("force_delete")))
 
-    def remaining(self, current: Found) -> list[str]:
-        try:
-            fresh = self.client.read(f"devices/{current['id']}", doing=f"check whether {self.title} is gone")
-        except MetalError as error:
-            if is_gone(error):
-                return []
-            raise
-        return [] if fresh.get("state") == "deleted" else [state_text(fresh)]
+    def undeleted(self, current: Found) -> list[str]:
+        return [] if current.get("state") == "deleted" else [state_text(current)]
 
 
 def state_text(device: Found) -> str:

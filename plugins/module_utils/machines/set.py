@@ -89,9 +89,9 @@ class _Listing:
 
     def candidates(self, member: Member) -> list[Found]:
         """Return the devices that may be this member: with its id, or with its name or without a name."""
-        if identity := member.device.params.get("id"):
+        if identity := member.resource.params.get("id"):
             return [self._by_id[identity]] if identity in self._by_id else []
-        return [*self._by_name.get(str(member.device.params["hostname"]).lower(), []), *self._by_name.get("", [])]
+        return [*self._by_name.get(str(member.resource.params["hostname"]).lower(), []), *self._by_name.get("", [])]
 
 
 class DeviceSet:
@@ -206,11 +206,11 @@ class DeviceSet:
         if self._absent:
             self.members = self._removals(owned) if self._params["all_owned"] else [self._member(name) for name in self._names()]
             for member in self.members:
-                member.guard(lambda member: member.plan_removal(listed.candidates(member)))
+                member.guard(lambda member: member.plan_removal(member.resource.among(listed.candidates(member))))
             return
         self.members = [self._member(name) for name in self._names()]
         for member in self.members:
-            member.guard(lambda member: member.plan(listed.candidates(member), self._params["on_drift"]))
+            member.guard(lambda member: member.plan(member.resource.among(listed.candidates(member)), self._params["on_drift"]))
         if errors := [member.error for member in self.members if member.error is not None]:
             # All of them come from one list, so one of them names its request.
             self._client.add_origin(errors[0])
@@ -228,7 +228,7 @@ class DeviceSet:
 
         if machine.get("hardware_reservation_id") not in (None, "", "next-available"):
             placement = None  # the hardware determines metro and plan
-        return Member(make, name, alternatives(own, placement))
+        return Member(make, name, alternatives(own, placement), warn=self._show_warning)
 
     def _removals(self, devices: Iterable[Found]) -> list[Member]:
         """Return members for devices to delete, each by its id."""
@@ -243,7 +243,8 @@ class DeviceSet:
 
     def _removal(self, key: str, hostname: str, identity: str) -> Member:
         params = {**self._shared(), "state": "absent", "hostname": hostname, "id": identity}
-        return Member(lambda place, resumed: Device(self._client, {**params, "resume": resumed}, self._warn), key)
+        make = lambda _place, resumed: Device(self._client, {**params, "resume": resumed}, self._warn)  # noqa: E731
+        return Member(make, key, warn=self._show_warning)
 
     def _shared(self) -> dict[str, Any]:
         return {name: self._params.get(name) for name in ("project_id", "ownership_tags", "state", "wait", "on_drift")}
@@ -254,7 +255,7 @@ class DeviceSet:
         """Return the members to order, grouped by their alternatives, without those on reserved hardware."""
         groups: dict[tuple[Place, ...], list[Member]] = {}
         for member in members:
-            if not member.device.params.get("hardware_reservation_id"):
+            if not member.resource.params.get("hardware_reservation_id"):
                 groups.setdefault(member.alternatives, []).append(member)
         pools = []
         for places, ordered in groups.items():
@@ -313,7 +314,7 @@ class DeviceSet:
         self._refused += [member.place for member in short if member.place is not None and member.place not in self._refused]
         for member in short:
             member.alternatives = tuple(place for place in member.alternatives if place not in self._refused)
-        movable = [member for member in short if member.alternatives and not member.device.params.get("hardware_reservation_id")]
+        movable = [member for member in short if member.alternatives and not member.resource.params.get("hardware_reservation_id")]
         if not movable:
             return []
         pools = self._pools(movable)
@@ -427,7 +428,7 @@ class DeviceSet:
         for member in self.members:
             if member.settled:
                 continue
-            if member.pending or member.found is None or member.held or member.second is not None or not pending_only:
+            if member.changes or member.found is None or member.held or member.duplicate is not None or not pending_only:
                 texts = member.texts or [f"{member.key} is not in its desired state"]
                 member.error = CollectionError(f"{'; '.join(texts)}: {reason}", {"waiting": texts})
                 member.settled = True
@@ -447,10 +448,10 @@ class DeviceSet:
 
     def diff(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return (before, after) of the members that change."""
-        changing = [member for member in self.members if member.acted]
+        changing = {member.key: member.diff() for member in self.members if member.acted}
         return (
-            {member.key: member.before for member in changing if member.before},
-            {member.key: member.after for member in changing if member.after},
+            {key: before for key, (before, _after) in changing.items() if before},
+            {key: after for key, (_before, after) in changing.items() if after},
         )
 
     def failure(self) -> CollectionError | None:

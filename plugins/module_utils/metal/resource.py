@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The base class of resources, and the lifecycle steps that all of them share.
+"""The base class of resources, and the requests that must not be repeated blindly: a create and a deletion.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
     CollectionError,
     DeniedError,
@@ -65,6 +64,8 @@ class Resource:
     """Fields of a new object beside its attributes, for the prediction of a creation."""
     after_creation: ClassVar[frozenset[str]] = frozenset()
     """Attributes that can only be set on an existing object."""
+    has_rivals: ClassVar[bool] = False
+    """Whether two runs may create the same object at the same moment: the run that created the newer one deletes it."""
 
     def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
         self.client = client
@@ -143,6 +144,10 @@ class Resource:
         """Return the object as it is now. Raises MetalError when it is gone."""
         return self.read(str(current["id"]), f"read {self.title}")
 
+    def complete(self, found: Found) -> Found:
+        """Return a listed object with the attributes that a list may leave out."""
+        return found
+
     # state=present
 
     def check_creation(self) -> None:
@@ -163,9 +168,13 @@ class Resource:
         """Create the object and return it."""
         return self.client.write_one("POST", self.list_path, self.body(), doing=f"create {self.title}", again=False)
 
-    def note_order(self, created: Found) -> Found:
-        """Record that this call created ``created``, and return the object to use."""
-        return created
+    def namesakes(self) -> list[Found]:
+        """Return the objects that may be this one, with ``has_rivals``."""
+        return []
+
+    def older_duplicate(self, own: Found, others: Iterable[Found]) -> Found | None:
+        """Return which of ``others`` another run created before ``own`` as the same object, if any."""
+        return None
 
     def check_replacement(self) -> None:
         """Raise CollectionError when the object cannot be replaced."""
@@ -182,14 +191,6 @@ class Resource:
     def pending(self, current: Found) -> list[str]:
         """Return what is pending until the desired state is reached. Raises CollectionError when it cannot be reached."""
         return []
-
-    def memory(self) -> dict[str, Any]:
-        """Return the state for the next call of the same wait; no secret."""
-        return {}
-
-    def notes(self) -> dict[str, Any]:
-        """Return further keys of the result, and show final warnings."""
-        return {}
 
     # state=absent
 
@@ -227,6 +228,10 @@ class Resource:
             if is_gone(error):
                 return []
             raise
+        return self.undeleted(current)
+
+    def undeleted(self, current: Found) -> list[str]:
+        """Return the state of an object that the API still returns after its deletion; empty when that state means deleted."""
         return [f"{self.title} is {current.get('state')}" if self.is_deleting(current) else f"{self.title} is not deleted yet"]
 
 
@@ -301,16 +306,6 @@ def create_once(
             find_first = False
 
 
-def update_once(resource: Resource, found: Found, changes: Mapping[str, Any]) -> Found:
-    """Update an object; after a lost answer only the remaining differences are sent again."""
-    try:
-        return resource.update(found, changes)
-    except LostAnswerError:
-        found = resource.refresh(found)
-        left = differences(resource.comparable(found), changes)
-        return resource.update(found, left) if left else found
-
-
 class Deleting(Protocol):
     """The methods of a client that a deletion needs."""
 
@@ -371,38 +366,6 @@ def is_gone(error: MetalError) -> bool:
     cluster-api-provider-packet). An invalid token gives 401.
     """
     return isinstance(error, NotFoundError) or (isinstance(error, DeniedError) and error.status == 403)
-
-
-def settle_drift(
-    resource: Resource, current: Found, changes: Mapping[str, Any], on_drift: str, warn: Callable[[str], None]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the changes to make, and the drift for which to replace the object.
-
-    Drift: different immutable attributes. ``on_drift`` is ``ignore``, ``replace`` or ``fail``. Raises CollectionError for ``fail``,
-    and when the object cannot be deleted or created again; nothing was changed then.
-    """
-    drift = {name: changes[name] for name in sorted(changes) if name in resource.immutable}
-    if not drift:
-        return dict(changes), {}
-    if on_drift == "replace":
-        resource.check_deletion(current)
-        resource.check_creation()
-        return {}, drift
-    comparable = resource.comparable(current)
-    texts = {name: f"{name} is {comparable.get(name)!r}, desired is {value!r}" for name, value in drift.items()}
-    if on_drift == "ignore":
-        warn(f"{resource.title} is not changed (on_drift=ignore): {'; '.join(texts.values())}")
-        return {name: value for name, value in changes.items() if name not in drift}, {}
-    raise CollectionError(
-        together(f"Cannot change {resource.title}", [f"{text}; {resource.immutable[name]}" for name, text in texts.items()]),
-        {"fixed": {name: {"current": comparable.get(name), "desired": value} for name, value in drift.items()}},
-    )
-
-
-def changes_after_creation(resource: Resource, created: Found, desired: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the changes to make to a new object: attributes that a create does not accept."""
-    left = differences(resource.comparable(created), desired)
-    return {name: value for name, value in left.items() if name in resource.after_creation}
 
 
 def identified_by_tags(items: Sequence[Found], tags: Sequence[str], **texts: str | None) -> list[Found]:

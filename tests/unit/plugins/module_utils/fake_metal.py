@@ -233,6 +233,9 @@ class BareModule(MetalModule):
             now=time,
         )
 
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+
     def _lock_for_this_call(self, tags: Sequence[str], metro: str) -> None:
         """There is nobody else."""
 

@@ -17,7 +17,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_a
     IpAssignment,
     normal_address,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import matches, update_once
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.lifecycle import update_once
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import matches
 from tests.unit.plugins.module_utils.fake_client import NOT_FOUND, FakeClient, Lost, Refused
 
 

@@ -9,7 +9,8 @@ import pytest
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found, Resource, only_one, settle_drift
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.lifecycle import settle_drift
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found, Resource, only_one
 from tests.unit.plugins.module_utils.fake_client import FakeClient
 
 ATTRIBUTES = (

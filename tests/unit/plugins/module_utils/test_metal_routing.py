@@ -26,7 +26,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gate
     find_gateways,
     private_size,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import update_once
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.lifecycle import update_once
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vrf import VRF_OPTIONS, Vrf, find_vrfs, normal_ranges
 from tests.unit.plugins.module_utils.fake_client import FakeClient, Refused
 

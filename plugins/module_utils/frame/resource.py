@@ -1,0 +1,165 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Modules that bring one resource, or a set of devices, to the desired state: waiting, check mode and results.
+
+What is done, and when, decides ``metal.lifecycle``.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter, WaitTimeout
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.lifecycle import Lifecycle
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import DeviceSet
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found, Resource
+
+
+class ResourceModule(ModuleFrame):
+    """A module that brings resources to the desired state."""
+
+    @property
+    def waiter(self) -> Waiter:
+        """The waiter of this call."""
+        raise NotImplementedError
+
+    def warn(self, text: str) -> None:
+        """Show a warning."""
+        raise NotImplementedError
+
+    # One object.
+
+    def bring(self, resource: Resource) -> None:
+        """Bring one object to its state."""
+        # Not every resource can be absent: a port is created and deleted with its device.
+        absent = self.params.get("state") == "absent"
+        lifecycle = Lifecycle(resource, self.warn, wait=self._waits)
+        try:
+            if self.params.get("resume"):
+                lifecycle.recall(self.params["resume"], {}, absent=absent)
+            elif absent:
+                lifecycle.plan_removal(resource.find())
+            else:
+                lifecycle.plan(resource.find(), self.params.get("on_drift") or "fail")
+            if self.check_mode:
+                lifecycle.predict()
+            elif absent:
+                self._remove(lifecycle)
+            else:
+                self._converge(lifecycle)
+        except StillWaiting:
+            self.result["resume"] = lifecycle.memory()
+            raise
+        finally:
+            self._report(lifecycle, absent=absent)
+
+    @property
+    def _waits(self) -> bool:
+        return bool(self.params.get("wait", False))
+
+    def _converge(self, lifecycle: Lifecycle) -> None:
+        # The object that was just found or created is checked first, so that an idempotent run needs no further request.
+        known = not self.params.get("resume")
+
+        def step() -> list[str]:
+            nonlocal known
+            texts = lifecycle.step(None if known else lifecycle.rivals())
+            known = False
+            return lifecycle.step(lifecycle.rivals()) if lifecycle.unlisted else texts
+
+        title = lifecycle.resource.title
+        if self._waits:
+            self.waiter.until_nothing_pending(step, f"Creation or change of {title}")
+            return
+        texts = step()
+        if lifecycle.found is None or lifecycle.changes:
+            attempted = "replace" if lifecycle.found is None else f"change {', '.join(sorted(lifecycle.changes))} of"
+            raise CollectionError(f"Cannot {attempted} {title} now: {'; '.join(texts)}. Use wait=true")
+        if lifecycle.duplicate is not None:
+            self.warn(
+                f"Cannot delete {lifecycle.duplicate['id']}, a duplicate of {title}, yet. It is billed: delete it"
+                " (metal_device with id, state=absent)"
+            )
+
+    def _remove(self, lifecycle: Lifecycle) -> None:
+        def remove() -> list[str]:
+            texts = lifecycle.remove(None) if lifecycle.changes else []
+            return texts if lifecycle.changes else lifecycle.remove({})
+
+        title = lifecycle.resource.title
+        if self._waits:
+            self.waiter.until_nothing_pending(remove, f"Deletion of {title}")
+        elif lifecycle.changes:
+            texts = lifecycle.remove(None)
+            if lifecycle.changes:
+                raise CollectionError(f"Cannot delete {title} now: {'; '.join(texts)}. Use wait=true")
+
+    def _report(self, lifecycle: Lifecycle, *, absent: bool) -> None:
+        """Put the object and what was done so far into the result, which an error returns as well."""
+        found = lifecycle.found or lifecycle.old
+        if found is None and not lifecycle.acted and not absent:
+            return
+        self.result.update(changed=lifecycle.acted, diff=shown(*lifecycle.diff(), lifecycle.resource.title))
+        if found is not None and not absent:
+            self.result[lifecycle.resource.result_key] = lifecycle.resource.result(found)
+        if lifecycle.duplicates:
+            self.result["duplicates"] = lifecycle.duplicates
+
+    # A set of devices.
+
+    def bring_set(self, devices: DeviceSet) -> None:
+        """Bring each device of the set to its state, also when others fail."""
+        listing: list[Found] | None = None
+        if self.params.get("resume"):
+            listing = devices.list_owned()
+            devices.recall(self.params["resume"], listing)
+        else:
+            devices.plan(devices.list_all())
+        if self.check_mode:
+            devices.predict()
+        else:
+            try:
+                self._act(devices, listing)
+            except StillWaiting:
+                self.result["resume"] = devices.memory()
+                raise
+        failure = devices.failure()
+        self._report_set(devices)
+        if failure is not None:
+            raise failure
+
+    def _act(self, devices: DeviceSet, listing: list[Found] | None) -> None:
+        """Carry out the plan, then wait, with one list of devices for each poll. ``listing``: the list of a resumed call."""
+        first = True
+
+        def poll() -> list[str]:
+            nonlocal first
+            texts = devices.step(listing if first else devices.list_owned())
+            first = False
+            self._report_set(devices)
+            return texts
+
+        if self.params["wait"]:
+            try:
+                self.waiter.until_nothing_pending(poll, "Waiting for these devices")
+            except WaitTimeout:
+                devices.fail_pending("wait_timeout is over")
+        else:
+            poll()
+            if devices.is_unlisted():
+                poll()
+            devices.fail_pending("it can be ordered, changed or deleted only after that; use wait=true", pending_only=True)
+
+    def _report_set(self, devices: DeviceSet) -> None:
+        before, after = devices.diff()
+        self.result.update(devices.results())
+        self.result["diff"] = shown(before, after, "devices")
+        self.result["changed"] = any(member.acted for member in devices.members)

@@ -18,7 +18,7 @@ SPEED = 60.0
 MEMORY = 300
 """MiB that the job which lets them join may have."""
 READS_A_MINUTE = 130
-"""Reads of the Metal API, for any number of workers: of those that are waited for 25 are looked at four times a minute."""
+"""Reads of the Metal API, for any number of workers: of those that are waited for 25 are read four times a minute."""
 WAIT = "Wait until the cluster is complete"
 """The phase before which the job that lets them join was begun."""
 LIMIT = 3600.0

@@ -101,8 +101,8 @@ def watch(stopwatch: Stopwatch) -> None:
         stopwatch.wrap(kind, "_read", READ)
         adding = kind._adding
 
-        def timed_adding(self: Any) -> Any:
-            return stopwatch.timed(adding(self), ADD)
+        def timed_adding(self: Any, *arguments: Any) -> Any:
+            return stopwatch.timed(adding(self, *arguments), ADD)
 
         kind._adding = timed_adding
         return module

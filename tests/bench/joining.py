@@ -38,7 +38,7 @@ AGENT = "equinix_metal.openshift"
 LIMIT = 600
 AT_ONCE = 16
 LOOK = 0.02
-"""Seconds between two looks at the module's memory."""
+"""Seconds between two measurements of the module's memory."""
 
 
 @dataclass(frozen=True)

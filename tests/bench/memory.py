@@ -25,7 +25,7 @@ class Memory:
     def __init__(self, user: User) -> None:
         self._user = user
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread = threading.Thread(target=self._measure, daemon=True)
         self.most: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
@@ -36,7 +36,7 @@ class Memory:
         self._stop.set()
         self._thread.join()
 
-    def _look(self) -> None:
+    def _measure(self) -> None:
         while not self._stop.wait(PAUSE):
             now: Counter[str] = Counter()
             for number, command in self._user.processes().items():
@@ -79,5 +79,5 @@ def children(parent: int) -> list[tuple[int, str]]:
             if int(above) == parent:
                 found.append((int(path.name), (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")))
         except OSError:
-            continue  # it ended while we looked
+            continue  # it ended meanwhile
     return found

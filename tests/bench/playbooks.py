@@ -11,7 +11,7 @@ SPEED = 240
 
 
 def bench(report: Report, folder: Path) -> None:
-    report.note("playbooks: the example cluster is installed, looked at, scaled and destroyed")
+    report.note("playbooks: the example cluster is installed, checked, scaled and destroyed")
     table = Table(
         f"The example cluster, machines at {SPEED} times life",
         [Column("playbook"), Column("seconds", ".1f"), Column("reads"), Column("writes"), Column("changed")],

@@ -1,6 +1,6 @@
 """THE BASELINE, not ours: the same work done the way the collections before this one do it.
 
-Pages of ten, because none of them asks for larger ones; one GET for every device at every look; one call after the other, each on a new
+Pages of ten, because none of them asks for larger ones; one GET for every device at every poll; one call after the other, each on a new
 connection. In two things it is kinder than they are, so that it can be compared at all: it waits when it is told 429, where they fail, and
 it has no Ansible around it.
 """
@@ -44,7 +44,7 @@ class Predecessor:
             page += 1
 
     def order(self, machines: list[dict[str, Any]], interval: float) -> None:
-        """Have these machines: look whether they are there, order them, wait until they are active."""
+        """Have these machines: check whether they exist, order them, wait until they are active."""
         there = {device["hostname"] for device in self.list_devices()}
         waiting = [self._call("POST", self._devices, json=each)["id"] for each in machines if each["hostname"] not in there]
         while waiting:
@@ -52,7 +52,7 @@ class Predecessor:
             waiting = [each for each in waiting if self._call("GET", f"devices/{each}")["state"] != "active"]
 
     def order_again(self, machines: list[dict[str, Any]]) -> None:
-        """The same when all of them are there: a list and a look for each machine, as a loop over a module of one device does."""
+        """The same when all of them exist: a list and a GET for each machine, as a loop over a module of one device does."""
         ids = {device["hostname"]: device["id"] for device in self.list_devices()}
         for machine in machines:
             self._call("GET", f"devices/{ids[machine['hostname']]}")

@@ -34,6 +34,8 @@ Meeting = tuple[Kind, str]
 class Testbed:
     """The services that subjects use; each is started on first use and removed with ``clear``."""
 
+    __test__ = False  # not a class of tests, as pytest guesses from its name
+
     def __init__(self, sandbox: RunningSandbox, environment: Mapping[str, str], start: Callable[[], ControlPlane], folder: Path) -> None:
         self.sandbox = sandbox
         self.environment = environment

@@ -243,7 +243,10 @@ class DeviceSet:
 
     def _removal(self, key: str, hostname: str, identity: str) -> Member:
         params = {**self._shared(), "state": "absent", "hostname": hostname, "id": identity}
-        make = lambda _place, resumed: Device(self._client, {**params, "resume": resumed}, self._warn)  # noqa: E731
+
+        def make(_place: Place | None, resumed: bool) -> Device:
+            return Device(self._client, {**params, "resume": resumed}, self._warn)
+
         return Member(make, key, warn=self._show_warning)
 
     def _shared(self) -> dict[str, Any]:

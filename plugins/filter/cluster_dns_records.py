@@ -47,7 +47,7 @@ options:
     type: list
     elements: str
     default: []
-  leaving:
+  removed:
     description:
       - Further host names that must not have a record, whether their devices exist or not.
     type: list

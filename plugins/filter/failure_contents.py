@@ -17,7 +17,7 @@ options:
   _input:
     description:
       - The registered results, under C(devices), C(events), C(cluster), C(verdicts) and C(logs); C(failure), C(versions) and C(belongings);
-        C(wanted), the host names of the inventory; C(event_count), how many of the project's newest events to keep; C(console_host);
+        C(hostnames), the host names of the inventory; C(event_count), how many of the project's newest events to keep; C(console_host);
         C(failed), the collectors that could not be run. Each may be absent.
     type: dict
     required: true

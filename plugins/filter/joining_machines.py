@@ -13,7 +13,7 @@ author:
 description:
   - Returns devices in the format of O(equinix_metal.openshift.csr_approval#module:machines).
   - A device that is being deleted is left out when another device has its host name.
-positional: wanted
+positional: hostnames
 options:
   _input:
     description:
@@ -21,7 +21,7 @@ options:
     type: list
     elements: dict
     required: true
-  wanted:
+  hostnames:
     description:
       - Full names of the machines that may join; others are left out. Unset, all devices are returned.
     type: list
@@ -67,7 +67,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
 
 
-def joining_machines(devices: Iterable[Mapping[str, Any]], wanted: Collection[str] | None = None) -> list[dict[str, Any]]:
+def joining_machines(devices: Iterable[Mapping[str, Any]], hostnames: Collection[str] | None = None) -> list[dict[str, Any]]:
     """Return ``machines`` of ``csr_approval`` for devices as ``metal_device_info`` returns them."""
     try:
         devices = list(devices)
@@ -79,7 +79,7 @@ def joining_machines(devices: Iterable[Mapping[str, Any]], wanted: Collection[st
                 "created_at": device.get("provisioning_started_at") or device["created_at"],
             }
             for device in devices
-            if (wanted is None or device["hostname"] in wanted)
+            if (hostnames is None or device["hostname"] in hostnames)
             and (device.get("state") not in DELETING_STATES or device["hostname"] not in staying)
         ]
     except (KeyError, TypeError, AttributeError) as problem:

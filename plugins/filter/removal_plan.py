@@ -12,7 +12,7 @@ author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Compares the devices of a cluster with the machines of the inventory. Every other worker is removed.
-positional: wanted
+positional: machines
 options:
   _input:
     description:
@@ -20,7 +20,7 @@ options:
     type: list
     elements: dict
     required: true
-  wanted:
+  machines:
     description:
       - The machines of the inventory, C(control_plane) and C(workers), each a list as P(equinix_metal.openshift.machines#filter) returns
         them.
@@ -64,7 +64,7 @@ _value:
   description: The plan.
   type: dict
   contains:
-    leaving:
+    removed:
       description: Host names of the workers to remove.
       type: list
       elements: str
@@ -94,16 +94,16 @@ UNFINISHED = re.compile(rf"{ROLE}bootstrap$|ansible-operation-requested=reinstal
 
 def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keyword
     devices: Iterable[Mapping[str, Any]],
-    wanted: Mapping[str, Iterable[Mapping[str, Any]]],
+    machines: Mapping[str, Iterable[Mapping[str, Any]]],
     *,
     cluster: str,
     nodes: Sequence[Mapping[str, Any]] | None = None,
     least_workers: int = 0,
     joining: bool = False,
 ) -> dict[str, list[str]]:
-    """Return ``leaving``, ``nodes`` and ``blockers``."""
+    """Return ``removed``, ``nodes`` and ``blockers``."""
     try:
-        masters, workers = ([machine["hostname"] for machine in wanted[group]] for group in ("control_plane", "workers"))
+        masters, workers = ([machine["hostname"] for machine in machines[group]] for group in ("control_plane", "workers"))
         found = {device["hostname"]: device for device in devices}
         # Nodes and machines of the inventory have the host name of the device in lower case.
         excess = [device for name, device in sorted(found.items()) if name.lower() not in {*masters, *workers}]
@@ -118,7 +118,7 @@ def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keywor
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         needed = "the input has to be devices, machines and nodes as this collection returns them"
         raise AnsibleFilterError(f"removal_plan: {needed}: {problem!r}") from problem
-    return {"leaving": removed, "nodes": [name.lower() for name in removed], "blockers": blockers}
+    return {"removed": removed, "nodes": [name.lower() for name in removed], "blockers": blockers}
 
 
 def _installation(devices: Iterable[Mapping[str, Any]], cluster: str) -> list[str]:

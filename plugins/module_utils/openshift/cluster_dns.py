@@ -32,13 +32,13 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by
     state: str = "present",
     machines: Collection[str] = (),
     workers: Collection[str] = (),
-    leaving: Iterable[str] = (),
+    removed: Iterable[str] = (),
     bootstrap_complete: bool = False,
     balanced: bool = False,
 ) -> list[Record]:
     """Return every record of the cluster, desired or to be deleted. See the filter of this name."""
     end = f".{cluster}"
-    known = [name for name in dict.fromkeys([*leaving, *(device["hostname"] for device in devices)]) if name.endswith(end)]
+    known = [name for name in dict.fromkeys([*removed, *(device["hostname"] for device in devices)]) if name.endswith(end)]
     if state == "absent":
         return [{"name": name, "values": []} for name in [*(service + end for service in SERVICES), *known]]
     named = [device for device in devices if address_of(device) and (not machines or device["hostname"] in machines)]

@@ -49,17 +49,17 @@ REFUSED = ("name", "signer", "node", "requestor", "reason")
 def failure_contents(collected: Data) -> dict[str, Any]:
     """Return ``contents``, the files of the bundle by name, and ``missing``, the collectors without an answer.
 
-    ``collected`` has what the tasks of the role ``gather`` registered: ``failure``, ``versions``, ``belongings``, ``wanted`` (host names),
+    ``collected`` has what the tasks of the role ``gather`` registered: ``failure``, ``versions``, ``belongings``, ``hostnames``,
     ``devices``, ``events``, ``event_count``, ``cluster``, ``verdicts``, ``logs``, ``console_host`` and ``failed``, the collectors that
     could not be run. Any of these may be absent or malformed: a file is empty then, never an error.
     """
     results = {name: mapping(collected.get(name)) for name in ("devices", "events", "cluster", "verdicts", "logs")}
     devices = mappings(results["devices"].get("devices"))
-    unjudged = _unjudged(collected.get("wanted"), results)
+    unjudged = _unjudged(collected.get("hostnames"), results)
     contents: dict[str, Any] = {
         "failure.json": _failure(mapping(collected.get("failure"))),
         "versions.json": collected.get("versions"),
-        "inventory.json": _inventory(collected.get("wanted"), devices),
+        "inventory.json": _inventory(collected.get("hostnames"), devices),
         "belongings.json": _belongings(mapping(collected.get("belongings"))),
         "devices.json": _answer(results["devices"], "devices", _device),
         "consoles.txt": "".join(_console(device, text(collected.get("console_host"))) for device in devices),
@@ -113,7 +113,7 @@ def _inventory(desired: Any, devices: list[Data]) -> dict[str, list[str]]:
     """Return the difference between the inventory and the devices, by host name."""
     names = {name for name in desired if isinstance(name, str)} if isinstance(desired, list) else set()
     existing = {text(device.get("hostname")) for device in devices} - {""}
-    return {"wanted": sorted(names), "missing": sorted(names - existing), "not_wanted": sorted(existing - names)}
+    return {"desired": sorted(names), "missing": sorted(names - existing), "undesired": sorted(existing - names)}
 
 
 def _belongings(belongings: Data) -> dict[str, Any]:

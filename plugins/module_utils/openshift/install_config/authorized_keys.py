@@ -47,7 +47,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _line(number: int, line: str) -> Line:
-    # The key behind the first word, else behind the options and a word: the way the installer's library looks for it.
+    # The key behind the first word, else behind the options and a word: as the installer's library searches it.
     options = OPTIONS.match(line)
     for rest in (line, line[options.end() :] if options else ""):
         word, *behind = rest.split(maxsplit=2)[:2] or [""]
@@ -62,7 +62,7 @@ def _kind(encoded: str) -> str:
     try:
         name, rest = _string(base64.b64decode(encoded, validate=True))
         kind = name.decode("ascii")
-        # Numbers without a length stand in what an authority says of a key: it is not looked into.
+        # A certificate of a key has numbers without a length: its content is not read.
         return kind if kind.endswith(CERTIFICATE) or _is_whole(kind, list(_strings(rest))) else ""
     except ValueError:
         return ""

@@ -4,7 +4,7 @@
 """The fields of install-config.yaml with their Go types, and what the installer's decoder makes of a document.
 
 The decoder is that of Go's encoding/json behind sigs.k8s.io/yaml: names match whatever their case, null counts as not given, a number or a
-boolean becomes text where text is wanted, and everything else of a wrong type ends the installer. Of an unknown field it only warns.
+boolean becomes text where a text is expected, and everything else of a wrong type ends the installer. Of an unknown field it only warns.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -23,7 +23,7 @@ Release = tuple[int, int]
 
 @dataclass(frozen=True)
 class Type:
-    """A Go type: how errors call it, and for structs and lists what is in them. ``fields`` that are None are not looked into."""
+    """A Go type: how errors call it, and for structs and lists their fields. With ``fields`` None the content is not checked."""
 
     go: str
     kind: Literal["text", "number", "bool", "network", "list", "struct"]

@@ -97,7 +97,7 @@ def _proxy_in_networks(context: Context, path: str, shown: str, host: str) -> It
 
 
 def without_credentials(address: str) -> str:
-    """Return an address without user and password. What stands before the last @ may be part of them, whatever else it looks like."""
+    """Return an address without user and password. Everything before the last @ may be part of them."""
     before, at, behind = address.rpartition("@")
     scheme, slashes, _credentials = before.partition("//")
     return f"{scheme if slashes else ''}{slashes}***@{behind}" if at else address

@@ -19,7 +19,7 @@ SECRET = ("pullSecret", "proxy")
 """Fields whose values are never shown: the address of a proxy may hold a password."""
 
 OKD_PULL_SECRET = '{"auths": {"fake": {"auth": "aWQ6cGFzcwo="}}}'  # noqa: S105 - it opens nothing
-"""Everybody may have the images of OKD, but its installer wants something that looks like a pull secret."""
+"""The images of OKD are public, but its installer requires a text in the form of a pull secret."""
 
 OPTIONAL = {
     "proxy": "proxy",
@@ -63,7 +63,7 @@ class InstallConfigError(CollectionError):
 def render(settings: Mapping[str, Any], further: Any = None) -> dict[str, Any]:
     """Return the install-config of these settings, merged with ``further`` fields of the user's.
 
-    ``settings`` are those of ``SETTINGS``. Values of a wrong type come out as they are: whoever judges the install-config reports them.
+    ``settings`` are those of ``SETTINGS``. Values of a wrong type are returned unchanged: the check of the install-config reports them.
 
     Raises :class:`InstallConfigError` with every field that both have with different values, since the rest of the collection reads the
     setting alone.

@@ -4,7 +4,7 @@
 """The rules openshift-install applies to an install-config for the platforms none and external, with its own texts.
 
 Source: openshift/installer, pkg/types/validation and pkg/validate, as of 4.19; what differs between the releases from 4.17 on is said where
-it stands. Beside them stand a few rules of what the installer accepts and no cluster comes of, each with its reason.
+it applies. In addition there are a few rules for values that the installer accepts but that lead to no cluster, each with its reason.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -86,7 +86,7 @@ def judge(config: Config, release: Release | None = None) -> Judgement:
         judgement.problems = [_api_version(judgement.config)]
         return judgement
     context = Context(judgement.config, release)
-    # The installer tells a problem once, however many of its rules find it.
+    # The installer reports a problem once, however many of its rules find it.
     judgement.problems = list(dict.fromkeys(problem for rule in RULES for problem in rule(context)))
     judgement.warnings += dict.fromkeys(problem for rule in WARNINGS for problem in rule(context))
     return judgement
@@ -279,7 +279,7 @@ def _features(context: Context) -> Iterator[Problem]:
             yield invalid(f"featureGates[{index}]", gate, "must match the format <feature-name>=<bool>, could not parse boolean value")
 
 
-# --- what the installer accepts and no cluster comes of -----------------------------------------------------------------------------------
+# --- accepted by the installer, but without a cluster -----------------------------------------------------------------------------------
 
 
 def _ignored_values(context: Context) -> Iterator[Problem]:

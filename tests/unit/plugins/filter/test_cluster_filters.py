@@ -77,9 +77,9 @@ def test_the_state_reads_the_folder_of_the_cluster(tmp_path: Path) -> None:
         (
             "some leave",
             DEVICES,
-            {"bootstrap_complete": True, "machines": NAMES[1:6], "leaving": [f"gone.{CLUSTER}", f"worker-0.{CLUSTER}", "a.b"]},
+            {"bootstrap_complete": True, "machines": NAMES[1:6], "removed": [f"gone.{CLUSTER}", f"worker-0.{CLUSTER}", "a.b"]},
         ),
-        ("nothing", [], {"leaving": [f"a.{CLUSTER}"]}),
+        ("nothing", [], {"removed": [f"a.{CLUSTER}"]}),
     ],
 )
 def test_dns_records_are_those_of_before(case: str, devices: list[dict[str, Any]], choices: dict[str, Any]) -> None:
@@ -91,7 +91,7 @@ def test_dns_records_are_those_of_before(case: str, devices: list[dict[str, Any]
 
 
 def test_absent_records_are_all_that_a_cluster_may_have() -> None:
-    records = cluster_dns_records(DEVICES, CLUSTER, state="absent", leaving=[f"gone.{CLUSTER}", "a.b"])
+    records = cluster_dns_records(DEVICES, CLUSTER, state="absent", removed=[f"gone.{CLUSTER}", "a.b"])
     assert not any(record["values"] for record in records)
     assert {record["name"].removesuffix(f".{CLUSTER}") for record in records} == {
         *("api", "api-int", "*.apps", "api-members", "ingress-members"),
@@ -100,7 +100,7 @@ def test_absent_records_are_all_that_a_cluster_may_have() -> None:
 
 
 def test_zone_lines_list_addresses_and_host_names_to_delete() -> None:
-    records = cluster_dns_records(DEVICES[3:4], CLUSTER, bootstrap_complete=True, leaving=[f"gone.{CLUSTER}"])
+    records = cluster_dns_records(DEVICES[3:4], CLUSTER, bootstrap_complete=True, removed=[f"gone.{CLUSTER}"])
     assert zone_lines(records, CLUSTER, 60) == [
         *(f"{name}.{CLUSTER}. 60 IN A 192.0.2.13" for name in ("api", "api-int", "*.apps", "control-plane-0")),
         f"; delete gone.{CLUSTER}.",

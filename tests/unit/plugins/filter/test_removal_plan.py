@@ -42,20 +42,20 @@ def changed(name: str, **more: Any) -> list[dict[str, Any]]:
     return [*without(name), node(name, **more)]
 
 
-def test_every_worker_that_is_not_wanted_is_removed() -> None:
+def test_every_worker_outside_the_inventory_is_removed() -> None:
     found = [
         *devices("worker-2", "worker-0", "worker-1"),
         device("lb", "openshift-role=load-balancer", tags=["openshift-role=load-balancer"]),
     ]
-    removed = {"leaving": ["worker-2"], "nodes": ["worker-2"], "blockers": []}
+    removed = {"removed": ["worker-2"], "nodes": ["worker-2"], "blockers": []}
     assert plan(found, "worker-0", "worker-1", nodes=ALL, least_workers=2) == removed
-    assert plan(found, "worker-0", "worker-1", "worker-2", "worker-3") == {"leaving": [], "nodes": [], "blockers": []}
+    assert plan(found, "worker-0", "worker-1", "worker-2", "worker-3") == {"removed": [], "nodes": [], "blockers": []}
 
 
-def test_upper_case_hides_neither_a_wanted_worker_nor_the_pods_of_another() -> None:
+def test_upper_case_hides_neither_a_worker_of_the_inventory_nor_the_pods_of_another() -> None:
     """A device that a user created with the cluster's tags; its Node is in lower case."""
     found = plan(devices("Worker-0", "Worker-9"), "worker-0")
-    assert (found["leaving"], found["nodes"]) == (["Worker-9"], ["worker-9"])
+    assert (found["removed"], found["nodes"]) == (["Worker-9"], ["worker-9"])
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ COLLECTED: dict[str, Any] = {
         },
     },
     "versions": {"openshift": "4.20.4"},
-    "wanted": ["worker-0.demo.metal.test", "worker-1.demo.metal.test"],
+    "hostnames": ["worker-0.demo.metal.test", "worker-1.demo.metal.test"],
     "belongings": {
         "clusters": [
             {
@@ -91,9 +91,9 @@ def test_contents_have_all_listed_attributes() -> None:
         "outcomes": {"worker-0": {"status": "failed", "error": "no capacity"}},
     }
     assert found["inventory.json"] == {
-        "wanted": ["worker-0.demo.metal.test", "worker-1.demo.metal.test"],
+        "desired": ["worker-0.demo.metal.test", "worker-1.demo.metal.test"],
         "missing": ["worker-1.demo.metal.test"],
-        "not_wanted": ["worker-9.demo.metal.test"],
+        "undesired": ["worker-9.demo.metal.test"],
     }
     assert found["devices.json"][0]["ownership_tags"] == ["openshift-cluster=demo.metal.test", "openshift-role=worker"]
     assert found["belongings.json"]["clusters"][0]["virtual_networks"] == [{"id": "1a", "vxlan": 1000}]
@@ -135,7 +135,7 @@ def test_why_there_is_no_answer_is_kept() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
-    [({"wanted": []}, "this play lets no machine join"), ({"verdicts": {"skipped": True}}, "there is no cluster to ask yet")],
+    [({"hostnames": []}, "this play lets no machine join"), ({"verdicts": {"skipped": True}}, "there is no cluster to ask yet")],
 )
 def test_the_reason_for_missing_verdicts_is_reported(changes: dict[str, Any], reason: str) -> None:
     assert contents(**changes)["certificate-requests.json"]["not_judged"].startswith(reason)

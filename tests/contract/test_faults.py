@@ -149,6 +149,21 @@ def test_every_subject_meets_a_fault_of_every_group(subject: Subject, fault: Fau
     outcomes.write_down(subject.title, fault.name, try_out(lives, subject, fault, (meeting,)))
 
 
+def test_a_timeout_after_a_malformed_answer_names_the_request(lives: Lives) -> None:
+    """A Node without conditions is not an error but a wait, whose end ``node_ownership`` reports in its own words."""
+    subject = next(each for each in SUBJECTS if each.module == "node_ownership")
+    fault = next(each for each in FAULTS if each.name == "without-conditions")
+    life = lives.of(subject)
+    life.prepare("create")
+    life.front.forget()
+    life.front.meet({**life.requests["read"], **fault.met, "times": None, "skip": 0})
+    try:
+        result = life.act("create", fault, hurry=True)
+    finally:
+        life.front.well()
+    assert judge(result, "error", fault, life.front.journal()) == "error"
+
+
 def test_every_module_is_a_subject() -> None:
     assert {subject.module for subject in SUBJECTS} | set(ELSEWHERE) == set(programs()) | {INVENTORY}
     assert all(f'run("{module}"' in Path(__file__).with_name(file).read_text(encoding="utf-8") for module, file in ELSEWHERE.items())

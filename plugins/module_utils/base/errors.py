@@ -8,6 +8,7 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.print
 
 LONGEST_MESSAGE = 20_000
 """Characters of an error message, which may have a sentence for each of hundreds of machines."""
+
+_NAMES_REQUEST = re.compile(r"[(,] ?request \S")
 
 
 class CollectionError(Exception):
@@ -35,6 +38,11 @@ class CollectionError(Exception):
 
     def __str__(self) -> str:
         return self.message
+
+    def add_origin(self, last_answer: str) -> None:
+        """Add the request that the last answer belongs to, unless the message already names a request."""
+        if last_answer and not _NAMES_REQUEST.search(self.message):
+            self.message += f" (last answer: {last_answer})"
 
     @property
     def message(self) -> str:

@@ -669,7 +669,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Provider of the DNS records. V(rfc2136) is a DNS server that accepts signed updates, V(none) prints the records.",
             default="none",
             choices=("none", "rfc2136"),
-            options=("dns_provider", "bootstrap_teardown_dns_provider", "leave_dns_provider"),
+            options=("dns_provider", "bootstrap_teardown_dns_provider"),
             in_preflight=True,
             has_check=True,
         ),

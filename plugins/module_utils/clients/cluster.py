@@ -101,6 +101,11 @@ class ClusterClient:
         self._pool: Any = RESTClientObject(self._configuration).pool_manager
         watch(self._pool)
         self._ahead = timedelta(0)
+        self._last_answer = ""
+
+    def add_origin(self, error: CollectionError) -> None:
+        """Add the request id of the last answer to an error that was derived from answers."""
+        error.add_origin(self._last_answer)
 
     # Objects
 
@@ -369,6 +374,7 @@ class ClusterClient:
                     break
                 continue
             self._read_clock(response)
+            self._last_answer = _origin(method, path, response)
             if response.status not in passing:
                 # One assignment: another thread sees the old or the new order.
                 self._bases = [base, *(other for other in self._bases if other != base)]

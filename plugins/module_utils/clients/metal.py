@@ -102,8 +102,6 @@ READING = frozenset({"GET", "DELETE"})
 _SEGMENT = re.compile(r"(?!\.+\Z)[A-Za-z0-9._~-]+")
 """One part of a path: any id or name of the API, but nothing that changes the path or has to be quoted."""
 
-_NAMES_A_REQUEST = re.compile(r"[(,] ?request \S")
-
 MAX_PAUSE = 60.0
 SHORT_PAUSE = 5.0
 """Seconds that may pass between the read that found nothing and the create."""
@@ -325,8 +323,8 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
     def add_origin(self, error: CollectionError) -> None:
         """Add the request id of the last answer to an error that was derived from answers."""
         # Errors of calls have their own request id.
-        if self._last_answer and not isinstance(error, MetalError) and not _NAMES_A_REQUEST.search(error.message):
-            error.message += f" (last answer: {self._last_answer})"
+        if not isinstance(error, MetalError):
+            error.add_origin(self._last_answer)
 
     def service_time(self, *, latest: bool = False) -> float | None:
         """Return the time of the API's clock, in seconds since 1970: the earliest possible, or the ``latest``.

@@ -145,11 +145,13 @@ class Ownership:
             return []
         if not machines:
             tags = ", ".join(self._params["ownership_tags"])
-            raise CollectionError(
+            error = CollectionError(
                 "Cannot determine which nodes have no device: "
                 f"project {self._params['project_id']} has no device with the tags {tags}. "
                 "Is project_id (metal_project_id in the playbooks) the project of this cluster?"
             )
+            self._metal.add_origin(error)
+            raise error
         return self._prune(self._confirmed(left))
 
     def _confirmed(self, left: list[Node]) -> list[Node]:
@@ -233,6 +235,7 @@ class Ownership:
                     f"Cannot delete nodes without a device: {'; '.join(problem.waiting)}. Either their machines run outside of project "
                     f"{self._params['project_id']}, or it is not the project of this cluster (metal_project_id in the playbooks)."
                 )
+            self._cluster.add_origin(problem)
             raise
         except MetalError as problem:
             problem.message = f"Cannot determine which nodes have no device. {problem.message}"

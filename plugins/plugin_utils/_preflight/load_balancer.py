@@ -24,7 +24,7 @@ def collect(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[st
     own = [device["addresses"]["public_ipv4"] for device in devices if "openshift-role=load-balancer" in device["tags"]]
     if own and own[0]:
         endpoints = [(own[0], port) for port in (*API_PORTS, *APPS_PORTS)]
-    elif settings["dns_provider"] == "none":
+    elif settings["dns_provider"] != "rfc2136":
         endpoints = _external_endpoints(devices, (readings.get("resolver") or {}).get("names") or {})
     else:
         endpoints = []

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError, CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import WaitTimeout
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_ownership import Ownership, judge, machines_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import CORDONED, DEVICE, read_node
 from tests.unit.plugins.module_utils.fake_client import FakeClient
@@ -54,6 +55,9 @@ class Cluster:
         assert uid == f"uid-{name}"
         self.deleted.append(name)
         self.listed = [each for each in self.listed if each["metadata"]["name"] != name]
+
+    def add_origin(self, error: CollectionError) -> None:
+        error.add_origin("GET /api/v1/nodes, request audit-1")
 
 
 class Metal(FakeClient):
@@ -184,9 +188,43 @@ def test_a_machine_that_lost_its_tags_or_its_name_keeps_its_node(obj: dict[str, 
 
 def test_in_a_project_without_devices_of_the_cluster_nothing_is_deleted() -> None:
     cluster = Cluster(node("worker-1"))
-    with pytest.raises(CollectionError, match="project p has no device with the tags openshift-cluster="):
+    with pytest.raises(CollectionError, match=r"project p has no device with the tags openshift-cluster=.*, request r-1\)$"):
         polled(cluster, Metal(device("worker-1", tags=["other"])), "worker-1")
     assert cluster.deleted == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "beginning"),
+    [
+        (
+            [{**node("worker-1"), "status": {}}],
+            "Cannot delete nodes without a device: node worker-1 has no device any more, but its kubelet still reports: it is not Ready",
+        ),
+        # The next poll could not read the nodes, so the message of the wait is kept.
+        (None, "Deletion was not completed. Pending: cut off"),
+    ],
+)
+def test_a_timeout_names_the_request_of_the_last_answer(nodes: list[dict[str, Any]] | None, beginning: str) -> None:
+    """A Node without conditions counts as not Ready, so a malformed answer ends in this timeout."""
+    cluster = Silent() if nodes is None else Cluster(*nodes)
+    params = {"project_id": "p", "ownership_tags": TAGS, "nodes": ["worker-1"], "terminated": [], "prune": True}
+    ownership = Ownership(cluster, Metal(MASTER), params, sleep=lambda _seconds: None)  # type: ignore[arg-type]  # stand-ins
+
+    def wait_for(read: Any, what: str) -> None:
+        waiting = read(patient=True)
+        raise WaitTimeout(f"{what.partition(' ')[0]} was not completed. Pending: {waiting[0]}", waiting)
+
+    with pytest.raises(WaitTimeout) as raised:
+        ownership.carry_out(wait_for, {})
+    assert raised.value.message.startswith(beginning)
+    assert raised.value.message.endswith("(last answer: GET /api/v1/nodes, request audit-1)")
+
+
+class Silent(Cluster):
+    """An API that does not answer any more."""
+
+    def nodes(self) -> list[dict[str, Any]]:
+        raise ClusterUnreachableError("cut off")
 
 
 class LosesAnswers(Cluster):

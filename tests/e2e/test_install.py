@@ -133,7 +133,7 @@ def refused(run: Run, *messages: str) -> None:
 
 
 # Each of the others is a case of tests/validate: here it is that install.yml ends with any of them.
-SHORT = ("no token", "no capacity for the whole set", "several at once")
+SHORT = ("no token", "unknown project", "no capacity for the whole set", "several at once")
 
 
 @pytest.mark.parametrize("bad", [pytest.param(bad, marks=[] if bad.name in SHORT else pytest.mark.long, id=bad.name) for bad in BAD])

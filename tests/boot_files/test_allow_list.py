@@ -14,8 +14,8 @@ from sandbox.testing.process import RunningSandbox
 from .methods import CLUSTER, Method, Pointed, controller, ignition_files
 
 
-# Linux connects to each of them from 127.0.0.1.
-@pytest.fixture(params=["127.0.0.1", "127.5.0.1"])
+# Linux connects to each of them from 127.0.0.1. The install in tests/e2e/test_install.py publishes at the second.
+@pytest.fixture(params=["127.0.0.1", pytest.param("127.5.0.1", marks=pytest.mark.long)])
 def method(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Method]:
     folder = ignition_files(tmp_path_factory.mktemp("allowed"))
     with controller(folder, folder.parent / "workspace", request.param) as found:

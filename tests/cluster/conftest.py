@@ -15,6 +15,7 @@ import yaml
 
 from sandbox.openshift.binaries import Binaries, BinariesError, cache_folder, ensure_binaries
 from tests.cluster.control_plane import ControlPlane, environment
+from tests.contract.environment import run as run_alone
 
 ROOT = Path(__file__).resolve().parents[2]
 Play = Callable[..., dict[str, Any]]
@@ -95,10 +96,23 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Callable[[], dict[str, Any]]
 
 
 @pytest.fixture
-def run(start: Callable[..., Callable[[], dict[str, Any]]]) -> Play:
+def play(start: Callable[..., Callable[[], dict[str, Any]]]) -> Play:
     """Run a module through ansible-playbook and return the registered result, with what was shown as `output`."""
 
-    def run_module(module: str, *arguments: str, **options: Any) -> dict[str, Any]:
+    def play_module(module: str, *arguments: str, **options: Any) -> dict[str, Any]:
         return start(module, *arguments, **options)()
+
+    return play_module
+
+
+@pytest.fixture
+def run() -> Play:
+    """Run a module in a process of its own and return its result: a tenth of the time of ``play``, without the action plugin."""
+
+    def run_module(module: str, *arguments: str, **options: Any) -> dict[str, Any]:
+        assert set(arguments) <= {"--check", "--diff"}, "only ansible-playbook has other arguments"
+        assert "progress_interval" not in options, "only the action plugin repeats a slice of a wait"
+        mode = {"_ansible_check_mode": "--check" in arguments, "_ansible_diff": "--diff" in arguments}
+        return {"failed": False, **run_alone(module, {**options, **mode}, environment())}
 
     return run_module

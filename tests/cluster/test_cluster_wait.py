@@ -91,7 +91,7 @@ def test_bootstrap_complete_needs_the_bootstrap_configmap(cluster: ControlPlane,
 
 
 def test_install_complete_prints_what_is_pending_and_ends_with_the_install(
-    cluster: ControlPlane, openshift: ControlPlane, run: Play
+    cluster: ControlPlane, openshift: ControlPlane, play: Play
 ) -> None:
     put(cluster, "ClusterVersion", Available="False", Progressing="True")
     put(cluster, "ClusterOperator", "ingress", Available="False", Progressing="True", Degraded="False")
@@ -108,7 +108,7 @@ def test_install_complete_prints_what_is_pending_and_ends_with_the_install(
 
     settling = threading.Thread(target=settle, daemon=True)
     settling.start()
-    result = run("cluster_wait", **options(cluster, "install_complete", wait=True, wait_timeout=120, wait_interval=1, progress_interval=2))
+    result = play("cluster_wait", **options(cluster, "install_complete", wait=True, wait_timeout=120, wait_interval=1, progress_interval=2))
     settling.join(timeout=60)
     assert not result["failed"], result["msg"]
     assert result["reached"]
@@ -118,8 +118,8 @@ def test_install_complete_prints_what_is_pending_and_ends_with_the_install(
     assert "operator ingress is not available: Available is False" in result["output"]
 
 
-def test_a_timeout_names_what_is_pending(cluster: ControlPlane, run: Play) -> None:
-    result = run(
+def test_a_timeout_names_what_is_pending(cluster: ControlPlane, play: Play) -> None:
+    result = play(
         "cluster_wait", **options(cluster, "nodes_ready", nodes=["a"], wait=True, wait_timeout=3, wait_interval=1, progress_interval=1)
     )
     assert result["failed"]
@@ -160,13 +160,15 @@ def test_a_failed_wait_returns_the_pods_that_do_not_run(cluster: ControlPlane, r
     assert [(pod["name"], pod["node"], pod["phase"]) for pod in pods] == [("waiting", "a", "Pending")]
 
 
-def test_a_node_with_a_pending_csr_is_reported_until_the_quorum_is_ready(cluster: ControlPlane, openshift: ControlPlane, run: Play) -> None:
+def test_a_node_with_a_pending_csr_is_reported_until_the_quorum_is_ready(
+    cluster: ControlPlane, openshift: ControlPlane, play: Play
+) -> None:
     cluster.register("a")
     cluster.file("c", client(made("system:node:c"))["spec"])
     desired = {"nodes": ["a", "c"], "quorum_of": ["a", "c"]}
-    (result,) = run("cluster_wait", **options(cluster, "nodes_ready", **desired))["waiting"]
+    (result,) = play("cluster_wait", **options(cluster, "nodes_ready", **desired))["waiting"]
     assert re.fullmatch(r"node c is not registered: its request \S+ waits for approval \(since .*Z\)", result)
-    enough = run("cluster_wait", **options(cluster, "nodes_ready", **desired, quorum=1, quorum_wait=0))
+    enough = play("cluster_wait", **options(cluster, "nodes_ready", **desired, quorum=1, quorum_wait=0))
     assert (enough["reached"], enough["skipped_nodes"]) == (True, ["c"])
     assert "c is not Ready in time. It is not waited for: enough others are Ready (quorum=1)" in " ".join(enough["output"].split())
 

@@ -288,10 +288,10 @@ def test_later_runs_read_which_machines_have_joined(cluster: ControlPlane, run: 
     assert run("csr_approval", **{**given, "machines": options(cluster, timedelta(seconds=1))["machines"]})["approved"] == ["replaced"]
 
 
-def test_csr_approval_without_permission_for_its_history_warns(cluster: ControlPlane, run: Play) -> None:
+def test_csr_approval_without_permission_for_its_history_warns(cluster: ControlPlane, play: Play) -> None:
     # A name no ConfigMap can have: the API server refuses to make it, as it refuses who may not.
     cluster.file("good", client()["spec"]).raise_for_status()
-    result = run("csr_approval", **options(cluster, history="No_Such_Name"))
+    result = play("csr_approval", **options(cluster, history="No_Such_Name"))
     assert not result["failed"], result["msg"]
     assert result["approved"] == ["good"]
     assert "[WARNING]: machines that have joined are not known to later runs: Cannot write" in result["output"]
@@ -316,12 +316,12 @@ def joins(cluster: ControlPlane, run: Play) -> dict[str, Any]:
     return run("csr_approval", **{**only, "machines": only["machines"][:1]})
 
 
-def test_a_rogue_csr_after_that_of_the_machine_is_an_alarm(cluster: ControlPlane, run: Play) -> None:
+def test_a_rogue_csr_after_that_of_the_machine_is_an_alarm(cluster: ControlPlane, play: Play) -> None:
     """As a restarted kubelet would: the run succeeds and reports both CSRs."""
     for name in ("machine", "stranger"):
         cluster.file(name, client(made(signed_with=key(name)))["spec"]).raise_for_status()
-    assert run("csr_approval", **options(cluster))["approved"] == ["stranger"]
-    result = joins(cluster, run)
+    assert play("csr_approval", **options(cluster))["approved"] == ["stranger"]
+    result = joins(cluster, play)
     assert not result["failed"], result["msg"]
     assert (result["approved"], result["refused"], result["joined"]) == (["serving"], [], [WORKER])
     (alarm,) = result["alarms"]
@@ -432,12 +432,12 @@ def test_a_serving_csr_filed_by_another_node_is_forbidden(cluster: ControlPlane)
     assert base64.b64decode(serving()["spec"]["request"]).startswith(b"-----BEGIN")
 
 
-def test_results_of_wait_slices_are_printed_and_merged(cluster: ControlPlane, run: Play) -> None:
+def test_results_of_wait_slices_are_printed_and_merged(cluster: ControlPlane, play: Play) -> None:
     only = options(cluster, wait=True, wait_timeout=7, wait_interval=1, progress_interval=2)
     cluster.file("good", client()["spec"]).raise_for_status()
     cluster.file("again", client(made(signed_with=key("after restart")))["spec"]).raise_for_status()
     cluster.file("stranger", client(made("system:node:stranger.demo.metal.test"))["spec"]).raise_for_status()
-    result = run("csr_approval", **only)
+    result = play("csr_approval", **only)
     # It fails since no node ever registers; what the first slice approved is in the result all the same.
     assert result["failed"]
     assert result["changed"]

@@ -162,14 +162,14 @@ def test_a_silent_watch_is_replaced_after_its_timeout(cluster: ControlPlane, fro
     assert not result["failed"], result["msg"]
 
 
-def test_names_of_csrs_cannot_forge_an_output_line(cluster: ControlPlane, run: Play) -> None:
+def test_names_of_csrs_cannot_forge_an_output_line(cluster: ControlPlane, play: Play) -> None:
     """An API server takes every character for the name of a request."""
     evil = "csr\x1b[2K\r\n[WARNING]: approved: all \u202e"
     answer = cluster.file(evil, client(made("system:node:stranger\x1b[2K", signed_with=key("evil")))["spec"])
     assert answer.status_code == 201, answer.text
     assert cluster.file("long-" + "x" * 3000, client(made("system:node:stranger"))["spec"]).status_code == 201
     assert cluster.file("\u202egood", client()["spec"]).status_code == 201
-    result = run("csr_approval", **options(cluster, deny_refused=True))
+    result = play("csr_approval", **options(cluster, deny_refused=True))
     assert not result["failed"], result["msg"]
     assert len(cluster.approved()) == 1
     assert result["approved"] == ["\\u202egood"]

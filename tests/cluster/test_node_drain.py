@@ -96,14 +96,14 @@ def test_a_drain_evicts_all_pods_but_those_of_daemon_sets_and_static_pods(cluste
     assert (again["changed"], again["drained"], again["evicted"]) == (False, True, [])
 
 
-def test_a_drain_waits_for_a_terminating_pod_and_names_it(cluster: ControlPlane, run: Play) -> None:
+def test_a_drain_waits_for_a_terminating_pod_and_names_it(cluster: ControlPlane, play: Play) -> None:
     """Its deletion was accepted at once; that is not its end."""
     cluster.register("a")
     cluster.run_pod("cart", "a", spec={"terminationGracePeriodSeconds": 600})
     since = cluster.audited_until()
     # After several slices of the wait, none of which evicts it again.
     thread = when(lambda: len(calls(cluster, since, "list")) > 12, lambda: cluster.end_pod("cart"))
-    result = run("node_drain", **options(cluster, "a", progress_interval=2))
+    result = play("node_drain", **options(cluster, "a", progress_interval=2))
     thread.join()
     assert not result["failed"], result["msg"]
     assert result["drained"]
@@ -113,10 +113,10 @@ def test_a_drain_waits_for_a_terminating_pod_and_names_it(cluster: ControlPlane,
     assert result["diff"]["after"]["a"] == {"schedulable": False, "pods": []}
 
 
-def test_a_pod_that_never_terminates_fails_the_drain_and_the_node_is_uncordoned(cluster: ControlPlane, run: Play) -> None:
+def test_a_pod_that_never_terminates_fails_the_drain_and_the_node_is_uncordoned(cluster: ControlPlane, play: Play) -> None:
     cluster.register("a")
     cluster.run_pod("cart", "a", spec={"terminationGracePeriodSeconds": 1}, finalizers=["example.com/backup"])
-    result = run("node_drain", **options(cluster, "a", seconds=4, progress_interval=1))
+    result = play("node_drain", **options(cluster, "a", seconds=4, progress_interval=1))
     assert result["failed"]
     assert "Cannot drain a in the time given" in result["msg"]
     assert "pod default/cart on a is still terminating, its grace period of 1 s ended at" in result["msg"]
@@ -126,12 +126,12 @@ def test_a_pod_that_never_terminates_fails_the_drain_and_the_node_is_uncordoned(
     assert CORDONED not in node(cluster, "a")["metadata"].get("annotations", {})
 
 
-def test_a_disruption_budget_is_named_and_delays_no_other_pod(cluster: ControlPlane, run: Play) -> None:
+def test_a_disruption_budget_is_named_and_delays_no_other_pod(cluster: ControlPlane, play: Play) -> None:
     cluster.register("a")
     for name in ("alpha", "guarded", "omega"):
         cluster.run_pod(name, "a", spec={"terminationGracePeriodSeconds": 0})
     cluster.budget("guarded", 1)
-    result = run("node_drain", **options(cluster, "a", seconds=3, progress_interval=1))
+    result = play("node_drain", **options(cluster, "a", seconds=3, progress_interval=1))
     assert result["failed"]
     assert sorted(cluster.pods_on("a")) == ["guarded"]
     assert (
@@ -149,7 +149,7 @@ def test_a_disruption_budget_is_named_and_delays_no_other_pod(cluster: ControlPl
     ]
 
 
-def test_a_drain_evicts_the_pod_whose_disruption_budget_frees_up_in_time(cluster: ControlPlane, run: Play) -> None:
+def test_a_drain_evicts_the_pod_whose_disruption_budget_frees_up_in_time(cluster: ControlPlane, play: Play) -> None:
     cluster.register("a")
     for name in ("first", "second"):
         cluster.run_pod(name, "a", spec={"terminationGracePeriodSeconds": 0})
@@ -158,7 +158,7 @@ def test_a_drain_evicts_the_pod_whose_disruption_budget_frees_up_in_time(cluster
         lambda: is_cordoned(cluster, "a"),
         lambda: cluster.call("DELETE", f"{BUDGETS}/first").raise_for_status(),
     )
-    result = run("node_drain", **options(cluster, "a", seconds=10, progress_interval=1))
+    result = play("node_drain", **options(cluster, "a", seconds=10, progress_interval=1))
     thread.join()
     assert result["failed"]
     assert sorted(cluster.pods_on("a")) == ["second"]
@@ -166,12 +166,12 @@ def test_a_drain_evicts_the_pod_whose_disruption_budget_frees_up_in_time(cluster
     assert "budget second" in result["msg"] and "budget first" not in result["msg"]
 
 
-def test_remaining_pods_are_a_warning_with_accept_loss(cluster: ControlPlane, run: Play) -> None:
+def test_remaining_pods_are_a_warning_with_accept_loss(cluster: ControlPlane, play: Play) -> None:
     cluster.register("a")
     for name in ("guarded", "other"):
         cluster.run_pod(name, "a", spec={"terminationGracePeriodSeconds": 0})
     cluster.budget("guarded", 1)
-    result = run("node_drain", **options(cluster, "a", seconds=2, accept_loss=True))
+    result = play("node_drain", **options(cluster, "a", seconds=2, accept_loss=True))
     assert not result["failed"], result["msg"]
     assert not result["drained"]
     assert sorted(cluster.pods_on("a")) == ["guarded"]
@@ -256,19 +256,19 @@ def test_a_shorter_grace_period_applies_to_terminating_pods(cluster: ControlPlan
 
 @pytest.mark.parametrize(("grace", "drained"), [(0, True), (600, False)])
 def test_pods_of_an_unreachable_node_are_drained_after_the_grace_period(
-    cluster: ControlPlane, run: Play, grace: float, drained: bool
+    cluster: ControlPlane, play: Play, grace: float, drained: bool
 ) -> None:
     """Its kubelet confirms nothing: after a time the end of the machine has to do."""
     cluster.register("a", ready=None)
     cluster.run_pod("cart", "a", spec={"terminationGracePeriodSeconds": 1})
-    result = run("node_drain", **options(cluster, "a", seconds=6, unreachable_grace=grace))
+    result = play("node_drain", **options(cluster, "a", seconds=6, unreachable_grace=grace))
     assert result["failed"] is not drained
     if drained:
         assert "default/cart on a is terminating, and the kubelet that could confirm its end is unreachable" in said(result)
         assert [each["name"] for each in result["remaining_pods"]] == ["cart"]
 
 
-def test_a_pod_that_tolerates_the_cordon_and_is_recreated_is_not_evicted_for_ever(cluster: ControlPlane, run: Play) -> None:
+def test_a_pod_that_tolerates_the_cordon_and_is_recreated_is_not_evicted_for_ever(cluster: ControlPlane, play: Play) -> None:
     cluster.register("a")
     spec = {"terminationGracePeriodSeconds": 600, "tolerations": [{"operator": "Exists"}]}
     cluster.run_pod("agent-1", "a", spec=spec)
@@ -283,7 +283,7 @@ def test_a_pod_that_tolerates_the_cordon_and_is_recreated_is_not_evicted_for_eve
         return bool(cordoned) and datetime.now(UTC) >= datetime.fromisoformat(cordoned) + timedelta(seconds=2)
 
     thread = when(lambda: terminating(cluster, "a", "agent-1") and is_later(), replace)
-    result = run("node_drain", **options(cluster, "a", progress_interval=1))
+    result = play("node_drain", **options(cluster, "a", progress_interval=1))
     thread.join()
     assert not result["failed"], result["msg"]
     assert result["evicted"] == ["default/agent-1"]

@@ -1,10 +1,11 @@
-"""Run tasks with ansible-playbook, and return the result and the API requests of each."""
+"""Run tasks with ansible-playbook, or their modules alone, and return the result and the API requests of each."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +14,9 @@ from typing import Any
 
 import yaml
 
+from tests.contract.environment import run as module
+
+COLLECTION = "equinix_metal.openshift."
 READS = frozenset({"GET", "HEAD"})
 QUESTIONS = frozenset({"/capacity/metros"})
 """What the API takes as POST though it changes nothing."""
@@ -99,6 +103,36 @@ def run(
         outcomes[entry["task"]["name"]] = Outcome(result, [each for each in requests if first <= each["time"] <= last])
     assert done.returncode == 0, printed[-4000:]
     return outcomes, printed
+
+
+def run_modules(
+    tasks: list[Task],
+    current: Callable[[], Any],
+    journal: Callable[[], list[dict[str, Any]]],
+    environment: Mapping[str, str],
+    folder: Path,
+) -> tuple[dict[str, Outcome], str]:
+    """The same for the modules of these tasks, each in a process of its own without Ansible: a tenth of the time.
+
+    What a task of another collection would do, writing the world into a file, is done here with ``current``.
+    """
+    moments: dict[str, tuple[dict[str, Any], float, float]] = {}
+    for task in tasks:
+        if not task.module.startswith(COLLECTION):
+            (folder / task.name.removeprefix("world: ")).write_text(json.dumps(current()), encoding="utf-8")
+            continue
+        # With progress_interval a call is a slice of the wait: the action plugin repeats it.
+        given = {name: value for name, value in task.options.items() if name != "progress_interval"}
+        options = {**given, "_ansible_check_mode": task.check, "_ansible_diff": True, "_ansible_verbosity": 3}
+        first = time.time()
+        result = module(task.module.removeprefix(COLLECTION), options, environment)
+        moments[task.name] = (result, first, time.time())
+        assert not result.get("failed"), f"{task.name}: {result.get('msg')}"
+    requests = journal()
+    outcomes = {}
+    for name, (result, first, last) in moments.items():
+        outcomes[name] = Outcome(result, [each for each in requests if first <= each["time"] <= last])
+    return outcomes, json.dumps([result for result, _first, _last in moments.values()])
 
 
 def _seconds(moment: str) -> float:

@@ -12,7 +12,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,9 @@ from tests.ansible_doc import programs
 from tests.contract import installer, zone
 from tests.contract.cluster import CLUSTER_SCENARIOS, ClusterScenario
 from tests.contract.conftest import Lives
-from tests.contract.environment import laid
+from tests.contract.environment import call, laid
 from tests.contract.installer import INSTALLER_SCENARIOS, InstallerScenario
-from tests.contract.playbook import Outcome, Task, is_read, run
+from tests.contract.playbook import Outcome, Task, is_read, run, run_modules
 from tests.contract.scenario import SECRET, Scenario
 from tests.contract.scenarios import SCENARIOS
 from tests.contract.subjects import INVENTORY, SUBJECTS, Subject, Testbed, one_process
@@ -43,6 +43,9 @@ CHANGING: list[Scenario | ClusterScenario | ZoneScenario | InstallerScenario] = 
 ]
 READING = [subject for subject in SUBJECTS if subject.module not in {scenario.module for scenario in CHANGING} | {INVENTORY}]
 
+BY_PLAYBOOK = ("metal_vlan", "metal_device_set", "dns_records", "csr_approval")
+"""One scenario of each kind of module, one with an action plugin among them, whose contract is tested through Ansible in `make test`."""
+
 Options = Mapping[str, Any] | None
 
 
@@ -57,6 +60,8 @@ class Setup:
     never: Options
     read_state: Callable[[Path], Task]
     """The task that writes the world into a file."""
+    current: Callable[[], Any]
+    """The same world, read in this process."""
     view: Callable[[Any], Any]
     """What of the world the module's diff speaks of."""
     journal: Callable[[], list[dict[str, Any]]]
@@ -98,19 +103,52 @@ def test_only_reads_are_sent_by_info_modules_in_check_mode_too(subject: Subject,
 
 
 @pytest.mark.parametrize("scenario", [one_process(scenario) for scenario in CHANGING], ids=lambda scenario: scenario.title)
-def test_the_four_contracts_hold(
+def test_the_four_contracts_hold_for_the_module(
     scenario: Scenario | ClusterScenario | ZoneScenario | InstallerScenario, testbed: Testbed, tmp_path: Path
 ) -> None:
+    """Each module in a process of its own, as Ansible starts it; through Ansible in the next test."""
+    with in_service(scenario, testbed, tmp_path) as setup:
+
+        def play(tasks: list[Task]) -> tuple[dict[str, Outcome], str]:
+            return run_modules(tasks, setup.current, setup.journal, testbed.environment, tmp_path)
+
+        _hold(setup, play, tmp_path)
+
+
+def in_playbook(scenario: Scenario | ClusterScenario | ZoneScenario | InstallerScenario) -> Any:
+    group = pytest.mark.xdist_group(scenario.title)
+    return pytest.param(scenario, marks=[group] if scenario.title in BY_PLAYBOOK else [group, pytest.mark.long])
+
+
+@pytest.mark.parametrize("scenario", [in_playbook(scenario) for scenario in CHANGING], ids=lambda scenario: scenario.title)
+def test_the_four_contracts_hold_in_a_playbook(
+    scenario: Scenario | ClusterScenario | ZoneScenario | InstallerScenario, testbed: Testbed, tmp_path: Path
+) -> None:
+    """With Ansible's part: action plugins, --diff, and what -vvv and the log show of secrets."""
+    with in_service(scenario, testbed, tmp_path) as setup:
+
+        def play(tasks: list[Task]) -> tuple[dict[str, Outcome], str]:
+            return run(tasks, setup.journal, testbed.environment, tmp_path)
+
+        _hold(setup, play, tmp_path)
+
+
+def test_each_kind_of_module_is_in_a_playbook() -> None:
+    sampled = [scenario for scenario in CHANGING if scenario.title in BY_PLAYBOOK]
+    assert {scenario.title for scenario in sampled} == set(BY_PLAYBOOK)
+    assert {type(scenario) for scenario in sampled} == {Scenario, ClusterScenario, ZoneScenario}
+
+
+def in_service(
+    scenario: Scenario | ClusterScenario | ZoneScenario | InstallerScenario, testbed: Testbed, tmp_path: Path
+) -> AbstractContextManager[Setup]:
     if isinstance(scenario, Scenario):
-        ready = on_metal(scenario, testbed)
-    elif isinstance(scenario, ClusterScenario):
-        ready = in_cluster(scenario, testbed)
-    elif isinstance(scenario, ZoneScenario):
-        ready = in_zone(scenario, testbed)
-    else:
-        ready = in_folder(scenario, testbed, tmp_path / "cluster")
-    with ready as setup:
-        _hold(setup, testbed, tmp_path)
+        return on_metal(scenario, testbed)
+    if isinstance(scenario, ClusterScenario):
+        return in_cluster(scenario, testbed)
+    if isinstance(scenario, ZoneScenario):
+        return in_zone(scenario, testbed)
+    return in_folder(scenario, testbed, tmp_path / "cluster")
 
 
 @contextmanager
@@ -129,6 +167,7 @@ def on_metal(scenario: Scenario, testbed: Testbed) -> Iterator[Setup]:
             ready.absent,
             ready.never,
             read_state=read_state,
+            current=lambda: call(testbed.sandbox, "GET", ready.listing),
             view=lambda answer: ready.view(ready.entries(answer)),
             journal=testbed.sandbox.journal,
             secrets=(SECRET, *ready.secrets, testbed.sandbox.environment["METAL_AUTH_TOKEN"]),
@@ -150,6 +189,7 @@ def in_zone(scenario: ZoneScenario, testbed: Testbed) -> Iterator[Setup]:
         absent,
         never,
         read_state=read_state,
+        current=lambda: zone.names(testbed.environment),
         view=lambda answer: answer,
         journal=lambda: zone.updates(testbed.sandbox.log),
         secrets=(server["key_secret"],),
@@ -172,6 +212,7 @@ def in_folder(scenario: InstallerScenario, testbed: Testbed, folder: Path) -> It
         absent=None,
         never=None,
         read_state=read_state,
+        current=lambda: installer.files(folder),
         view=lambda answer: answer,
         journal=lambda: installer.writes(folder),
         secrets=(),
@@ -200,6 +241,7 @@ def in_cluster(scenario: ClusterScenario, testbed: Testbed) -> Iterator[Setup]:
         absent=None,
         never=None,
         read_state=read_state,
+        current=lambda: cluster.call("GET", scenario.listing).json(),
         view=scenario.view,
         journal=front.journal,
         secrets=(key.read_text(encoding="utf-8").splitlines()[1],),
@@ -208,7 +250,7 @@ def in_cluster(scenario: ClusterScenario, testbed: Testbed) -> Iterator[Setup]:
         scenario.clear(testbed)
 
 
-def _hold(setup: Setup, testbed: Testbed, tmp_path: Path) -> None:
+def _hold(setup: Setup, play: Callable[[list[Task]], tuple[dict[str, Outcome], str]], tmp_path: Path) -> None:
     def step(name: str, options: Any, *, check: bool = False) -> Task:
         return Task(name, f"{COLLECTION}.{setup.module}", options, check)
 
@@ -232,7 +274,7 @@ def _hold(setup: Setup, testbed: Testbed, tmp_path: Path) -> None:
         step("check absent again", setup.absent, check=True),
     ]
 
-    outcomes, printed = run(
+    outcomes, printed = play(
         [
             *never,
             read_state("nothing"),
@@ -243,10 +285,7 @@ def _hold(setup: Setup, testbed: Testbed, tmp_path: Path) -> None:
             step("check create again", setup.create, check=True),
             *(change if "change" in lives else []),
             *(absent if "absent" in lives else []),
-        ],
-        setup.journal,
-        testbed.environment,
-        tmp_path,
+        ]
     )
 
     def world(name: str) -> Any:

@@ -1,7 +1,7 @@
 """The fault table: every module and the inventory plugin with every fault of ``faults.py``.
 
-The ordinary suite has a part of it in which every module meets a fault of every group, and every fault is met; the whole is marked
-``long``. The outcomes are recorded (``outcomes.py``).
+The ordinary suite has a part of it in which every subject meets a fault of every group, once or permanently in turn, and every fault is met
+both ways; the whole is marked ``long``. The outcomes are recorded (``outcomes.py``).
 """
 
 from __future__ import annotations
@@ -95,12 +95,14 @@ def meet(life: Life, subject: Subject, fault: Fault, meeting: Meeting, *, always
     return came
 
 
-def try_out(lives: Lives, subject: Subject, fault: Fault, meetings: tuple[Meeting, ...]) -> dict[str, str]:
-    """Inject the fault once and permanently in these steps of the lifecycle, and return the outcome of each."""
+def try_out(
+    lives: Lives, subject: Subject, fault: Fault, meetings: tuple[Meeting, ...], durations: tuple[bool, ...] = (False, True)
+) -> dict[str, str]:
+    """Inject the fault once (False) and permanently (True) in these steps of the lifecycle, and return the outcome of each."""
     life = lives.of(subject)
     came = {}
     try:
-        for always in (False, True):
+        for always in durations:
             for meeting in meetings:
                 came[" ".join((*meeting, *(["always"] if always else [])))] = meet(life, subject, fault, meeting, always=always)
     except BaseException:
@@ -141,12 +143,34 @@ def part() -> Iterator[tuple[Subject, Fault, Meeting]]:
             turns[group] += 1
 
 
-PART = list(part())
+def with_durations() -> Iterator[tuple[Subject, Fault, Meeting, tuple[bool, ...]]]:
+    """Yield the part: once or permanently, whichever the subject and the fault have had less; both if only one subject meets it."""
+    entries = list(part())
+    often = Counter(fault.name for _subject, fault, _meeting in entries)
+    had: Counter[tuple[str, bool]] = Counter()
+    for subject, fault, meeting in entries:
+        once, permanently = (2 * had[subject.title, each] + had[fault.name, each] for each in (False, True))
+        durations = (False, True) if often[fault.name] == 1 else (once > permanently,)
+        for each in durations:
+            had[subject.title, each] += 1
+            had[fault.name, each] += 1
+        yield subject, fault, meeting, durations
 
 
-@pytest.mark.parametrize(("subject", "fault", "meeting"), [one_process(*each) for each in PART], ids=named)
-def test_every_subject_meets_a_fault_of_every_group(subject: Subject, fault: Fault, meeting: Meeting, lives: Lives) -> None:
-    outcomes.write_down(subject.title, fault.name, try_out(lives, subject, fault, (meeting,)))
+PART = list(with_durations())
+
+
+def named_part(value: Any) -> str:
+    if isinstance(value, tuple) and isinstance(value[0], bool):
+        return "-".join("always" if always else "once" for always in value)
+    return named(value)
+
+
+@pytest.mark.parametrize(("subject", "fault", "meeting", "durations"), [one_process(*each) for each in PART], ids=named_part)
+def test_every_subject_meets_a_fault_of_every_group(
+    subject: Subject, fault: Fault, meeting: Meeting, durations: tuple[bool, ...], lives: Lives
+) -> None:
+    outcomes.write_down(subject.title, fault.name, try_out(lives, subject, fault, (meeting,), durations))
 
 
 def test_a_timeout_after_a_malformed_answer_names_the_request(lives: Lives) -> None:
@@ -171,8 +195,10 @@ def test_every_module_is_a_subject() -> None:
 
 
 def test_the_ordinary_suite_has_every_fault_of_the_metal_api() -> None:
-    met = {fault.name for _subject, fault, _meeting in PART}
-    assert [fault.name for fault in FAULTS if isinstance(fault.metal, Verdicts) and fault.name not in met] == []
+    for always in (False, True):
+        met = {fault.name for _subject, fault, _meeting, durations in PART if always in durations}
+        assert [fault.name for fault in FAULTS if isinstance(fault.metal, Verdicts) and fault.name not in met] == []
+        assert {subject.title for subject, _fault, _meeting, durations in PART if always in durations} == {each.title for each in SUBJECTS}
 
 
 def test_outcomes_are_recorded_for_every_subject_and_group() -> None:

@@ -176,10 +176,24 @@ def test_thirty_foreign_resources_resemble_those_of_the_cluster(decoys: dict[str
     assert len(decoys) + len(NAMES) >= 30
 
 
+def write_own_names(user: User, project: Project, ours: dict[str, dict[str, Any]]) -> str:
+    """Write the records of the cluster, also that of a worker that a user deleted; return the address of the API."""
+    api, worker = OUR_NAMES
+    (address,) = [
+        each["address"] for each in project.read(ours["master"]["path"])["ip_addresses"] if each["public"] and each["address_family"] == 4
+    ]
+    write_names(user, address, [api])
+    write_names(user, "203.0.113.7", [worker])
+    return str(address)
+
+
 def test_check_mode_lists_what_destroy_deletes_and_changes_nothing(
-    user: User, decoys: dict[str, Any], ours: dict[str, dict[str, Any]]
+    user: User, project: Project, decoys: dict[str, Any], ours: dict[str, dict[str, Any]]
 ) -> None:
+    address = write_own_names(user, project, ours)
     run = user.play("destroy.yml", "--check").ended_well()
+    assert f"{OUR_NAMES[0]} {address}" in run.output
+    assert f"{OUR_NAMES[1]} 203.0.113.7" in run.output
     assert run.writes == []
     for name, thing in ours.items():
         assert thing["id"] in run.output, f"{name} is not printed:\n{run.tail}"
@@ -255,22 +269,10 @@ def test_orphans_are_listed_by_cluster_and_not_changed(user: User, decoys: dict[
     assert "-e openshift_cluster_name=demo2 -e openshift_base_domain=metal.test -e openshift_destroy_without_state=true" in run.output
 
 
-def test_destroy_deletes_remaining_dns_records_of_the_cluster(user: User, project: Project, ours: dict[str, dict[str, Any]]) -> None:
-    """The DNS record of a worker that a user deleted still exists."""
-    api, worker = OUR_NAMES
-    (address,) = [
-        each["address"] for each in project.read(ours["master"]["path"])["ip_addresses"] if each["public"] and each["address_family"] == 4
-    ]
-    write_names(user, address, [api])
-    write_names(user, "203.0.113.7", [worker])
-    run = user.play("destroy.yml", "--check").ended_well()
-    assert f"{api} {address}" in run.output
-    assert f"{worker} 203.0.113.7" in run.output
-
-
 def test_an_interrupted_destroy_changed_only_the_clusters_resources(
     user: User, project: Project, decoys: dict[str, dict[str, Any]], ours: dict[str, dict[str, Any]]
 ) -> None:
+    write_own_names(user, project, ours)
     user.sandbox.call("POST", "faults", json={"method": "DELETE", "path": "^/metal/v1/devices/", "delay": 30, "skip": 1})
     run = user.play("destroy.yml", *CONFIRMED, kill=Moment("leave", occurrence=2, once=lambda _user: len(left(project, ours)) < len(ours)))
     user.sandbox.call("DELETE", "faults")

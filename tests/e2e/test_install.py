@@ -132,7 +132,11 @@ def refused(run: Run, *messages: str) -> None:
     assert bought == []
 
 
-@pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.name)
+# Each of the others is a case of tests/validate: here it is that install.yml ends with any of them.
+SHORT = ("no token", "unknown project", "no capacity for the whole set", "several at once")
+
+
+@pytest.mark.parametrize("bad", [pytest.param(bad, marks=[] if bad.name in SHORT else pytest.mark.long, id=bad.name) for bad in BAD])
 @pytest.mark.usefixtures("tidied")
 def test_invalid_settings_fail_and_nothing_is_ordered(user: User, bad: Bad) -> None:
     if bad.prepare:
@@ -263,7 +267,7 @@ def test_a_second_run_changes_nothing_and_only_reads(user: User, installed: Inst
     second_run(user, playbook)
 
 
-@pytest.mark.parametrize("playbook", ["scale.yml", "playbooks/approve.yml"])
+@pytest.mark.parametrize("playbook", ["scale.yml", pytest.param("playbooks/approve.yml", marks=pytest.mark.long)])
 def test_a_kubeconfig_of_another_cluster_is_refused(user: User, installed: Installed, playbook: str) -> None:
     metadata = user.cluster / "ignition" / "metadata.json"
     before = metadata.read_text(encoding="utf-8")
@@ -339,28 +343,31 @@ def test_scaling_is_refused_while_the_bootstrap_device_exists(user: User, instal
         user.ask("DELETE", f"devices/{device}")
 
 
-def test_scaling_follows_the_inventory(user: User, installed: Installed, undisturbed: Worlds) -> None:
-    def workers() -> list[str]:
-        return [name for name in user.hostnames() if name.startswith("worker")]
+def assert_workers(user: User, *names: str) -> None:
+    assert [name for name in user.hostnames() if name.startswith("worker")] == list(names)
+    nodes = sorted(node["metadata"]["name"] for node in user.kube("/api/v1/nodes")["items"])
+    assert nodes == [f"{name}.{NAME}" for name in user.hostnames()]
 
-    def nodes() -> list[str]:
-        return sorted(node["metadata"]["name"] for node in user.kube("/api/v1/nodes")["items"])
 
+def test_scaling_up_follows_the_inventory(user: User, installed: Installed, undisturbed: Worlds) -> None:
     user.edit_workers(3)
     up = user.play("scale.yml").ended_well()
     assert up.changed > 0
-    assert workers() == ["worker-0", "worker-1", "worker-2", "worker-3"]
-    assert nodes() == [f"{name}.{NAME}" for name in user.hostnames()]
-
+    assert_workers(user, "worker-0", "worker-1", "worker-2", "worker-3")
     keep_world(user, undisturbed)
 
-    for playbook in (name for name in PLAYBOOKS if name in AGAIN and AGAIN[name].scaled):
-        second_run(user, playbook)
 
+@pytest.mark.long
+@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name in AGAIN and AGAIN[name].scaled])
+def test_a_second_run_of_scaling_changes_nothing(user: User, installed: Installed, playbook: str) -> None:
+    """In short: a second run of install.yml."""
+    second_run(user, playbook)
+
+
+def test_scaling_down_follows_the_inventory(user: User, installed: Installed) -> None:
     user.edit_workers(1)
     user.play("scale.yml").ended_well()
-    assert workers() == ["worker-0", "worker-1"]
-    assert nodes() == [f"{name}.{NAME}" for name in user.hostnames()]
+    assert_workers(user, "worker-0", "worker-1")
     assert user.names.addresses(f"worker-2.{NAME}") == []
 
 
@@ -384,6 +391,8 @@ def test_destroy_deletes_only_the_clusters_resources(user: User, installed: Inst
     assert all(user.names.addresses(f"{name}.{NAME}") == [] for name in ("api", "api-int", "console.apps", "master-0", "worker-0"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name in AGAIN and AGAIN[name].is_destroyed])
 def test_a_second_destroy_changes_nothing(user: User, installed: Installed, playbook: str) -> None:
+    """In short: the second destroy of test_destroy.py."""
     second_run(user, playbook)

@@ -4,7 +4,7 @@
 constraints.txt pins it; the version of this environment is tested in this one.
 
 In full: ansible-test sanity, the unit tests and the contract tests with every version, or with those that are named (``2.17``). In short:
-the unit tests of the plugins and a sample of the contract tests with the oldest and the newest version.
+the unit tests of what Ansible loads and a sample of the contract tests with the oldest and the newest version.
 
 A version whose Python is not on this computer (on PATH or in pyenv) is not tested, and a line says so; with CI=true that is a failure.
 """
@@ -33,7 +33,9 @@ SUITES = ("tests/unit", "tests/contract", "tests/cluster", "tests/inventory")
 """With every version, without the long tests."""
 SAMPLE = ("metal_vlan", "metal_device_set", "dns_records", "csr_approval")
 """Contract tests of the short form: one module of each kind. Those that only read are all tested."""
-SHORT = ("tests/unit/plugins", "tests/contract/test_contracts.py", "-k", f"plugins or only_reads or {' or '.join(SAMPLE)}")
+LOADED = tuple(f"tests/unit/plugins/{kind}" for kind in ("action", "filter", "inventory", "lookup", "modules", "plugin_utils"))
+"""Unit tests of what Ansible loads; module_utils depends on Python alone."""
+SHORT = (*LOADED, "tests/contract/test_contracts.py", "-k", f"plugins or only_reads or {' or '.join(SAMPLE)}")
 TEST_REQUIREMENTS = ("pytest", "pytest-asyncio", "pytest-xdist", "codespell")
 """What the tests need beside requirements-sandbox.txt, at the versions of constraints.txt."""
 

@@ -126,21 +126,18 @@ class Member(Lifecycle):
 
     def renew(self) -> None:
         """Plan the replacement of its failed device. Raises CollectionError when that cannot be deleted."""
-        reason, failed = self.error, self.found
-        if is_gone := failed is None or (isinstance(reason, DeviceFailedError) and reason.gone):
-            failed = None
-        else:
-            self.resource.check_deletion(failed)
+        reason = self.error
+        if self.found is not None and not (isinstance(reason, DeviceFailedError) and reason.gone):
+            self.resource.check_deletion(self.found)
+            self.old = self.found
         self.resource.check_creation()
         if self.action in ("none", "updated"):
             self.action = "replaced"
             self.before = {**self.before, "state": (self.found or {}).get("state")}
         self.replacements.append({"id": (self.found or {}).get("id"), "reason": str(reason)})
         self.put_at(self.place)
-        self.replace()
-        if is_gone:
-            self.old = None
-        self.error, self.settled, self.changes = None, False, {}
+        self.found, self.error, self.settled, self.changes = None, None, False, {}
+        self.expect()
         self.texts = [f"{self.key} is not ordered again yet"]
 
     def predict(self) -> None:

@@ -18,7 +18,7 @@ from tests.bench.predecessors import Predecessor
 
 SIZES = (10, 100, 1_000, 10_000)
 LARGEST_BASELINE = 1_000
-LARGEST_SHARE = 0.20
+LARGEST_SHARE = 0.15
 MOST_CALLS = 2
 TAGS = ["openshift-cluster=bench.metal.test", "openshift-role=worker"]
 

@@ -37,7 +37,7 @@ MEMORY = 300
 AGENT = "equinix_metal.openshift"
 LIMIT = 600
 AT_ONCE = 16
-LOOK = 0.02
+MEASURE_INTERVAL = 0.02
 """Seconds between two measurements of the module's memory."""
 
 
@@ -179,7 +179,7 @@ class Module:
         # Asked while it lives: what the kernel says of it afterwards begins with what this process had when it started it.
         while os.waitid(os.P_PID, number, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             memory = max(memory, high_water(number))
-            time.sleep(LOOK)
+            time.sleep(MEASURE_INTERVAL)
         _pid, _status, used = os.wait4(number, 0)
         seconds = time.monotonic() - self._started
         self._out.seek(0)
@@ -224,11 +224,11 @@ def bench(report: Report, folder: Path) -> None:
     joining = machines(MACHINES)
     folder.joinpath("cluster").mkdir()
     with ControlPlane(folder / "cluster", ensure_binaries(), audited=True).running() as cluster:
-        for result, spread in ((f"within {SPREAD:.0f} s", SPREAD), ("all at once", 0.0)):
-            report.note(f"csr_approval: {MACHINES} machines ask {result}")
+        for label, spread in ((f"within {SPREAD:.0f} s", SPREAD), ("all at once", 0.0)):
+            report.note(f"csr_approval: {MACHINES} machines ask {label}")
             cluster.clear()
             seen = cluster.audited_until()
-            module = Module(folder / result.replace(" ", "-"), **options(cluster, joining))
+            module = Module(folder / label.replace(" ", "-"), **options(cluster, joining))
             kubelets = Kubelets(cluster, joining, spread, module.stop)
             player = threading.Thread(target=kubelets.run)
             cluster.until_watched(AGENT, seen)
@@ -242,14 +242,14 @@ def bench(report: Report, folder: Path) -> None:
             took, called = sorted(delays(log, AGENT).values()), calls(log)
             p50, p99 = share(took, 0.5), share(took, 0.99)
             table.row(
-                result, len(took), p50, p99, took[-1], called["get"], called["list"], called["watch"], called["patch"],
+                label, len(took), p50, p99, took[-1], called["get"], called["list"], called["watch"], called["patch"],
                 ran.memory / 2**20, ran.processor, ran.seconds,
             )  # fmt: skip
-            report.target(f"{MACHINES} machines {result}: approved", str(len(took)), str(2 * MACHINES), met=len(took) == 2 * MACHINES)
+            report.target(f"{MACHINES} machines {label}: approved", str(len(took)), str(2 * MACHINES), met=len(took) == 2 * MACHINES)
             if spread:
-                report.target(f"{MACHINES} machines {result}: delay p99", f"{p99:.2f} s", f"below {DELAY:g} s", met=p99 < DELAY)
+                report.target(f"{MACHINES} machines {label}: delay p99", f"{p99:.2f} s", f"below {DELAY:g} s", met=p99 < DELAY)
             report.target(
-                f"{MACHINES} machines {result}: memory",
+                f"{MACHINES} machines {label}: memory",
                 f"{ran.memory / 2**20:.0f} MiB",
                 f"below {MEMORY} MiB",
                 met=ran.memory < MEMORY * 2**20,

@@ -155,7 +155,7 @@ class IpAssignment(Resource):
         absent = self.params["state"] == "absent"
         if found is not None and absent and self.params["device_id"] not in (None, reference(found.get("assigned_to"))):
             return None  # on another device, so absent from this one
-        return self._complete(found) if found is not None else None
+        return self.complete(found) if found is not None else None
 
     def find_by_id(self) -> Found | None:
         found = super().find_by_id()
@@ -239,7 +239,7 @@ class IpAssignment(Resource):
     def _cidr(self) -> int:
         return int(self.params["cidr"] or (128 if self._block.get("address_family") == 6 else 32))
 
-    def _complete(self, found: Found) -> Found:
+    def complete(self, found: Found) -> Found:
         """Return the assignment with its customdata, if that is compared: a list may leave it out."""
         if self.params["customdata"] is None or "customdata" in found:
             return found
@@ -369,7 +369,7 @@ class IpAssignment(Resource):
             error = CollectionError(f"Cannot read {self.title}: it no longer exists")
             error.acted = self._off is not None
             raise error
-        return self._complete(fresh)
+        return self.complete(fresh)
 
     def check_deletion(self, current: Found) -> None:
         if current.get("management") is True:

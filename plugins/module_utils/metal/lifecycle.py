@@ -272,7 +272,7 @@ class Lifecycle:
             return [error.message]
 
     def rivals(self) -> dict[str, Found]:
-        """Return what a run without a list of its own gives to :meth:`step`: after a creation the objects that may be this one, by id."""
+        """Return the objects of the same name by id after a creation, else none: the ``listing`` of a single resource for :meth:`step`."""
         return {} if self._created is None else {str(each.get("id")): each for each in self.resource.namesakes()}
 
     # The state for the next call of the same wait.

@@ -169,7 +169,7 @@ class Resource:
         return self.client.write_one("POST", self.list_path, self.body(), doing=f"create {self.title}", again=False)
 
     def namesakes(self) -> list[Found]:
-        """Return the objects that may be this one, with ``has_rivals``."""
+        """Return the objects with the same name as this one. Used if ``has_rivals``."""
         return []
 
     def older_duplicate(self, own: Found, others: Iterable[Found]) -> Found | None:

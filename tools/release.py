@@ -1,11 +1,11 @@
 """Makes a release: ``python -m tools.release [VERSION]`` (``make release VERSION=0.2.0``).
 
-Everything happens in a copy, so a release that fails changes nothing in the checkout:
+All steps work on a copy, so a release that fails changes nothing in the checkout:
 
 1. With a version: it is set in galaxy.yml, and the fragments become its entry of the changelog.
 2. ``ansible-galaxy collection build`` makes the artifact.
-3. The artifact is installed offline into an empty folder, and ``equinix_metal.openshift.validate`` runs from there against a sandbox, with an
-   empty home and none of the checkout's files. Its dependencies are those of the package ``ansible``.
+3. The artifact is installed offline into an empty folder, and ``equinix_metal.openshift.validate`` runs from there against a sandbox, with
+   an empty home and none of the checkout's files. Its dependencies are those of the package ``ansible``.
 4. Artifact, changelog and checksums are written to build/, and the version and the changelog to the checkout, to be committed and tagged.
 
 Without a version the artifact of the current one is made and tried, and the checkout stays as it is.
@@ -43,7 +43,7 @@ class ReleaseError(Exception):
 
 
 def check_version(version: str, current: str, fragments: int) -> None:
-    """Fail if ``version`` is none, is not after ``current``, or has no ``fragments``: nothing to tell."""
+    """Fail if ``version`` is none, is not after ``current``, or has no ``fragments``: no changes to list."""
     if not VERSION.match(version):
         raise ReleaseError(f"{version!r} is not a version: give three numbers, for example {next_minor(current)}")
     if numbers(version) <= numbers(current):

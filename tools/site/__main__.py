@@ -131,7 +131,7 @@ def build(directory: Path) -> Path:
         *("--dest-dir", str(reference), COLLECTION),
     )
     run("sphinx-build", "-q", "-W", "--keep-going", "-j", "auto", "-d", str(directory / "doctrees"), str(source), str(site))
-    # Web servers look for a page of this name.
+    # The page that web servers send for a folder.
     (site / "index.html").write_text('<!doctype html><meta http-equiv="refresh" content="0; url=README.html">\n', encoding="utf-8")
     if broken := broken_links(site):
         raise BuildError("links that lead nowhere:\n  " + "\n  ".join(broken))

@@ -17,7 +17,7 @@ WORKERS ?= -n auto --dist loadgroup --no-loadscope-reorder
 JOBS ?= 2
 STAGES := pytest lint sanity integration molecule matrix-short
 
-.PHONY: help setup demo sandbox test pytest lint unit contract reliability sanity integration molecule matrix matrix-short e2e chaos bench docs build release clean system-packages programs lock
+.PHONY: help setup demo sandbox test pytest lint unit contract reliability sanity integration molecule matrix matrix-short e2e chaos bench docs build release ee clean system-packages programs lock
 
 help: ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -88,6 +88,9 @@ build: dev ## the collection's artifact in build/
 
 release: programs ## build the artifact, install it into an empty folder and try it there (a new version: make release VERSION=0.2.0)
 	@python -m tools.release $(VERSION)
+
+ee: dev ## the build context of the execution environment in .build/ee, without a container engine: podman build .build/ee
+	@ansible-builder create --file execution-environment.yml --context .build/ee --output-filename Containerfile
 
 clean: ## remove the virtual environment and everything built or cached here (not clusters/, not .sandbox/)
 	@rm -rf $(VENV) .build build .cache .ansible .mypy_cache .ruff_cache .pytest_cache tests/output changelogs/.plugin-cache.yaml

@@ -11,7 +11,8 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Compares the devices of a cluster with the machines of the inventory. Every other worker is removed.
+  - Compares the devices of a cluster with the machines of the inventory, and returns which of the other workers are removed. A host can be
+    absent from an inventory for other reasons than its removal, so it depends on O(request).
 positional: machines
 options:
   _input:
@@ -31,6 +32,12 @@ options:
       - Name of the cluster, for messages.
     type: str
     required: true
+  request:
+    description:
+      - Which removals were asked for, C(names) and C(sizes) as in the variables C(openshift_remove) and C(openshift_pool_sizes), C(at_most)
+        the maximum number of other workers, C(in_job) whether only these named ones are removed.
+    type: dict
+    default: {}
   nodes:
     description:
       - The Nodes of the cluster, as M(equinix_metal.openshift.node_info) returns them. Unset, Nodes are not checked.
@@ -56,7 +63,7 @@ EXAMPLES = r"""
   vars:
     plan: >-
       {{ found.devices | equinix_metal.openshift.removal_plan({'control_plane': masters, 'workers': workers}, cluster='demo.metal.test',
-      nodes=cluster.nodes, least_workers=2) }}
+      nodes=cluster.nodes, least_workers=2, request={'at_most': 5}) }}
 """
 
 RETURN = r"""
@@ -74,6 +81,21 @@ _value:
       type: list
       elements: str
       sample: [worker-2.demo.metal.test]
+    reasons:
+      description: The workers to remove, each with C(hostname) and C(reason).
+      type: list
+      elements: dict
+      sample: [{hostname: worker-2.demo.metal.test, reason: not in the inventory}]
+    kept:
+      description: The workers that are not in the inventory and are kept, each with C(hostname) and C(reason).
+      type: list
+      elements: dict
+      sample: []
+    lines:
+      description: Lines that list the workers that are not in the inventory, what is done with each, and why. Empty without any.
+      type: list
+      elements: str
+      sample: []
     blockers:
       description: Why these workers cannot be removed, a sentence each. Empty when they can.
       type: list
@@ -83,9 +105,13 @@ _value:
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal import choose_removals, removal_request
 
 ROLE = "openshift-role="
 # The bootstrap device, also while it is reinstalled as a worker: see the role bootstrap_teardown.
@@ -97,28 +123,39 @@ def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keywor
     machines: Mapping[str, Iterable[Mapping[str, Any]]],
     *,
     cluster: str,
+    request: Mapping[str, Any] = MappingProxyType({}),
     nodes: Sequence[Mapping[str, Any]] | None = None,
     least_workers: int = 0,
     joining: bool = False,
-) -> dict[str, list[str]]:
-    """Return ``removed``, ``nodes`` and ``blockers``."""
+) -> dict[str, list[Any]]:
+    """Return ``removed``, ``nodes``, ``reasons``, ``kept``, ``lines`` and ``blockers``."""
     try:
         masters, workers = ([machine["hostname"] for machine in machines[group]] for group in ("control_plane", "workers"))
         found = {device["hostname"]: device for device in devices}
         # Nodes and machines of the inventory have the host name of the device in lower case.
         excess = [device for name, device in sorted(found.items()) if name.lower() not in {*masters, *workers}]
-        removed = [device["hostname"] for device in excess if f"{ROLE}worker" in device["tags"]]
-        blockers = [*_installation(found.values(), cluster), *_control_plane(excess)]
+        choice = choose_removals(found.values(), machines, cluster, removal_request(request))
+        removed = list(choice.removed)
+        blockers = [*_installation(found.values(), cluster), *_control_plane(excess), *choice.blockers]
         if removed:
             blockers += _locked(excess, removed)
         if removed and nodes is not None:
             states = {node["name"]: node for node in nodes}
             blockers += _quorum(states, masters, removed)
             blockers += _least(states, workers, found if joining else None, removed, int(least_workers))
+    except CollectionError as problem:
+        raise AnsibleFilterError(str(problem)) from problem
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         needed = "the input has to be devices, machines and nodes as this collection returns them"
         raise AnsibleFilterError(f"removal_plan: {needed}: {problem!r}") from problem
-    return {"removed": removed, "nodes": [name.lower() for name in removed], "blockers": blockers}
+    return {
+        "removed": removed,
+        "nodes": [name.lower() for name in removed],
+        "reasons": [{"hostname": name, "reason": reason} for name, reason in choice.removed.items()],
+        "kept": [{"hostname": name, "reason": reason} for name, reason in choice.kept.items()],
+        "lines": choice.lines,
+        "blockers": blockers,
+    }
 
 
 def _installation(devices: Iterable[Mapping[str, Any]], cluster: str) -> list[str]:

@@ -238,8 +238,8 @@ except ImportError as problem:
     JMESPATH_IMPORT_ERROR = str(problem)
 
 try:
-    # Since ansible-core 2.19 only text that is marked as trusted is a template, and this plugin marks none.
-    from ansible.template import trust_as_template as _newer  # noqa: F401 - only whether it exists matters
+    # Since ansible-core 2.19 only text that is marked as trusted is a template.
+    from ansible.template import trust_as_template
 
     TRUST_IS_MARKED = True
 except ImportError:
@@ -270,6 +270,8 @@ EXCLUDED = ("facility", "provisioning_events")
 
 MAX_WARNINGS = 10
 """Devices with a warning of their own. Further warnings are shown at -v only."""
+
+TEMPLATE_STARTS = ("{{", "{%", "{#")
 
 ADDRESSES = ("public_ipv4", "private_ipv4", "public_ipv6", "elastic_ipv4")
 NAMES = ("hostname", "short_hostname", "id", "short_id", *ADDRESSES)
@@ -312,8 +314,21 @@ def is_reachable(text: str) -> bool:
 
 
 def unsafe(value: Any) -> Any:
-    """Return a value from the API as one that is never evaluated as a template. No template is a valid host name, so names need no mark."""
+    """Return a value from the API as one that is never evaluated as a template. No template is a valid host name, so names need no mark.
+
+    Text without the beginning of a template is the same text, evaluated or not. Such text has no mark: ``ansible-inventory --export`` shows
+    marked text as ``{"__ansible_unsafe": ...}``, and so filters, smart inventories and ``enabled_var`` of AWX get no text of it.
+    """
+    if isinstance(value, Mapping):
+        return {key: unsafe(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [unsafe(item) for item in value]
+    if not isinstance(value, str):
+        return value
+    is_plain = not any(start in value for start in TEMPLATE_STARTS)
     if TRUST_IS_MARKED:
+        return trust_as_template(value) if is_plain else value
+    if is_plain:
         return value
     from ansible.utils.unsafe_proxy import wrap_var  # noqa: PLC0415 - older ansible-core only; newer ones are about to drop it
 
@@ -742,6 +757,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
                 inventory.add_host(name, group=group)
             if compose:
                 self._set_composite_vars(compose, inventory.get_host(name).get_vars(), name, strict=strict)
+                for variable in [each for each in compose if each in host.vars]:
+                    inventory.set_variable(name, variable, unsafe(host.vars[variable]))
             # Groups are added last, since their expressions can use composed variables.
             if groups:
                 self._add_host_to_composed_groups(groups, {}, name, strict=strict)

@@ -135,6 +135,20 @@ def test_tags_are_never_evaluated_as_templates(listed: Listed, tmp_path: Path) -
     assert not (tmp_path / "evaluated").exists()
 
 
+def test_only_text_that_could_be_a_template_is_marked(listed: Listed) -> None:
+    """AWX reads this output, and has filters, smart inventories and ``enabled_var`` of text alone."""
+    answer = listed("--export", compose={"where_it_is": "metal_metro ~ '-' ~ metal_plan", "all_tags": "metal_tags | join(',')"})
+    exported = json.loads(answer["output"][answer["output"].index("{") : answer["output"].rindex("}") + 1])
+    marked = {name for name, variables in hosts(exported).items() if "__ansible_unsafe" in json.dumps(variables)}
+    assert marked == {name for name in hosts(exported) if name.startswith("twin")}
+    ordinary, dangerous = (hosts(exported)[name] for name in ("worker-1.demo.metal.test", "twin.metal.test"))
+    assert (ordinary["metal_state"], ordinary["where_it_is"]) == ("active", "da-c3.small.x86")
+    assert ordinary["metal_tags"] == [CLUSTER, "openshift-role=worker"]
+    assert dangerous["metal_tags"][1] == {"__ansible_unsafe": "{{ lookup('pipe', 'touch evaluated') }}"}
+    assert "__ansible_unsafe" in dangerous["all_tags"]
+    assert (dangerous["metal_state"], dangerous["metal_tags"][0]) == ("active", "rack=7")
+
+
 def test_filters_choice_of_name_and_address_and_where(listed: Listed) -> None:
     answer = listed(
         filters={"metro": ["sv"], "state": ["active"], "hostname": "big"},

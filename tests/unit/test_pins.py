@@ -1,9 +1,11 @@
-"""Every requirement is pinned, and constraints.txt has the whole environment at the same versions."""
+"""Requirements of checks and tests are pinned, those of users are ranges, and constraints.txt has versions within them."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(?:\[[a-z0-9,]+\])?==(?P<version>\S+)$")
@@ -23,6 +25,15 @@ def pins(path: Path) -> dict[str, str]:
 
 def test_constraints_cover_the_requirements() -> None:
     locked = pins(ROOT / "constraints.txt")
-    for path in sorted(ROOT.glob("requirements*.txt")):
+    for path in sorted(ROOT.glob("requirements-*.txt")):
         for name, version in pins(path).items():
             assert locked.get(name) == version, f"{path.name}: {name} is {version}, constraints.txt has {locked.get(name)}: run `make lock`"
+
+
+def test_what_users_install_is_a_range_around_the_tested_version() -> None:
+    """An execution environment shares its libraries with other collections."""
+    locked = pins(ROOT / "constraints.txt")
+    lines = [line for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    for requirement in map(Requirement, lines):
+        assert not any(part.operator in ("==", "===") for part in requirement.specifier), f"{requirement} is a pin"
+        assert requirement.specifier.contains(locked[re.sub(r"[-_.]+", "-", requirement.name).lower()]), requirement

@@ -416,6 +416,17 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             is_of_host=True,
         ),
         Variable(
+            "openshift_pool_sizes",
+            "raw",
+            "Number of machines by pool, in place of the number of hosts in the inventory. Missing hosts are added with the "
+            "variables of the pool's group and the next numbers, and the hosts with the highest numbers are left out. A "
+            "mapping, its JSON text, or a text like V(worker=3, storage=2).",
+            default={},
+            example={"worker": 3},
+            options=("leave_pool_sizes",),
+            in_preflight=True,
+        ),
+        Variable(
             "openshift_spread",
             "bool",
             "Whether machines whose C(metal_placement) lists several metros are spread evenly over them. Otherwise all "
@@ -815,6 +826,26 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Minimum number of workers that are Ready and not cordoned after a removal.",
             default=2,
             options=("leave_least_workers",),
+        ),
+        Variable(
+            "openshift_remove",
+            "raw",
+            "Workers that scale.yml removes, a list of inventory names or host names that are not in the inventory any more, "
+            "or a text with commas. With it exactly these are removed. In a job of AWX no other worker is removed, unless "
+            "O(openshift_pool_sizes) has its pool, since a host can be absent there without being removed.",
+            default=[],
+            example=["worker-3", "worker-4"],
+            options=("leave_names_to_remove",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_remove_at_most",
+            "int",
+            "Maximum number of workers that one run removes because they are not in the inventory. Workers in O(openshift_remove) and of "
+            "pools in O(openshift_pool_sizes) do not count.",
+            default=5,
+            options=("leave_at_most",),
+            in_preflight=True,
         ),
         Variable(
             "openshift_drain_grace_period",
@@ -1329,7 +1360,7 @@ COMPUTED_OPTIONS = (
         "ID of the AWX job of this run.",
         expression="awx_job_id | default(tower_job_id | default(''))",
         computed="`awx_job_id` or `tower_job_id`, which AWX sets",
-        options=("cluster_lock_job",),
+        options=("cluster_lock_job", "leave_job", "validate_job"),
     ),
     Variable(
         "variables",

@@ -21,6 +21,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight 
     devices,
     install_config,
     inventory,
+    job,
     load_balancer,
     metal,
     mirror,
@@ -28,6 +29,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight 
     networks,
     plans,
     publishing,
+    removals,
     settings,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
@@ -95,6 +97,12 @@ CHECKS: tuple[Check, ...] = (
         expected="no workers, or at least two; a single worker only with a control plane of one host",
         advice="put at least two hosts into the groups below workers, since a single worker has no place for the second router; or none,"
         " and the control plane runs the workloads",
+    ),
+    Check(
+        "workers to remove",
+        removals.workers,
+        expected="every existing worker in the inventory, or its removal by scale.yml intended",
+        advice="put workers that are missing by mistake back into the inventory (in AWX: enable them, and update the inventory's sources)",
     ),
     Check(
         "bootstrap machine reuse",
@@ -349,6 +357,13 @@ CHECKS: tuple[Check, ...] = (
         advice="run chmod 700 on the folder, or set openshift_directory to another folder",
     ),
     Check(
+        "cluster folder of a job",
+        job.folder,
+        expected="in a job of AWX, a cluster folder outside the private folder of the job, or files of the cluster that are kept elsewhere",
+        advice="set openshift_directory to a folder below a path that the job's container has from outside (Paths to expose to isolated"
+        " jobs, or a volume of the container group), or openshift_state_store; after the install openshift_kubeconfig is sufficient",
+    ),
+    Check(
         "project of the cluster folder",
         controller.files,
         expected="no files in the cluster folder, or files of this project",
@@ -380,6 +395,12 @@ CHECKS: tuple[Check, ...] = (
         publishing.address,
         expected="an address of the controller, or of the host that publishes, that machines can reach; or a bucket",
         advice="set openshift_publish_address to the address that machines reach the publishing host at, without scheme and port",
+    ),
+    Check(
+        "publishing from a job",
+        job.publishing,
+        expected="in a job of AWX, boot files published by a host or in object storage, since machines do not reach the job's container",
+        advice="set openshift_publish to host or object_storage; docs/publishing.md describes both",
     ),
     Check(
         "publishing ports",

@@ -95,6 +95,11 @@ class Context:
         return self.text("release_architecture") or ("multi" if len(kinds) > 1 else kinds[0] if kinds else "x86_64")
 
     @property
+    def in_job(self) -> bool:
+        """Whether AWX runs this as a job."""
+        return bool(self.text("job"))
+
+    @property
     def mirror(self) -> Mirror:
         """The addresses of releases on the mirror."""
         computer = str((self.readings.get("controller") or {}).get("architecture") or "")

@@ -27,8 +27,10 @@ from ansible.module_utils.urls import open_url
 
 
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``controller`` (architecture, and the values of :func:`_folder`) and ``publish`` (ports, own)."""
-    readings: dict[str, Any] = {"controller": {"architecture": platform.machine(), **_folder(str(settings["directory"]))}}
+    """Return ``controller`` (architecture, ``in_job_folder``, and the values of :func:`_folder`) and ``publish`` (ports, own)."""
+    directory = str(settings["directory"])
+    controller = {"architecture": platform.machine(), "in_job_folder": is_in_job_folder(directory), **_folder(directory)}
+    readings: dict[str, Any] = {"controller": controller}
     ports = [str(settings[name]) for name in ("publish_http_port", "publish_https_port")]
     address = str(settings["publish_bind_address"])
     # Malformed addresses and ports are reported by the checks of the settings.
@@ -57,6 +59,19 @@ def _folder(path: str) -> dict[str, Any]:
         "project": _text(directory / "project"),
         "metadata": metadata(path),
     }
+
+
+def is_in_job_folder(path: str) -> bool:
+    """Return whether the path is in the private folder of a job of AWX, which is removed at the job's end.
+
+    It is ``/runner`` in the container of an execution environment; AWX names the folder of the node in the environment.
+    """
+    try:
+        folder = Path(path).expanduser().absolute()
+    except (OSError, RuntimeError):
+        return False
+    private = [Path(text) for text in ("/runner", os.environ.get("AWX_PRIVATE_DATA_DIR", "")) if text.startswith("/")]
+    return any(each in folder.parents for each in private)
 
 
 def metadata(path: str) -> dict[str, Any]:

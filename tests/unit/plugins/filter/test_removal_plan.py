@@ -26,7 +26,7 @@ def devices(*workers: str) -> list[dict[str, Any]]:
     return [device(name) for name in (*MASTERS, *workers)]
 
 
-def plan(found: list[dict[str, Any]], *workers: str, masters: list[str] = MASTERS, **options: Any) -> dict[str, list[str]]:
+def plan(found: list[dict[str, Any]], *workers: str, masters: list[str] = MASTERS, **options: Any) -> dict[str, list[Any]]:
     desired = {"control_plane": [{"hostname": name} for name in masters], "workers": [{"hostname": name} for name in workers]}
     return removal_plan(found, desired, cluster="demo", **options)
 
@@ -47,9 +47,15 @@ def test_every_worker_outside_the_inventory_is_removed() -> None:
         *devices("worker-2", "worker-0", "worker-1"),
         device("lb", "openshift-role=load-balancer", tags=["openshift-role=load-balancer"]),
     ]
-    removed = {"removed": ["worker-2"], "nodes": ["worker-2"], "blockers": []}
-    assert plan(found, "worker-0", "worker-1", nodes=ALL, least_workers=2) == removed
-    assert plan(found, "worker-0", "worker-1", "worker-2", "worker-3") == {"removed": [], "nodes": [], "blockers": []}
+    assert plan(found, "worker-0", "worker-1", nodes=ALL, least_workers=2) == {
+        "removed": ["worker-2"],
+        "nodes": ["worker-2"],
+        "reasons": [{"hostname": "worker-2", "reason": "not in the inventory"}],
+        "kept": [],
+        "lines": ["Workers that are not in the inventory:", "  worker-2 is removed: not in the inventory"],
+        "blockers": [],
+    }
+    assert not any(plan(found, "worker-0", "worker-1", "worker-2", "worker-3").values())
 
 
 def test_upper_case_hides_neither_a_worker_of_the_inventory_nor_the_pods_of_another() -> None:

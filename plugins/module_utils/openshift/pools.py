@@ -1,0 +1,178 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The hosts of machine pools whose sizes are given as numbers.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
+
+DEFAULT_POOL = "worker"
+"""The pool of workers that are in no group below ``workers``."""
+
+NO_POOLS = frozenset({"all", "ungrouped", "bootstrap", "control_plane", "load_balancer", "workers", "openshift", "localhost"})
+"""Groups whose sizes cannot be given."""
+
+NUMBERED = re.compile(r"(?P<before>.*?)(?P<number>[0-9]+)(?P<after>[^0-9]*)")
+"""A host name with a number. The last number counts."""
+
+PAIRS = re.compile(r"\s*[^\s=:,]+\s*=\s*[^\s=:,]+(\s*[\s,]\s*[^\s=:,]+\s*=\s*[^\s=:,]+)*\s*")
+
+
+def parse_sizes(given: Any) -> dict[str, int]:
+    """Return the sizes by pool: of a mapping, of its JSON text, or of ``worker=3, storage=2``. Raises CollectionError with all problems."""
+    problems: list[str] = []
+    sizes: dict[str, int] = {}
+    for pool, value in _mapping(given).items():
+        text = str(value).strip()
+        if isinstance(value, bool) or not re.fullmatch("[0-9]+", text, re.ASCII):
+            problems.append(f"pool {pool}: {value!r} is not a number of machines")
+        else:
+            sizes[str(pool)] = int(text)
+    if problems:
+        raise CollectionError(together("openshift_pool_sizes cannot be used", [*problems, "write it as {worker: 3}"]))
+    return sizes
+
+
+def _mapping(given: Any) -> Mapping[Any, Any]:
+    if given is None or isinstance(given, Mapping):
+        return given or {}
+    text = str(given).strip()
+    if not text:
+        return {}
+    if PAIRS.fullmatch(text):
+        pairs = re.findall(r"([^\s=:,]+)\s*=\s*([^\s=:,]+)", text)
+        if len({pool for pool, _size in pairs}) == len(pairs):
+            return dict(pairs)
+    else:
+        try:
+            parsed = json.loads(text)
+        except ValueError:
+            parsed = None
+        if isinstance(parsed, Mapping):
+            return parsed
+    raise CollectionError(
+        f"openshift_pool_sizes is {text!r}, which is not a number for each pool: write it as a mapping {{worker: 3}}, as the JSON text "
+        '{"worker": 3} or as worker=3'
+    )
+
+
+def parse_names(given: Any, variable: str) -> list[str]:
+    """Return the host names of a list, of its JSON text, or of a text with commas or spaces. Raises CollectionError for other values."""
+    if isinstance(given, str):
+        text = given.strip()
+        if text.startswith("["):
+            try:
+                given = json.loads(text)
+            except ValueError as problem:
+                raise CollectionError(f"{variable} is no JSON list: {problem}. Write it as [worker-2] or as worker-2,worker-3") from problem
+        else:
+            given = re.split(r"[\s,]+", text)
+    if given is None or isinstance(given, Mapping) or not isinstance(given, Iterable):
+        if given is None:
+            return []
+        raise CollectionError(f"{variable} is {given!r}, which is no list of host names. Write it as [worker-2] or as worker-2,worker-3")
+    return [str(name).strip() for name in given if str(name).strip()]
+
+
+@dataclass(frozen=True)
+class _Series:
+    """The names of a pool's hosts: ``before``, a number of ``width`` digits with leading zeros, ``after``; from ``first`` on."""
+
+    before: str
+    after: str
+    width: int
+    first: int
+
+    def names(self, size: int) -> list[str]:
+        return [f"{self.before}{number:0{self.width}d}{self.after}" for number in range(self.first, self.first + size)]
+
+
+def _series(pool: str, members: Sequence[str]) -> _Series:
+    """Return the series that the hosts belong to. Raises ValueError if they have no number, or names of several forms."""
+    if not members:
+        return _Series(f"{pool}-", "", 1, 0)
+    found = [NUMBERED.fullmatch(name) for name in members]
+    unnumbered = sorted(name for name, match in zip(members, found, strict=True) if match is None)
+    matches = [match for match in found if match]
+    if unnumbered:
+        raise ValueError(f"{unnumbered[0]} has no number in its name, so it is not clear which hosts are added or removed")
+    forms = sorted({(match["before"], match["after"]) for match in matches})
+    if len(forms) > 1:
+        examples = " and ".join(f"{before}0{after}" for before, after in forms[:2])
+        raise ValueError(f"its hosts have names of several forms ({examples}), so it is not clear which hosts are added or removed")
+    numbers = [match["number"] for match in matches]
+    padded = [number for number in numbers if number.startswith("0") and len(number) > 1]
+    # From 0, unless all numbers are higher: hosts at the beginning may be missing, which removal_plan refuses.
+    first = 0 if any(int(number) == 0 for number in numbers) else min(int(number) for number in numbers)
+    return _Series(*forms[0], width=max(map(len, padded), default=1), first=first)
+
+
+def members_of(pool: str, groups: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the hosts of a pool. Those of the pool ``worker`` are also the hosts of ``workers`` that are in no group below it."""
+    workers = list(groups.get("workers") or ())
+    if pool in groups:
+        return list(groups[pool])
+    below = {name for group, names in groups.items() if group not in NO_POOLS and set(names) <= set(workers) for name in names}
+    return [name for name in workers if name not in below]
+
+
+def pool_hosts(groups: Mapping[str, Sequence[str]], sizes: Any) -> dict[str, list[Any]]:
+    """Return ``added``, the hosts to add with their groups, and ``workers``, all worker hosts with these pool sizes.
+
+    Raises CollectionError with all problems. ``groups`` are the hosts by group. With the hosts added the result is the same.
+    """
+    requested = parse_sizes(sizes)
+    workers = list(groups.get("workers") or ())
+    problems: list[str] = []
+    added: list[dict[str, str]] = []
+    removed: set[str] = set()
+    for pool, size in requested.items():
+        members = members_of(pool, groups)
+        if problem := _problem(pool, members, groups):
+            problems.append(problem)
+            continue
+        try:
+            names = members if len(members) == size else []
+            names = names if names and not NUMBERED.fullmatch(names[0]) else _series(pool, members).names(size)
+        except ValueError as problem:
+            problems.append(f"pool {pool}: {problem}; leave the pool out of openshift_pool_sizes and edit its hosts in the inventory")
+            continue
+        taken = sorted(
+            set(names) & {name for group, hosts in groups.items() if group not in (pool, "all", "workers") for name in hosts} - set(members)
+        )
+        if taken:
+            problems.append(f"pool {pool}: its host {taken[0]} would have the name of a host of another group")
+            continue
+        removed |= set(members) - set(names)
+        added += [{"name": name, "group": pool if pool in groups else "workers"} for name in names if name not in members]
+    if problems:
+        raise CollectionError(together("openshift_pool_sizes cannot be used", problems))
+    return {"added": added, "workers": [name for name in workers if name not in removed] + [each["name"] for each in added]}
+
+
+def _problem(pool: str, members: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
+    """Return why the size of this pool cannot be given, empty if it can."""
+    workers = set(groups.get("workers") or ())
+    # A group below workers without hosts cannot be distinguished from one elsewhere: the playbook checks it once it has hosts.
+    pools = sorted(
+        name for name, hosts in groups.items() if name not in NO_POOLS and hosts and set(hosts) <= workers and not name.startswith("metal")
+    )
+    known = f"the pools of the inventory are {', '.join(pools)}" if pools else "the inventory has no group with hosts below workers"
+    if pool in ("control_plane", "bootstrap", "master"):
+        return f"{pool} is no pool of workers: the number of control plane machines is that of the inventory's group control_plane"
+    if pool in NO_POOLS or (pool not in groups and pool != DEFAULT_POOL):
+        return f"pool {pool} is unknown: {known}"
+    outside = sorted(set(members) - workers)
+    if outside:
+        return f"{pool} is no pool of workers: its host {outside[0]} is not in the group workers; {known}"
+    return ""

@@ -1,0 +1,115 @@
+"""The hosts of pools whose sizes are given as numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pools import parse_sizes, pool_hosts
+
+
+def groups(**pools: str) -> dict[str, list[str]]:
+    found = {pool: names.split() for pool, names in pools.items()}
+    workers = [name for names in found.values() for name in names]
+    masters = ["master-0", "master-1", "master-2"]
+    everything = {"all": [*masters, *workers, "bootstrap-0"], "ungrouped": [], "control_plane": masters, "bootstrap": ["bootstrap-0"]}
+    return {**everything, "openshift": everything["all"], "workers": workers, **found}
+
+
+@pytest.mark.parametrize("given", [{"worker": 3}, {"worker": "3"}, '{"worker": 3}', ' {"worker": "3"} ', "worker=3", "worker = 3"])
+def test_sizes_of_a_mapping_of_json_and_of_text(given: Any) -> None:
+    assert parse_sizes(given) == {"worker": 3}
+
+
+@pytest.mark.parametrize("given", [None, "", "  ", {}])
+def test_no_sizes(given: Any) -> None:
+    assert parse_sizes(given) == {}
+    assert pool_hosts(groups(worker="worker-0 worker-1"), given) == {"added": [], "workers": ["worker-0", "worker-1"]}
+
+
+def test_several_sizes() -> None:
+    assert parse_sizes("worker=3, storage=2") == parse_sizes("worker=3 storage=2") == {"worker": 3, "storage": 2}
+
+
+@pytest.mark.parametrize(
+    "given", [{"worker": "three"}, {"worker": -1}, {"worker": True}, {"worker": 1.5}, "worker", "[3]", "worker=3 worker=4", 3]
+)
+def test_what_is_no_size(given: Any) -> None:
+    with pytest.raises(CollectionError, match="worker"):
+        parse_sizes(given)
+
+
+def added(*names: str, group: str = "worker") -> list[dict[str, str]]:
+    return [{"name": name, "group": group} for name in names]
+
+
+def test_a_larger_pool_gets_the_next_numbers() -> None:
+    found = pool_hosts(groups(worker="worker-0 worker-1", infra="infra-0"), {"worker": 4})
+    assert found == {"added": added("worker-2", "worker-3"), "workers": ["worker-0", "worker-1", "infra-0", "worker-2", "worker-3"]}
+
+
+def test_the_result_is_the_same_once_the_hosts_are_added() -> None:
+    found = pool_hosts(groups(worker="worker-0 worker-1 worker-2 worker-3", infra="infra-0"), {"worker": 4})
+    assert found == {"added": [], "workers": ["worker-0", "worker-1", "worker-2", "worker-3", "infra-0"]}
+
+
+def test_a_smaller_pool_loses_the_highest_numbers() -> None:
+    found = pool_hosts(groups(worker="worker-2 worker-10 worker-0 worker-1", infra="infra-0"), {"worker": 3})
+    assert found == {"added": [], "workers": ["worker-2", "worker-0", "worker-1", "infra-0"]}
+
+
+def test_a_host_that_awx_left_out_is_counted() -> None:
+    """The size decides, not which hosts a job has."""
+    assert pool_hosts(groups(worker="worker-0 worker-2"), {"worker": 3})["added"] == added("worker-1")
+
+
+@pytest.mark.parametrize(
+    ("names", "size", "expected"),
+    [
+        ("w-01 w-02", 3, ["w-03"]),
+        ("w08 w09", 3, ["w10"]),
+        ("node1.east node2.east", 3, ["node3.east"]),
+        ("", 2, ["worker-0", "worker-1"]),
+        ("worker-1", 2, ["worker-2"]),
+    ],
+)
+def test_names_follow_those_of_the_pool(names: str, size: int, expected: list[str]) -> None:
+    assert [each["name"] for each in pool_hosts(groups(worker=names), {"worker": size})["added"]] == expected
+
+
+def test_workers_without_a_group_of_their_own() -> None:
+    plain = {"all": ["worker-0", "infra-0"], "ungrouped": [], "workers": ["worker-0", "infra-0"], "infra": ["infra-0"]}
+    assert pool_hosts(plain, {"worker": 2}) == {"added": added("worker-1", group="workers"), "workers": ["worker-0", "infra-0", "worker-1"]}
+
+
+def test_hosts_without_a_number_keep_their_number() -> None:
+    assert pool_hosts(groups(worker="alpha beta"), {"worker": 2}) == {"added": [], "workers": ["alpha", "beta"]}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ({"storage": 2}, "pool storage is unknown: the pools of the inventory are infra, worker"),
+        ({"control_plane": 5}, "control_plane is no pool of workers: the number of control plane machines"),
+        ({"workers": 5}, "pool workers is unknown"),
+        ({"openshift": 5}, "pool openshift is unknown"),
+        ({"metros": 1}, "metros is no pool of workers: its host master-0"),
+        ({"infra": 1}, "pool infra: alpha has no number in its name"),
+    ],
+)
+def test_sizes_that_cannot_be_used(sizes: dict[str, int], words: str) -> None:
+    known = groups(worker="worker-0", infra="alpha infra-1") | {"metros": ["master-0", "worker-0"]}
+    with pytest.raises(CollectionError, match=words):
+        pool_hosts(known, sizes)
+
+
+def test_names_of_several_forms() -> None:
+    with pytest.raises(CollectionError, match=r"names of several forms \(a-0 and b-0\)"):
+        pool_hosts(groups(worker="a-0 b-1"), {"worker": 3})
+
+
+def test_a_name_that_another_group_has() -> None:
+    with pytest.raises(CollectionError, match="its host worker-1 would have the name of a host of another group"):
+        pool_hosts(groups(worker="worker-0", infra="worker-1"), {"worker": 2})

@@ -41,6 +41,12 @@ options:
       - Minimum number of remaining workers that are Ready and not cordoned.
     type: int
     default: 0
+  replaced:
+    description:
+      - Host names of workers that are replaced. Set, only these are removed. If none of them can run pods, O(least_workers) is not
+        required, since their removal changes nothing.
+    type: list
+    elements: str
   joining:
     description:
       - Whether workers without a Node count, too, since they join before any worker is removed.
@@ -91,6 +97,8 @@ ROLE = "openshift-role="
 # The bootstrap device, also while it is reinstalled as a worker: see the role bootstrap_teardown.
 UNFINISHED = re.compile(rf"{ROLE}bootstrap$|ansible-operation-requested=reinstall:bootstrap-becomes-worker:")
 
+REPLACING = "Add a worker with scale.yml before the replacement, or run replace.yml with a lower openshift_least_workers."
+
 
 def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keyword
     devices: Iterable[Mapping[str, Any]],
@@ -99,6 +107,7 @@ def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keywor
     cluster: str,
     nodes: Sequence[Mapping[str, Any]] | None = None,
     least_workers: int = 0,
+    replaced: Collection[str] | None = None,
     joining: bool = False,
 ) -> dict[str, list[str]]:
     """Return ``removed``, ``nodes`` and ``blockers``."""
@@ -107,14 +116,21 @@ def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keywor
         found = {device["hostname"]: device for device in devices}
         # Nodes and machines of the inventory have the host name of the device in lower case.
         excess = [device for name, device in sorted(found.items()) if name.lower() not in {*masters, *workers}]
-        removed = [device["hostname"] for device in excess if f"{ROLE}worker" in device["tags"]]
+        removed = [
+            device["hostname"]
+            for device in excess
+            if f"{ROLE}worker" in device["tags"] and (replaced is None or device["hostname"].lower() in replaced)
+        ]
         blockers = [*_installation(found.values(), cluster), *_control_plane(excess)]
         if removed:
             blockers += _locked(excess, removed)
         if removed and nodes is not None:
             states = {node["name"]: node for node in nodes}
             blockers += _quorum(states, masters, removed)
-            blockers += _least(states, workers, found if joining else None, removed, int(least_workers))
+            if replaced is None:
+                blockers += _least(states, workers, found if joining else None, removed, int(least_workers))
+            elif any(name.lower() in states and _is_able(states[name.lower()]) for name in removed):
+                blockers += [f"{text} {REPLACING}" for text in _least(states, workers, None, removed, int(least_workers))]
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         needed = "the input has to be devices, machines and nodes as this collection returns them"
         raise AnsibleFilterError(f"removal_plan: {needed}: {problem!r}") from problem
@@ -159,6 +175,11 @@ def _quorum(states: Mapping[str, Mapping[str, Any]], masters: Collection[str], r
         f"Only {len(ready)} of {len(members)} control plane nodes {verb} Ready. More than half have to be Ready before "
         f"{', '.join(removed)} can be removed."
     ]
+
+
+def _is_able(node: Mapping[str, Any]) -> bool:
+    """Return whether a Node runs pods, also while this collection drains it."""
+    return bool(node["ready"] and (node["schedulable"] or node["cordoned_for_removal"]))
 
 
 def _least(

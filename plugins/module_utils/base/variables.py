@@ -817,6 +817,49 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("leave_least_workers",),
         ),
         Variable(
+            "openshift_replace",
+            "list",
+            "Inventory hosts or host names of the machines that replace.yml replaces.",
+            default=[],
+            elements="str",
+            options=("leave_replace",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_replace_pool",
+            "str",
+            "Pool whose workers replace.yml replaces, one after the other, instead of O(openshift_replace).",
+            default="",
+            options=("leave_replace_pool",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_replace_older_than",
+            "str",
+            "A time in ISO 8601, such as V(2026-05-04T10:00:00Z). replace.yml skips machines whose device was provisioned later, so an "
+            "interrupted replacement of a pool continues where it ended.",
+            default="",
+            options=("leave_replace_older_than",),
+        ),
+        Variable(
+            "openshift_replace_at_most",
+            "int",
+            "Number of workers that replace.yml replaces at the same time, and maximum number of unhealthy workers that "
+            "one run of scale.yml replaces.",
+            default=1,
+            options=("leave_replace_at_most",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_replace_not_ready_after",
+            "int",
+            "Time in seconds for which the node of a running worker may be not Ready before scale.yml replaces the worker. scale.yml then "
+            "replaces workers with a failed device, too; V(0) is never, unhealthy machines are only printed.",
+            default=0,
+            unit="seconds",
+            options=("leave_replace_not_ready_after",),
+        ),
+        Variable(
             "openshift_drain_grace_period",
             "int",
             "Grace period in seconds of evicted pods; V(-1) is that of the pod.",
@@ -1127,7 +1170,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds after the creation of a device within which its first CSR is accepted; V(0) is without limit.",
             default=7200,
             unit="seconds",
-            options=("csr_approval_window", "gather_window"),
+            options=("csr_approval_window", "gather_window", "leave_window"),
         ),
         Variable(
             "openshift_join_second_key_after",

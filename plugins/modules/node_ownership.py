@@ -17,8 +17,9 @@ description:
     machine of its name is refused its first certificate.
   - A Node is deleted when all of this holds. It is no control plane Node, see O(control_plane). Its name is one of O(nodes),
     or its annotation names a device. There is no device of its name with O(ownership_tags), or only one that was provisioned after the
-    Node was created. No device of the project has its name or the recorded id, whatever tags it has, which a second list confirms. Its
-    kubelet is unreachable, that is, the status of its Ready condition is C(Unknown), as it becomes about a minute after the end of a machine.
+    Node was created. No device of the project has its name or the recorded id, whatever tags it has, which a second list confirms.
+    Its kubelet is unreachable, that is, the status of its Ready condition is C(Unknown), as it becomes about a minute after the end of
+    a machine.
   - A Node without a device whose kubelet still reports is waited for, and an error when the time is over. Then O(project_id) may be
     that of another project.
 extends_documentation_fragment:

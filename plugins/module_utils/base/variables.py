@@ -349,6 +349,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "bootstrap_teardown_directory",
                 "cluster_directory",
                 "leave_directory",
+                "control_plane_directory",
                 "gather_directory",
                 "validate_directory",
             ),
@@ -865,14 +866,20 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Grace period in seconds of evicted pods; V(-1) is that of the pod.",
             default=-1,
             unit="seconds",
-            options=("leave_grace_period",),
+            options=(
+                "leave_grace_period",
+                "control_plane_grace_period",
+            ),
         ),
         Variable(
             "openshift_drain_delete_emptydir_data",
             "bool",
             "Whether pods with emptyDir volumes, whose data is lost, are evicted. Otherwise the run fails before the first eviction.",
             default=True,
-            options=("leave_delete_emptydir_data",),
+            options=(
+                "leave_delete_emptydir_data",
+                "control_plane_delete_emptydir_data",
+            ),
         ),
         Variable(
             "openshift_drain_evict_unmanaged",
@@ -880,7 +887,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether pods without a controller, which are not created again, are evicted. Otherwise the run fails "
             "before the first eviction.",
             default=True,
-            options=("leave_evict_unmanaged",),
+            options=(
+                "leave_evict_unmanaged",
+                "control_plane_evict_unmanaged",
+            ),
         ),
         Variable(
             "openshift_drain_unreachable_grace",
@@ -888,7 +898,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds beyond its grace period to wait for a pod whose kubelet is unreachable.",
             default=300,
             unit="seconds",
-            options=("leave_unreachable_grace",),
+            options=(
+                "leave_unreachable_grace",
+                "control_plane_unreachable_grace",
+            ),
         ),
         Variable(
             "openshift_leave_undrained",
@@ -896,7 +909,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether a device is deleted even if pods remain on its node after O(openshift_drain_timeout). The run "
             "prints a warning that lists them.",
             default=False,
-            options=("leave_undrained",),
+            options=(
+                "leave_undrained",
+                "control_plane_undrained",
+            ),
         ),
         Variable(
             "openshift_destroy_confirm",
@@ -1239,7 +1255,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Timeout in seconds until the installation is complete.",
             default=7200,
             unit="seconds",
-            options=("cluster_install_timeout",),
+            options=(
+                "cluster_install_timeout",
+                "control_plane_operators_timeout",
+            ),
         ),
         Variable(
             "openshift_console_timeout",
@@ -1255,7 +1274,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds for which the cluster operators have to be stable.",
             default=30,
             unit="seconds",
-            options=("cluster_stable_for",),
+            options=(
+                "cluster_stable_for",
+                "control_plane_stable_for",
+            ),
         ),
         Variable(
             "openshift_drain_timeout",
@@ -1263,7 +1285,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Timeout in seconds for the eviction of the pods of removed workers.",
             default=600,
             unit="seconds",
-            options=("leave_drain_timeout",),
+            options=(
+                "leave_drain_timeout",
+                "control_plane_drain_timeout",
+            ),
         ),
         Variable(
             "openshift_stale_node_timeout",
@@ -1271,7 +1296,18 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds for which the kubelet of a node without a device has to be unreachable before the node is deleted.",
             default=300,
             unit="seconds",
-            options=("leave_stale_timeout",),
+            options=(
+                "leave_stale_timeout",
+                "control_plane_stale_timeout",
+            ),
+        ),
+        Variable(
+            "openshift_etcd_timeout",
+            "int",
+            "Timeout in seconds until etcd has a healthy member on each control plane node, after one was replaced.",
+            default=3600,
+            unit="seconds",
+            options=("control_plane_etcd_timeout",),
         ),
         Variable(
             "openshift_leave_timeout",
@@ -1279,7 +1315,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Timeout in seconds until deleted devices are gone.",
             default=1800,
             unit="seconds",
-            options=("leave_wait_timeout",),
+            options=(
+                "leave_wait_timeout",
+                "control_plane_delete_timeout",
+            ),
         ),
         Variable(
             "openshift_gather_logs_timeout",
@@ -1319,6 +1358,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "bootstrap_teardown_wait_interval",
                 "cluster_wait_interval",
                 "leave_wait_interval",
+                "control_plane_wait_interval",
                 "cluster_lock_wait_interval",
             ),
         ),
@@ -1336,6 +1376,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "bootstrap_teardown_progress_interval",
                 "cluster_progress_interval",
                 "leave_progress_interval",
+                "control_plane_progress_interval",
                 "cluster_lock_progress_interval",
             ),
         ),
@@ -1361,6 +1402,7 @@ COMPUTED_OPTIONS = (
             "dns_cluster",
             "gather_cluster",
             "leave_cluster",
+            "control_plane_cluster",
             "load_balancer_cluster",
             "network_cluster",
             "provision_cluster",

@@ -22,6 +22,7 @@ import httpx
 from sandbox.openshift import resources
 from sandbox.openshift.api import NODES, APIError, Object
 from sandbox.openshift.control_plane import ControlPlane, ControlPlaneError
+from sandbox.openshift.etcd_operator import EtcdCluster, EtcdOperator, Report
 from sandbox.openshift.installer import catalogue
 from sandbox.openshift.machine_config_server import Config
 from sandbox.openshift.resources import (
@@ -64,6 +65,7 @@ class Facts:
     nodes: int
     not_ready: tuple[str, ...]
     bootstrap_complete: bool
+    etcd: Report
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,7 @@ _CATALOGUE: Final = (
         120,
         "StaticPods_ZeroNodesActive",
         "StaticPodsAvailable: {missing}",
-        done="StaticPodsAvailable: {masters} nodes are active; {masters} nodes are at revision 8\n"
-        "EtcdMembersAvailable: {masters} members are available",
+        done="StaticPodsAvailable: {masters} nodes are active; {masters} nodes are at revision 8\nEtcdMembersAvailable: {members}",
     ),
     ClusterOperator(
         "image-registry", _any_master, 150, "NoReplicasAvailable", "Available: {missing}", done="Available: The registry is removed"
@@ -209,7 +210,7 @@ class _State:
     written: dict[str, Any] = field(default_factory=dict)
 
 
-class OperatedCluster(ClusterAccess, Protocol):
+class OperatedCluster(ClusterAccess, EtcdCluster, Protocol):
     """What the operators of a cluster need of it."""
 
     @property
@@ -230,6 +231,7 @@ class Operators:
         self._since: dict[str, str] = {}
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._elapsed: set[str] = set()
+        self._etcd_operator = EtcdOperator(cluster, self._after, self._forget)
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -320,7 +322,10 @@ class Operators:
 
     async def _facts(self) -> Facts:
         bootstrap = await self._cluster.api.get(resources.BOOTSTRAP_STATUS)
-        nodes = self._state.nodes.values()
+        nodes = list(self._state.nodes.values())
+        bootstrap_complete = ((bootstrap or {}).get("data") or {}).get("status") == "complete"
+        operator = await self._cluster.api.get(resources.ETCD)
+        etcd = await self._etcd_operator.round(nodes, operator, bootstrap_complete=bootstrap_complete)
         masters = [node for node in nodes if f"{ROLE_LABEL}master" in labels_of(node)]
         return Facts(
             domain=self._cluster.assets.domain,
@@ -331,7 +336,8 @@ class Operators:
             schedulable=sum(_takes_pods(node) for node in nodes),
             nodes=len(self._state.nodes),
             not_ready=tuple(sorted(node["metadata"]["name"] for node in nodes if not is_ready(node))),
-            bootstrap_complete=((bootstrap or {}).get("data") or {}).get("status") == "complete",
+            bootstrap_complete=bootstrap_complete,
+            etcd=etcd,
         )
 
     # --- nodes and pools -----------------------------------------------------------------------------------------------
@@ -436,7 +442,13 @@ class Operators:
         else:
             progress.settled = self._after(key, operator.settles)
         version = self._cluster.assets.version
-        words = {"domain": facts.domain, "missing": missing or "starting", "masters": facts.desired_masters, "version": version}
+        words = {
+            "domain": facts.domain,
+            "missing": missing or "starting",
+            "masters": facts.desired_masters,
+            "members": facts.etcd.members,
+            "version": version,
+        }
         rolling = bool(operator.per_node and facts.not_ready)
         if progress.settled:
             available = ("True", "AsExpected", operator.done.format(**words))
@@ -449,6 +461,8 @@ class Operators:
             progressing = ("True", "Deploying", operator.message.format(**words)) if not missing else ("True", "Waiting", missing)
         lost = progress.was_available and not progress.settled
         degraded = ("True", operator.reason, operator.message.format(**words)) if lost else ("False", "AsExpected", "All is well")
+        if progress.settled and operator.name == "etcd" and facts.bootstrap_complete and facts.etcd.problem:
+            degraded = ("True", "EtcdMembers_Unhealthy", facts.etcd.problem)
         progress.was_available = progress.was_available or progress.settled
         status: Object = {
             "conditions": self._conditions(
@@ -487,7 +501,9 @@ class Operators:
             removed = self._after("etcd member", _ETCD_MEMBER_REMOVAL)
         else:
             removed = "etcd member" in self._elapsed
-        members = f"{facts.serving_masters} members are available"
+        if removed:
+            self._etcd_operator.remove_bootstrap()
+        etcd = facts.etcd
         status = {
             "conditions": self._conditions(
                 "etcd operator",
@@ -495,7 +511,11 @@ class Operators:
                     "EtcdBootstrapMemberRemoved": ("True", "BootstrapMemberRemoved", "etcd bootstrap member is removed")
                     if removed
                     else ("False", "BootstrapMemberExists", "waiting for all control plane members before the bootstrap member is removed"),
-                    "EtcdMembersAvailable": ("True" if facts.serving_masters else "False", "EtcdQuorate", members),
+                    "EtcdMembersAvailable": ("True" if etcd.healthy else "False", "EtcdQuorate", etcd.members),
+                    "EtcdMembersDegraded": ("True", "UnhealthyMembers", etcd.members)
+                    if etcd.unhealthy
+                    else ("False", "AsExpected", "No unhealthy members found"),
+                    "ClusterMemberControllerDegraded": ("True", "Error", etcd.problem) if etcd.blocked else ("False", "AsExpected", ""),
                 },
             )
         }

@@ -96,6 +96,24 @@ def client(signer: KeyPair, common_name: str, organizations: Iterable[str], life
     return _pair(builder.sign(signer_key, hashes.SHA256()), key)
 
 
+def server(signer: KeyPair, common_name: str, names: Iterable[str], lifetime: timedelta) -> KeyPair:
+    """Make a certificate for a server that is a client of its peers too, with DNS names and IP addresses."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    certificate, signer_key = _loaded(signer)
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+    builder = _builder(subject, certificate.subject, key.public_key(), certificate.public_key(), lifetime, is_ca=False)
+    usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+    builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
+    builder = builder.add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
+    return _pair(builder.sign(signer_key, hashes.SHA256()), key)
+
+
+def addresses_of(certificate: bytes) -> set[str]:
+    """Return the IP addresses among the names of a PEM certificate."""
+    names = x509.load_pem_x509_certificate(certificate).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return {str(address) for address in names.get_values_for_type(x509.IPAddress)}
+
+
 def successor(signer: KeyPair, old: bytes, lifetime: timedelta) -> KeyPair:
     """Make a serving certificate with the subject and names of the PEM ``old``, signed anew."""
     before = x509.load_pem_x509_certificate(old)

@@ -29,6 +29,10 @@ INGRESS_CA: Final = "/api/v1/namespaces/openshift-config-managed/configmaps/defa
 NODE_CA_BUNDLE: Final = "/api/v1/namespaces/openshift-config-managed/configmaps/csr-controller-ca"
 CONSOLE_ROUTE: Final = "/apis/route.openshift.io/v1/namespaces/openshift-console/routes/console"
 
+ETCD_NAMESPACE: Final = "openshift-etcd"
+ETCD_PODS: Final = f"/api/v1/namespaces/{ETCD_NAMESPACE}/pods"
+ETCD_SECRETS: Final = f"/api/v1/namespaces/{ETCD_NAMESPACE}/secrets"
+
 ROLE_LABEL: Final = "node-role.kubernetes.io/"
 MACHINE_CONFIG_ANNOTATION: Final = "machineconfiguration.openshift.io/"
 
@@ -296,10 +300,15 @@ def config_map(namespace: str, name: str, data: dict[str, str]) -> Object:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace}, "data": data}
 
 
-def secret(namespace: str, name: str, data: dict[str, bytes]) -> Object:
-    """Return an opaque Secret."""
+def secret(namespace: str, name: str, data: dict[str, bytes], kind: str = "Opaque") -> Object:
+    """Return a Secret."""
     encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": namespace}, "type": "Opaque", "data": encoded}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": namespace}, "type": kind, "data": encoded}
+
+
+def secret_data(item: Object) -> dict[str, bytes]:
+    """Return the contents of a Secret."""
+    return {key: base64.b64decode(value) for key, value in (item.get("data") or {}).items()}
 
 
 def labels_of(item: Object) -> dict[str, str]:

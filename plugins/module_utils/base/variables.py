@@ -349,6 +349,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "bootstrap_teardown_directory",
                 "cluster_directory",
                 "leave_directory",
+                "control_plane_directory",
                 "gather_directory",
                 "validate_directory",
             ),
@@ -848,19 +849,68 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             in_preflight=True,
         ),
         Variable(
+            "openshift_replace",
+            "list",
+            "Inventory hosts or host names of the machines that replace.yml replaces.",
+            default=[],
+            elements="str",
+            options=("leave_replace",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_replace_pool",
+            "str",
+            "Pool whose workers replace.yml replaces, one after the other, instead of O(openshift_replace).",
+            default="",
+            options=("leave_replace_pool",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_replace_older_than",
+            "str",
+            "A time in ISO 8601, such as V(2026-05-04T10:00:00Z). replace.yml skips machines whose device was provisioned later, so an "
+            "interrupted replacement of a pool continues where it ended.",
+            default="",
+            options=("leave_replace_older_than",),
+        ),
+        Variable(
+            "openshift_replace_at_most",
+            "int",
+            "Number of workers that replace.yml replaces at the same time, and maximum number of unhealthy workers that "
+            "one run of scale.yml replaces.",
+            default=1,
+            options=("leave_replace_at_most",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_replace_not_ready_after",
+            "int",
+            "Time in seconds for which the node of a running worker may be not Ready before scale.yml replaces the worker. scale.yml then "
+            "replaces workers with a failed device, too; V(0) is never, unhealthy machines are only printed.",
+            default=0,
+            unit="seconds",
+            options=("leave_replace_not_ready_after",),
+        ),
+        Variable(
             "openshift_drain_grace_period",
             "int",
             "Grace period in seconds of evicted pods; V(-1) is that of the pod.",
             default=-1,
             unit="seconds",
-            options=("leave_grace_period",),
+            options=(
+                "leave_grace_period",
+                "control_plane_grace_period",
+            ),
         ),
         Variable(
             "openshift_drain_delete_emptydir_data",
             "bool",
             "Whether pods with emptyDir volumes, whose data is lost, are evicted. Otherwise the run fails before the first eviction.",
             default=True,
-            options=("leave_delete_emptydir_data",),
+            options=(
+                "leave_delete_emptydir_data",
+                "control_plane_delete_emptydir_data",
+            ),
         ),
         Variable(
             "openshift_drain_evict_unmanaged",
@@ -868,7 +918,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether pods without a controller, which are not created again, are evicted. Otherwise the run fails "
             "before the first eviction.",
             default=True,
-            options=("leave_evict_unmanaged",),
+            options=(
+                "leave_evict_unmanaged",
+                "control_plane_evict_unmanaged",
+            ),
         ),
         Variable(
             "openshift_drain_unreachable_grace",
@@ -876,7 +929,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds beyond its grace period to wait for a pod whose kubelet is unreachable.",
             default=300,
             unit="seconds",
-            options=("leave_unreachable_grace",),
+            options=(
+                "leave_unreachable_grace",
+                "control_plane_unreachable_grace",
+            ),
         ),
         Variable(
             "openshift_leave_undrained",
@@ -884,7 +940,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether a device is deleted even if pods remain on its node after O(openshift_drain_timeout). The run "
             "prints a warning that lists them.",
             default=False,
-            options=("leave_undrained",),
+            options=(
+                "leave_undrained",
+                "control_plane_undrained",
+            ),
         ),
         Variable(
             "openshift_destroy_confirm",
@@ -1158,7 +1217,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds after the creation of a device within which its first CSR is accepted; V(0) is without limit.",
             default=7200,
             unit="seconds",
-            options=("csr_approval_window", "gather_window"),
+            options=("csr_approval_window", "gather_window", "leave_window"),
         ),
         Variable(
             "openshift_join_second_key_after",
@@ -1227,7 +1286,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Timeout in seconds until the installation is complete.",
             default=7200,
             unit="seconds",
-            options=("cluster_install_timeout",),
+            options=(
+                "cluster_install_timeout",
+                "control_plane_operators_timeout",
+            ),
         ),
         Variable(
             "openshift_console_timeout",
@@ -1243,7 +1305,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds for which the cluster operators have to be stable.",
             default=30,
             unit="seconds",
-            options=("cluster_stable_for",),
+            options=(
+                "cluster_stable_for",
+                "control_plane_stable_for",
+            ),
         ),
         Variable(
             "openshift_drain_timeout",
@@ -1251,7 +1316,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Timeout in seconds for the eviction of the pods of removed workers.",
             default=600,
             unit="seconds",
-            options=("leave_drain_timeout",),
+            options=(
+                "leave_drain_timeout",
+                "control_plane_drain_timeout",
+            ),
         ),
         Variable(
             "openshift_stale_node_timeout",
@@ -1259,7 +1327,18 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds for which the kubelet of a node without a device has to be unreachable before the node is deleted.",
             default=300,
             unit="seconds",
-            options=("leave_stale_timeout",),
+            options=(
+                "leave_stale_timeout",
+                "control_plane_stale_timeout",
+            ),
+        ),
+        Variable(
+            "openshift_etcd_timeout",
+            "int",
+            "Timeout in seconds until etcd has a healthy member on each control plane node, after one was replaced.",
+            default=3600,
+            unit="seconds",
+            options=("control_plane_etcd_timeout",),
         ),
         Variable(
             "openshift_leave_timeout",
@@ -1267,7 +1346,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Timeout in seconds until deleted devices are gone.",
             default=1800,
             unit="seconds",
-            options=("leave_wait_timeout",),
+            options=(
+                "leave_wait_timeout",
+                "control_plane_delete_timeout",
+            ),
         ),
         Variable(
             "openshift_gather_logs_timeout",
@@ -1307,6 +1389,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "bootstrap_teardown_wait_interval",
                 "cluster_wait_interval",
                 "leave_wait_interval",
+                "control_plane_wait_interval",
                 "cluster_lock_wait_interval",
             ),
         ),
@@ -1324,6 +1407,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "bootstrap_teardown_progress_interval",
                 "cluster_progress_interval",
                 "leave_progress_interval",
+                "control_plane_progress_interval",
                 "cluster_lock_progress_interval",
             ),
         ),
@@ -1349,6 +1433,7 @@ COMPUTED_OPTIONS = (
             "dns_cluster",
             "gather_cluster",
             "leave_cluster",
+            "control_plane_cluster",
             "load_balancer_cluster",
             "network_cluster",
             "provision_cluster",

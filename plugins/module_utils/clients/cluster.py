@@ -18,7 +18,7 @@ import json
 import re
 import time
 import traceback
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -35,6 +35,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import FIELD_OWNER
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.time_limit import TimeLimit, watch
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.pod_exec import (
+    Connection,
+    Execution,
+    NotConnectedError,
+    execute,
+)
 
 try:
     import urllib3
@@ -56,6 +62,7 @@ CLUSTER_OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
 CONSOLE_ROUTE = "/apis/route.openshift.io/v1/namespaces/openshift-console/routes/console"
 INGRESS_CA = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
+ETCD_NAMESPACE = "openshift-etcd"
 BOOTSTRAP_STATUS = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 
 HISTORY_NAMESPACE = "kube-system"
@@ -182,6 +189,44 @@ class ClusterClient:
             "deleteOptions": {"preconditions": {"uid": uid}, **grace},
         }
         self._call("POST", path, {"fieldManager": FIELD_OWNER}, body, passing=PASSING - {429, 500})
+
+    def execute(self, namespace: str, pod: str, container: str, command: Sequence[str], *, changes: bool = False) -> Execution:
+        """Run a command in a container and return its output; with ``changes`` it is one that changes something.
+
+        Raises ClusterRefusedError when the command cannot be run, ClusterUnreachableError when it is not known whether it was.
+        """
+        path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(pod, safe='')}/exec"
+        if self.read_only and changes:
+            raise CollectionError(f"{' '.join(command)} was not run in {pod}: this client only reads (check mode).")
+        headers = {name: value for name, value in self._headers("GET", None).items() if name != "Accept"}
+        connection = Connection(self._configuration, headers, self._connect_timeout, self._timeout)
+        failures = []
+        for base in self._bases:
+            try:
+                return execute(base, f"{self._prefix}{path}?{urlencode({'container': container})}", command, connection)
+            except NotConnectedError as problem:
+                failures.append(str(problem))
+        raise ClusterUnreachableError(f"Cannot run a command in the pod {pod}: the cluster's API does not answer ({'; '.join(failures)})")
+
+    def etcd_pods(self) -> Iterator[dict[str, Any]]:
+        """Return the pods of the namespace of etcd."""
+        return self.objects(f"/api/v1/namespaces/{ETCD_NAMESPACE}/pods")
+
+    def etcd_secret(self, name: str) -> dict[str, Any] | None:
+        return self.get(_etcd_secret_path(name))
+
+    def delete_etcd_secret(self, name: str) -> None:
+        """Delete a secret of the namespace of etcd; none of that name is as good."""
+        try:
+            self._call("DELETE", _etcd_secret_path(name))
+        except ClusterRefusedError as refused:
+            if refused.status != 404:
+                raise
+
+    def change_etcd(self, version: str, patch: Mapping[str, Any]) -> None:
+        """Apply a merge patch to the Etcd resource of this resource version; raises ClusterConflictError when it has changed."""
+        metadata = {**mapping(patch.get("metadata")), "resourceVersion": version}
+        self._call("PATCH", ETCD, {"fieldManager": FIELD_OWNER}, {**patch, "metadata": metadata})
 
     def bootstrap_status(self) -> dict[str, Any] | None:
         """Return the ConfigMap in which the bootstrap node reports that bootstrap is complete."""
@@ -451,6 +496,10 @@ def _json(data: bytes) -> Any:
         return json.loads(data)
     except ValueError:
         return None
+
+
+def _etcd_secret_path(name: str) -> str:
+    return f"/api/v1/namespaces/{ETCD_NAMESPACE}/secrets/{quote(name, safe='')}"
 
 
 def _node_path(name: str) -> str:

@@ -83,7 +83,8 @@ def kubeconfig(context: Context) -> Finding:
 
 def control_plane(context: Context) -> Finding:
     """Return whether all control plane devices of an installed cluster exist. A new device would not be a member of etcd."""
-    pending = [machine["hostname"] for machine in context.machines_to_order_by_group.get("control_plane", [])]
+    ordered = context.machines_to_order_by_group.get("control_plane", [])
+    pending = [machine["hostname"] for machine in ordered if machine["hostname"] not in context.to_replace]
     nodes = [device for device in context.devices if f"{ROLE_TAG}load-balancer" not in (device.get("tags") or [])]
     if not (context.is_bootstrapped and nodes):
         return passed("this run creates it" if pending else "complete")

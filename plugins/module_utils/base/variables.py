@@ -351,6 +351,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "leave_directory",
                 "control_plane_directory",
                 "gather_directory",
+                "status_directory",
                 "validate_directory",
             ),
         ),
@@ -786,14 +787,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Addresses that nodes have in addition to those of their device, for example virtual ones.",
             default=[],
             elements="str",
-            options=("csr_approval_additional_addresses", "gather_additional_addresses"),
+            options=("csr_approval_additional_addresses", "gather_additional_addresses", "status_additional_addresses"),
         ),
         Variable(
             "openshift_join_short_names",
             "bool",
             "Whether a serving certificate may also contain the first label of the node's name.",
             default=False,
-            options=("csr_approval_short_names", "gather_short_names"),
+            options=("csr_approval_short_names", "gather_short_names", "status_short_names"),
         ),
         Variable(
             "openshift_recover_nodes",
@@ -801,7 +802,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether NotReady nodes whose certificates expired while they were off may get new certificates. Set it for "
             "one run, with all machines powered on.",
             default=False,
-            options=("csr_approval_recover_nodes", "gather_recover_nodes"),
+            options=("csr_approval_recover_nodes", "gather_recover_nodes", "status_recover_nodes"),
         ),
         Variable(
             "openshift_deny_refused",
@@ -1027,6 +1028,49 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("gather_console_host",),
         ),
     ),
+    "Status": (
+        Variable(
+            "openshift_status_file",
+            "str",
+            "File on the controller that status.yml writes the status to, as JSON. Empty writes none.",
+            default="",
+            example="/var/lib/node_exporter/demo.json",
+            options=("status_file",),
+        ),
+        Variable(
+            "openshift_status_page",
+            "str",
+            "File on the controller that status.yml writes the status to, as one HTML page without scripts. Empty writes none.",
+            default="",
+            example="/var/www/html/demo.html",
+            options=("status_page",),
+        ),
+        Variable(
+            "openshift_status_fail_on",
+            "list",
+            "Groups of findings with which status.yml fails, for monitoring: machines that differ from the inventory, Nodes and "
+            "operators that are degraded, certificates that were not renewed, pending CSRs, or an API that does not answer. V(any) "
+            "is all groups, V(none) no group.",
+            default=["none"],
+            elements="str",
+            choices=("none", "any", "unreachable", "differences", "degraded", "certificates", "csrs"),
+            options=("status_fail_on",),
+        ),
+        Variable(
+            "openshift_status_certificate_days",
+            "int",
+            "Number of days before their end from which status.yml names certificates.",
+            default=30,
+            options=("status_certificate_days",),
+        ),
+        Variable(
+            "openshift_status_server_certificates",
+            "bool",
+            "Whether status.yml connects to the API servers, machine config servers and kubelets to read their certificates.",
+            default=True,
+            options=("status_server_certificates",),
+        ),
+    ),
     "Preflight checks": (
         Variable(
             "openshift_resolver",
@@ -1217,7 +1261,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds after the creation of a device within which its first CSR is accepted; V(0) is without limit.",
             default=7200,
             unit="seconds",
-            options=("csr_approval_window", "gather_window", "leave_window"),
+            options=("csr_approval_window", "gather_window", "leave_window", "status_window"),
         ),
         Variable(
             "openshift_join_second_key_after",
@@ -1226,7 +1270,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "same machine is accepted, since the machine was reinstalled.",
             default=60,
             unit="seconds",
-            options=("csr_approval_second_key_after", "gather_second_key_after"),
+            options=("csr_approval_second_key_after", "gather_second_key_after", "status_second_key_after"),
         ),
         Variable(
             "openshift_join_pending_limit",
@@ -1234,7 +1278,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Maximum number of pending kubelet CSRs of the last hour. Above it nothing is approved until the excess is deleted.",
             expression="openshift_join_pending_limit | default(10 * (ROLE_machines | length) + 100)",
             computed="10 for each machine, plus 100",
-            options=("csr_approval_pending_limit", "gather_pending_limit"),
+            options=("csr_approval_pending_limit", "gather_pending_limit", "status_pending_limit"),
         ),
         Variable(
             "openshift_join_watch_timeout",
@@ -1437,6 +1481,7 @@ COMPUTED_OPTIONS = (
             "load_balancer_cluster",
             "network_cluster",
             "provision_cluster",
+            "status_cluster",
         ),
     ),
     Variable(

@@ -64,11 +64,16 @@ INGRESS_CA = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ing
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 ETCD_NAMESPACE = "openshift-etcd"
 BOOTSTRAP_STATUS = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
+MACHINE_CONFIG_POOLS = "/apis/machineconfiguration.openshift.io/v1/machineconfigpools"
+COREOS_BOOT_IMAGES = "/api/v1/namespaces/openshift-machine-config-operator/configmaps/coreos-bootimages"
+NODE_SIGNERS = "/api/v1/namespaces/openshift-config-managed/configmaps/csr-controller-ca"
 
 HISTORY_NAMESPACE = "kube-system"
 CONFIG_MAPS = f"/api/v1/namespaces/{HISTORY_NAMESPACE}/configmaps"
 
 PAGE = 500
+METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+"""The type of an answer that has the metadata of objects and nothing else (Kubernetes API concepts, "Metadata-only fetches")."""
 # Answers that say something about the moment, not about the request (Kubernetes API conventions): another try may succeed.
 PASSING = frozenset({429, 500, 502, 503, 504})
 # Characters of a server's message, and of a name in one.
@@ -253,6 +258,34 @@ class ClusterClient:
         """Return the ConfigMap with the CA bundle of the routers' certificates."""
         return self.get(INGRESS_CA)
 
+    def machine_config_pools(self) -> Iterator[dict[str, Any]]:
+        return self.objects(MACHINE_CONFIG_POOLS)
+
+    def coreos_boot_images(self) -> dict[str, Any] | None:
+        """Return the ConfigMap with the boot images of a release, which the machine config operator keeps up to date."""
+        return self.get(COREOS_BOOT_IMAGES)
+
+    def node_signers(self) -> dict[str, Any] | None:
+        """Return the ConfigMap with the CAs that sign the certificates of kubelets."""
+        return self.get(NODE_SIGNERS)
+
+    def secrets_metadata(self, namespace: str) -> Iterator[dict[str, Any]]:
+        """Yield the metadata of a namespace's Secrets. Their content is not sent by the server."""
+        return self.objects(f"/api/v1/namespaces/{quote(namespace, safe='')}/secrets", accept=METADATA_ONLY)
+
+    # The connection
+
+    def client_certificate(self) -> bytes:
+        """Return the certificate (PEM) that the kubeconfig has for its user; empty where it has none, such as with a token."""
+        path = self._configuration.cert_file
+        return Path(path).read_bytes() if path and Path(path).is_file() else b""
+
+    def servers(self) -> list[tuple[str, int, str]]:
+        """Return the address and port of each server of the API, and the name that its certificate is verified against."""
+        parts = [urlsplit(base) for base in self._bases]
+        name = str(self._configuration.tls_server_name or urlsplit(self._server).hostname or "")
+        return [(part.hostname or "", part.port or 443, name) for part in parts if part.scheme == "https"]
+
     # Calls
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
@@ -264,26 +297,31 @@ class ClusterClient:
                 return None
             raise
 
-    def objects(self, path: str, *, labels: str = "") -> Iterator[dict[str, Any]]:
-        """Yield the objects of a list, one page in memory at a time; none when its kind does not exist. ``labels``: a label selector."""
+    def objects(self, path: str, *, labels: str = "", accept: str = "") -> Iterator[dict[str, Any]]:
+        """Yield the objects of a list, one page in memory at a time; none when its kind does not exist.
+
+        ``labels``: a label selector; ``accept``: see `pages`.
+        """
         try:
-            for items, _version in self.pages(path, labels=labels):
+            for items, _version in self.pages(path, labels=labels, accept=accept):
                 yield from items
         except ClusterRefusedError as refused:
             if refused.status != 404:
                 raise
 
-    def pages(self, path: str, *, selector: str = "", labels: str = "", kind: str = "") -> Iterator[tuple[list[dict[str, Any]], str]]:
+    def pages(
+        self, path: str, *, selector: str = "", labels: str = "", kind: str = "", accept: str = ""
+    ) -> Iterator[tuple[list[dict[str, Any]], str]]:
         """Yield each page of a list with the list's resource version, to watch from.
 
         ``selector`` is a field selector, ``labels`` a label selector. With ``kind`` an answer that is no list of this kind raises
-        ClusterUnreachableError.
+        ClusterUnreachableError. ``accept``: a content type to ask for instead of plain JSON.
         """
         selectors = {"fieldSelector": selector, "labelSelector": labels}
         query: dict[str, Any] = {"limit": PAGE, **{name: value for name, value in selectors.items() if value}}
         while True:
             try:
-                page = self._call("GET", path, query)
+                page = self._call("GET", path, query, accept=accept)
             except ClusterRefusedError as refused:
                 if refused.status == 410 and "continue" in query:
                     # The pages are of one version, which the server has compacted meanwhile: the caller lists again.
@@ -356,7 +394,7 @@ class ClusterClient:
 
     # Requests
 
-    def _call(
+    def _call(  # noqa: PLR0913 - all of it is what one call is; the last two by keyword
         self,
         method: str,
         path: str,
@@ -364,8 +402,9 @@ class ClusterClient:
         body: Any = None,
         *,
         passing: Collection[int] = PASSING,
+        accept: str = "",
     ) -> dict[str, Any]:
-        _base, response = self._send(method, path, query, body, passing=passing)
+        _base, response = self._send(method, path, query, body, passing=passing, accept=accept)
         try:
             answer = _json(response.data)
         except (urllib3.exceptions.HTTPError, OSError) as problem:
@@ -377,7 +416,7 @@ class ClusterClient:
             raise ClusterUnreachableError(f"{_attempt(method, path)}: {what} ({_origin(method, path, response)})")
         return answer
 
-    def _send(  # noqa: PLR0913 - all of it is what one call is; the last two by keyword
+    def _send(  # noqa: PLR0913 - all of it is what one call is; the last three by keyword
         self,
         method: str,
         path: str,
@@ -386,6 +425,7 @@ class ClusterClient:
         *,
         stream_silence: float = 0,
         passing: Collection[int] = PASSING,
+        accept: str = "",
     ) -> tuple[str, Any]:
         """Try one address after the other until one answers with a status that is not in `passing`; return it and its answer.
 
@@ -404,7 +444,7 @@ class ClusterClient:
                         method,
                         base + url,
                         body=None if body is None else json.dumps(body),
-                        headers=self._headers(method, body),
+                        headers=self._headers(method, body, accept),
                         timeout=urllib3.Timeout(connect=self._connect_timeout, read=stream_silence or self._timeout),
                         preload_content=False,
                         retries=False,
@@ -445,8 +485,8 @@ class ClusterClient:
             # No such header, or not a date: the local clock is used.
             return
 
-    def _headers(self, method: str, body: Any) -> dict[str, str]:
-        headers = {"Accept": "application/json", "User-Agent": FIELD_OWNER}
+    def _headers(self, method: str, body: Any, accept: str) -> dict[str, str]:
+        headers = {"Accept": accept or "application/json", "User-Agent": FIELD_OWNER}
         if body is not None:
             headers["Content-Type"] = "application/merge-patch+json" if method == "PATCH" else "application/json"
         for setting in self._configuration.auth_settings().values():

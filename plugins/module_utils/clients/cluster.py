@@ -207,7 +207,7 @@ class ClusterClient:
         path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(pod, safe='')}/exec"
         if self.read_only and changes:
             raise CollectionError(f"{' '.join(command)} was not run in {pod}: this client only reads (check mode).")
-        headers = {name: value for name, value in self._headers("GET", None).items() if name != "Accept"}
+        headers = {name: value for name, value in self._headers("GET", None, "").items() if name != "Accept"}
         connection = Connection(self._configuration, headers, self._connect_timeout, self._timeout)
         failures = []
         for base in self._bases:

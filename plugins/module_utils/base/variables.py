@@ -979,6 +979,39 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("leave_clusters_directory",),
         ),
         Variable(
+            "openshift_orphans_delete",
+            "list",
+            "Clusters that orphans.yml deletes, each as C(<name>.<domain>), or V(all) that can be deleted. They have no folder in "
+            "O(openshift_clusters_directory).",
+            default=[],
+            elements="str",
+            options=("leave_orphans_delete",),
+        ),
+        Variable(
+            "openshift_orphans_confirm",
+            "list",
+            "The names of the clusters that O(openshift_orphans_delete) deletes, to delete them without a prompt.",
+            default=[],
+            elements="str",
+            options=("leave_orphans_confirm",),
+        ),
+        Variable(
+            "openshift_orphans_min_age",
+            "int",
+            "Time in seconds since the creation of the newest object of a cluster that orphans.yml deletes.",
+            default=86400,
+            unit="seconds",
+            options=("leave_orphans_min_age",),
+        ),
+        Variable(
+            "openshift_interactive",
+            "bool",
+            "Whether playbooks may ask for a confirmation. Otherwise, in jobs of AWX and without a terminal they fail at once, with the "
+            "variable that answers.",
+            default=True,
+            options=("leave_interactive",),
+        ),
+        Variable(
             "openshift_orphans_file",
             "str",
             "File on the controller that orphans.yml writes its result to, as JSON.",

@@ -15,14 +15,15 @@ PLAYS = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))[0] for path
 WRITING = ["approve", "destroy", "install", "replace", "scale"]
 
 
-def tasks(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def tasks(entries: list[dict[str, Any]], folder: Path = ROOT / "playbooks") -> Iterator[dict[str, Any]]:
     """Yield the tasks of a play, those of imported files too; files that are included several times have phases without a number."""
     for entry in entries:
         yield entry
         if "rescue" not in entry and (imported := entry.get("ansible.builtin.import_tasks")):
-            yield from tasks(yaml.safe_load((ROOT / "playbooks" / imported).read_text(encoding="utf-8")))
+            path = folder / imported
+            yield from tasks(yaml.safe_load(path.read_text(encoding="utf-8")), path.parent)
         for section in ("block", "rescue", "always"):
-            yield from tasks(entry.get(section, []))
+            yield from tasks(entry.get(section, []), folder)
 
 
 def test_what_writes_has_phases() -> None:

@@ -14,11 +14,11 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import cluster_id_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import cluster_id_of, version_of
 
 
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``kubeconfig``: the ``cluster_id`` of the cluster, or ``msg`` of the failed request. Empty without a kubeconfig."""
+    """Return ``kubeconfig``: ``cluster_id`` and ``version`` of the cluster, or ``msg`` of the failed request. Empty without a kubeconfig."""
     path = Path(str(settings["directory"])).expanduser() / "kubeconfig"
     if not settings.get("bootstrap_over"):
         return {}
@@ -28,4 +28,4 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
         version = ClusterClient(str(path), timeout=float(settings["timeout"])).cluster_version()
     except CollectionError as problem:
         return {"kubeconfig": {"msg": problem.message}}
-    return {"kubeconfig": {"cluster_id": cluster_id_of(version) or ""}}
+    return {"kubeconfig": {"cluster_id": cluster_id_of(version) or "", "version": version_of(version) or ""}}

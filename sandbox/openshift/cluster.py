@@ -82,12 +82,27 @@ class Cluster:
         """Called when the last machine that was on is off."""
         self._mirror_url = mirror_url
         self._reached: set[str] = set()
+        self._upgraded_to = ""
         self._operators: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
 
     @property
     def id(self) -> str:
         return self.assets.cluster_id
+
+    @property
+    def version(self) -> str:
+        """The release that the cluster runs or is upgraded to; at first that of the installer."""
+        return self._upgraded_to or self.assets.version
+
+    @property
+    def is_upgraded(self) -> bool:
+        return bool(self._upgraded_to)
+
+    def upgrade(self, version: str) -> None:
+        """Begin an upgrade. The operators notice it in their next round."""
+        self._upgraded_to = version
+        self._save()
 
     @property
     def api(self) -> ClusterAPI:
@@ -215,6 +230,7 @@ class Cluster:
             "address": self.address,
             "members": [asdict(member) for member in self.members.values()],
             "reached": sorted(self._reached),
+            "upgraded_to": self._upgraded_to,
         }
         pki.write_file(self.directory / "cluster.json", json.dumps(record).encode())
 
@@ -222,6 +238,7 @@ class Cluster:
         """Take over what an earlier process saved."""
         self.members = {entry["device_id"]: Member(**entry) for entry in record["members"]}
         self._reached = set(record["reached"])
+        self._upgraded_to = record.get("upgraded_to", "")
 
     # --- making the cluster (what runs on the bootstrap machine) ---------------------------------------------------------
 
@@ -287,7 +304,7 @@ class Cluster:
         root_ca = self.assets.certificate("root-ca")
         for name in ("master", "worker"):
             yield resources.pool(name)
-            yield resources.user_data_secret(name, self.assets.domain, root_ca)
+            yield resources.user_data_secret(name, self.assets.domain, root_ca, self.version)
         yield self._boot_images()
         ca_bundle = self.control_plane.node_certificate_authorities.decode()
         yield resources.config_map("openshift-config-managed", "csr-controller-ca", {"ca-bundle.crt": ca_bundle})
@@ -303,14 +320,19 @@ class Cluster:
             "spec": {"managementState": "Managed", "logLevel": "Normal", "operatorLogLevel": "Normal"},
         }
 
+    async def follow_upgrade(self) -> None:
+        """Write what the machine config operator of the new release brings: boot images, and user data in its own Ignition spec."""
+        root_ca = self.assets.certificate("root-ca")
+        secrets = [resources.user_data_secret(name, self.assets.domain, root_ca, self.version) for name in ("master", "worker")]
+        for item in (*secrets, self._boot_images()):
+            await self.api.apply(await self.api.path_of(item), item)
+
     def _boot_images(self) -> Object:
-        pool = self.assets.install_config.get("controlPlane") or {}
-        architecture = {"arm64": "aarch64"}.get(pool.get("architecture", ""), "x86_64")
-        data = {"releaseVersion": self.assets.version}
+        data = {"releaseVersion": self.version}
         try:
-            release = catalogue.release(self.assets.version, architecture)
+            release = catalogue.release(self.version, self.assets.release_architecture)
         except KeyError:
-            _logger.warning("no boot images are known for OpenShift %s %s", self.assets.version, architecture)
+            _logger.warning("no boot images are known for OpenShift %s %s", self.version, self.assets.release_architecture)
         else:
             data["stream"] = json.dumps(catalogue.stream(release, self._mirror_url))
         return resources.config_map("openshift-machine-config-operator", "coreos-bootimages", data)
@@ -357,7 +379,8 @@ class Cluster:
         selector = (pool.get("spec") or {}).get("machineConfigSelector")
         chosen = [item for item in machine_configs if resources.selects(selector, resources.labels_of(item))]
         config = machine_config_server.merged([machine_config_server.template(name, schedulable=schedulable), *chosen])
-        return machine_config_server.rendered_name(name, config), config
+        # An upgrade brings another operating system, so every pool gets another rendered config.
+        return machine_config_server.rendered_name(name, config, self.version if self.is_upgraded else ""), config
 
     async def bootstrap_config(self, pool: str) -> machine_config_server.Config:
         """Return what the bootstrap's machine config server serves: the control plane's config and nothing else."""
@@ -368,8 +391,10 @@ class Cluster:
     async def cluster_config(self, pool: str) -> machine_config_server.Config:
         """Return what the cluster's own machine config servers serve for any existing pool."""
         rendered, config = await self.rendered(pool)
-        ca_bundle = self.control_plane.kubelet_client_authorities
-        return machine_config_server.with_appended(config, rendered=rendered, assets=self.assets, node_ca_bundle=ca_bundle)
+        bundle = self.control_plane.kubelet_client_authorities
+        return machine_config_server.with_appended(
+            config, rendered=rendered, assets=self.assets, version=self.version, node_ca_bundle=bundle
+        )
 
 
 def masters_schedulable(scheduler: Object | None) -> bool:

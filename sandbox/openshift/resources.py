@@ -251,8 +251,9 @@ def pool(name: str) -> Object:
     }
 
 
-def user_data_secret(pool_name: str, domain: str, root_ca: bytes) -> Object:
-    """Return the pool's pointer as the machine-config-operator keeps it: in its own newest spec, 3.5.0 since 4.19."""
+def user_data_secret(pool_name: str, domain: str, root_ca: bytes, version: str = "4.20") -> Object:
+    """Return the pool's pointer as the machine-config-operator of a release keeps it: in its own newest spec, 3.5.0 since 4.19."""
+    minor = tuple(int(part) for part in version.split(".")[:2])
     pointer = {
         "ignition": {
             "config": {"merge": [{"source": f"https://api-int.{domain}:22623/config/{pool_name}", "verification": {}}], "replace": {}},
@@ -265,7 +266,7 @@ def user_data_secret(pool_name: str, domain: str, root_ca: bytes) -> Object:
                 }
             },
             "timeouts": {},
-            "version": "3.5.0",
+            "version": "3.5.0" if minor >= (4, 19) else "3.4.0",
         },
         "passwd": {},
         "storage": {},

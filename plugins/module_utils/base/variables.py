@@ -332,14 +332,24 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("ignition_manifests",),
         ),
         Variable(
+            "openshift_kubeconfig",
+            "raw",
+            "Kubeconfig of the running cluster, with the rights of a cluster administrator: a path on the controller, or its text as AWX "
+            "injects it. With it, playbooks after the install need no file of the install: they read what they need from the cluster, and "
+            "write it to O(openshift_directory). A path at which no file is counts as none, so it can be set before the install.",
+            default="",
+            no_log=True,
+            options=("ignition_kubeconfig",),
+        ),
+        Variable(
             "openshift_directory",
             "str",
             "Folder of the cluster's files on the controller. It contains secrets and is accessible to its owner only.",
             expression=(
-                "openshift_directory | default(lookup('ansible.builtin.env', 'PWD') ~ '/clusters/' ~ "
-                "openshift_cluster_name ~ '.' ~ openshift_base_domain) | string | expanduser"
+                "ignition_check_directory | default(openshift_directory | default('')) | equinix_metal.openshift.cluster_directory("
+                "openshift_cluster_name, openshift_base_domain, openshift_clusters_directory | default(''))"
             ),
-            computed="`clusters/<name>.<domain>` in the current folder",
+            computed="`<name>.<domain>` in `openshift_clusters_directory`",
             options=(
                 "dns_directory",
                 "ignition_directory",
@@ -488,8 +498,11 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_publish_http_port",
             "int",
             "TCP port of boot scripts and live configurations, which have no secrets.",
-            expression=("openshift_publish_http_port | default(20000 + (ROLE_directory | hash('sha256') | int(0, 16)) % 5000 * 2)"),
-            computed="computed from the directory, from 20000 to 29999",
+            expression=(
+                "openshift_publish_http_port | default(20000 + ([openshift_cluster_name, openshift_base_domain, metal_project_id | "
+                "default(ROLE_directory, true)] | join('.') | hash('sha256') | int(0, 16)) % 5000 * 2)"
+            ),
+            computed="computed from the cluster's name and project, from 20000 to 29999",
             options=("provision_publish_http_port", "boot_files_http_port"),
             in_preflight=True,
         ),
@@ -497,8 +510,11 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_publish_https_port",
             "int",
             "TCP port of bootstrap.ign.",
-            expression=("openshift_publish_https_port | default(20000 + (ROLE_directory | hash('sha256') | int(0, 16)) % 5000 * 2 + 1)"),
-            computed="computed from the directory, from 20000 to 29999",
+            expression=(
+                "openshift_publish_https_port | default(20000 + ([openshift_cluster_name, openshift_base_domain, metal_project_id | "
+                "default(ROLE_directory, true)] | join('.') | hash('sha256') | int(0, 16)) % 5000 * 2 + 1)"
+            ),
+            computed="computed from the cluster's name and project, from 20000 to 29999",
             options=("boot_files_https_port",),
             in_preflight=True,
         ),
@@ -973,9 +989,11 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_clusters_directory",
             "str",
-            "Folder on the controller with the folders of its clusters, for orphans.yml.",
-            expression=("openshift_clusters_directory | default(lookup('ansible.builtin.env', 'PWD') ~ '/clusters') | string | expanduser"),
-            computed="`clusters` in the current folder",
+            "Folder on the controller with the folders of its clusters. The default does not depend on the folder that a playbook is "
+            "started from, unless the C(ansible.cfg) in use is C(~/.ansible.cfg) or below C(/etc/ansible), or there is none: then it is "
+            "C(clusters) in the current folder.",
+            expression="openshift_clusters_directory | default('') | equinix_metal.openshift.clusters_directory",
+            computed="`clusters` beside the `ansible.cfg` in use",
             options=("leave_clusters_directory",),
         ),
         Variable(
@@ -1207,6 +1225,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Timeout in seconds of one request to the cluster's API.",
             default=15,
             unit="seconds",
+        ),
+        Variable(
+            "openshift_boot_timeout",
+            "int",
+            "Timeout in seconds of reading from the running cluster what new workers boot from, while its API does not answer.",
+            default=600,
+            unit="seconds",
+            options=("ignition_boot_timeout",),
         ),
         Variable(
             "openshift_quorum_wait",
@@ -1465,6 +1491,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "csr_approval_wait_interval",
                 "bootstrap_teardown_wait_interval",
                 "cluster_wait_interval",
+                "ignition_wait_interval",
                 "leave_wait_interval",
                 "control_plane_wait_interval",
                 "cluster_lock_wait_interval",
@@ -1483,6 +1510,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "csr_approval_progress_interval",
                 "bootstrap_teardown_progress_interval",
                 "cluster_progress_interval",
+                "ignition_progress_interval",
                 "leave_progress_interval",
                 "control_plane_progress_interval",
                 "cluster_lock_progress_interval",

@@ -383,6 +383,13 @@ CHECKS: tuple[Check, ...] = (
         advice="restore the kubeconfig of this cluster: the installer wrote it to ignition/auth/kubeconfig in the cluster folder",
     ),
     Check(
+        "version of the running cluster",
+        controller.running_version,
+        expected="openshift_version is the release that the cluster runs, or a channel",
+        advice="set openshift_version to the release of the cluster after an upgrade; to upgrade the cluster use oc adm upgrade, since these"
+        " playbooks do not",
+    ),
+    Check(
         "existing control plane",
         controller.control_plane,
         expected="an installed cluster has the control plane machines of the inventory, no more and no fewer, each with its device: a new"

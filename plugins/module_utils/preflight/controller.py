@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_state import state_problem
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import is_release
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
@@ -19,6 +20,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
     not_checkable,
     passed,
     passed_if,
+    warning,
 )
 
 
@@ -80,6 +82,17 @@ def kubeconfig(context: Context) -> Finding:
     if reading["cluster_id"] == cluster_id:
         return passed(f"for cluster {cluster_id}")
     return failed(f"{path} is for cluster {reading['cluster_id']}, the files in ignition are for cluster {cluster_id}")
+
+
+def running_version(context: Context) -> Finding:
+    """Return whether ``openshift_version`` names the release that a running cluster has. New workers get that of the cluster anyway."""
+    running = str((context.readings.get("kubeconfig") or {}).get("version") or "")
+    requested = context.text("version")
+    if not running:
+        return passed("no cluster runs yet, or it reports no version")
+    if not is_release(requested) or requested == running:
+        return passed(f"the cluster runs {running}")
+    return warning(f"the cluster runs {running}, openshift_version is {requested}: this run uses {running}")
 
 
 ADDED = (

@@ -15,11 +15,11 @@ from typing import Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import read_node
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import cluster_id_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import cluster_id_of, version_of
 
 
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``kubeconfig``: the ``cluster_id`` of the cluster and the names of its ``control_plane`` nodes.
+    """Return ``kubeconfig``: ``cluster_id`` and ``version`` of the cluster, and the names of its ``control_plane`` nodes.
 
     If the request failed it has ``msg`` instead. Empty without a kubeconfig.
     """
@@ -34,4 +34,6 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
         members = sorted(read_node(node).name for node in client.control_plane_nodes())
     except CollectionError as problem:
         return {"kubeconfig": {"msg": problem.message}}
-    return {"kubeconfig": {"cluster_id": cluster_id_of(version) or "", "control_plane": members}}
+    return {
+        "kubeconfig": {"cluster_id": cluster_id_of(version) or "", "version": version_of(version) or "", "control_plane": members},
+    }

@@ -363,6 +363,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "gather_directory",
                 "status_directory",
                 "validate_directory",
+                "power_directory",
             ),
         ),
     ),
@@ -979,6 +980,15 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("leave_without_state",),
         ),
         Variable(
+            "openshift_stop_min_age",
+            "int",
+            "Time in seconds since the installation before stop.yml switches a cluster off. The first node certificates are "
+            "valid for a day, and nodes whose certificates have expired join again only with O(openshift_recover_nodes).",
+            default=90000,
+            unit="seconds",
+            options=("power_min_age",),
+        ),
+        Variable(
             "openshift_orphans_project_ids",
             "list",
             "IDs of the projects that orphans.yml lists instead of the project of the run; V(all) is all projects that the token can read.",
@@ -1361,8 +1371,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "int",
             "Time in seconds after which the Metal API deletes the bootstrap device by itself (C(termination_time)), "
             "counted from its creation or from the last extension; V(0) is never. Has to be more than "
-            "O(openshift_provision_timeout) and O(openshift_bootstrap_timeout).",
-            default=0,
+            "O(openshift_provision_timeout) and O(openshift_bootstrap_timeout). The default is the time for which the Ignition "
+            "files of the bootstrap device are valid. No other device gets a termination time.",
+            expression="openshift_bootstrap_lifetime | default((openshift_bootstrap_becomes | default('', true)) | ternary(0, 86400))",
+            computed="`86400`, and `0` with `openshift_bootstrap_becomes`",
             unit="seconds",
             options=("provision_bootstrap_lifetime",),
             in_preflight=True,
@@ -1455,6 +1467,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             ),
         ),
         Variable(
+            "openshift_power_timeout",
+            "int",
+            "Timeout in seconds until devices are switched off or on.",
+            default=1800,
+            unit="seconds",
+            options=("power_wait_timeout",),
+        ),
+        Variable(
             "openshift_gather_logs_timeout",
             "int",
             "Timeout in seconds for C(openshift-install gather bootstrap). The rest is collected without its logs.",
@@ -1494,6 +1514,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "ignition_wait_interval",
                 "leave_wait_interval",
                 "control_plane_wait_interval",
+                "power_wait_interval",
                 "cluster_lock_wait_interval",
             ),
         ),
@@ -1513,6 +1534,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "ignition_progress_interval",
                 "leave_progress_interval",
                 "control_plane_progress_interval",
+                "power_progress_interval",
                 "cluster_lock_progress_interval",
             ),
         ),
@@ -1539,6 +1561,7 @@ COMPUTED_OPTIONS = (
             "gather_cluster",
             "leave_cluster",
             "control_plane_cluster",
+            "power_cluster",
             "load_balancer_cluster",
             "network_cluster",
             "provision_cluster",

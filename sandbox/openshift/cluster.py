@@ -368,7 +368,7 @@ class Cluster:
     async def cluster_config(self, pool: str) -> machine_config_server.Config:
         """Return what the cluster's own machine config servers serve for any existing pool."""
         rendered, config = await self.rendered(pool)
-        ca_bundle = self.control_plane.kubelet_client_authorities
+        ca_bundle = self.control_plane.kubelet_client_ca_bundle
         return machine_config_server.with_appended(config, rendered=rendered, assets=self.assets, node_ca_bundle=ca_bundle)
 
 

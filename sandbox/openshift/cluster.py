@@ -391,9 +391,9 @@ class Cluster:
     async def cluster_config(self, pool: str) -> machine_config_server.Config:
         """Return what the cluster's own machine config servers serve for any existing pool."""
         rendered, config = await self.rendered(pool)
-        bundle = self.control_plane.kubelet_client_authorities
+        ca_bundle = self.control_plane.kubelet_client_ca_bundle
         return machine_config_server.with_appended(
-            config, rendered=rendered, assets=self.assets, version=self.version, node_ca_bundle=bundle
+            config, rendered=rendered, assets=self.assets, version=self.version, node_ca_bundle=ca_bundle
         )
 
 

@@ -242,7 +242,7 @@ class ControlPlane:
         return (self._pki / "csr-signers.crt").read_bytes()
 
     @property
-    def kubelet_client_authorities(self) -> bytes:
+    def kubelet_client_ca_bundle(self) -> bytes:
         """PEM of the CAs whose clients a kubelet accepts (its kubelet-ca.crt): the API server's, and the signers of node certificates."""
         return pki.KeyPair.paths(self._pki / _KUBELETS_SIGNER)[0].read_bytes() + self.node_certificate_authorities
 

@@ -257,8 +257,8 @@ class EtcdInfo:
             problem=operator.problem,
             blockers=removal_blockers(members, operator, unready, node) if node else [],
         )
-        wanted = self._params["members"]
-        return membership_problems(members, operator, wanted) if wanted else []
+        expected = self._params["members"]
+        return membership_problems(members, operator, expected) if expected else []
 
 
 class MemberRemoval:

@@ -44,6 +44,7 @@ class ActionModule(PrintingAction):
             changed = write_report(options["file"], json.dumps(status, indent=2, sort_keys=True) + "\n", check_mode=self._task.check_mode)
         if options["page"]:
             changed = write_report(options["page"], status_page(status), check_mode=self._task.check_mode) or changed
-        groups = failing_groups(status, options["fail_on"])
-        failure = {"failed": True, "msg": f"{lines[0]} (openshift_status_fail_on: {', '.join(options['fail_on'])})"} if groups else {}
-        return {"lines": lines, "changed": changed, **failure}
+        if failing_groups(status, options["fail_on"]):
+            # Without the lines, which were printed.
+            return {"changed": changed, "failed": True, "msg": f"{lines[0]} (fail_on: {', '.join(options['fail_on'])})"}
+        return {"lines": lines, "changed": changed}

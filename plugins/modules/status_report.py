@@ -66,7 +66,7 @@ EXAMPLES = r"""
 RETURN = r"""
 lines:
   description: The printed lines.
-  returned: always
+  returned: success
   type: list
   elements: str
   sample:

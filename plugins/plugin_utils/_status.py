@@ -64,7 +64,7 @@ def _summary(status: Data) -> list[str]:
     version = status["version"]
     release = printable(version["openshift"] or "unknown")
     boot = f", boot images {printable(version['boot_images'])}" if version["boot_images"] else ""
-    entries = [("Read", str(status["generated_at"])), ("OpenShift", f"{release}{boot}"), ("Machines", _machines(status["machines"]))]
+    entries = [("Read", str(status["generated_at"])), ("OpenShift", f"{release}{boot}"), ("Machines", _machines(status))]
     cost = price(status["price_per_hour"], "{:.2f} USD per hour") or "unknown"
     entries.append(("Price", cost))
     if status["cluster_api"]["answers"]:
@@ -77,12 +77,14 @@ def _summary(status: Data) -> list[str]:
     return rows(entries, LABEL)
 
 
-def _machines(machines: Sequence[Data]) -> str:
-    desired = sum(machine["in_inventory"] for machine in machines)
-    devices = sum(machine["device"] is not None for machine in machines)
-    nodes = [machine["node"] for machine in machines if machine["node"] is not None]
-    ready = sum(node["ready"] for node in nodes)
-    return f"{desired} in the inventory, {count(devices, 'device')}, {count(len(nodes), 'Node')}, {ready} Ready"
+def _machines(status: Data) -> str:
+    machines = status["machines"]
+    known = sum(machine["device"] is not None for machine in machines)
+    devices = count(known, "device") if status["metal_api"]["answers"] else "devices unknown"
+    found = [machine["node"] for machine in machines if machine["node"] is not None]
+    ready = sum(node["ready"] for node in found)
+    nodes = f"{count(len(found), 'Node')}, {ready} Ready" if status["cluster_api"]["answers"] else "Nodes unknown"
+    return f"{sum(machine['in_inventory'] for machine in machines)} in the inventory, {devices}, {nodes}"
 
 
 def _operators(operators: Sequence[Data]) -> str:

@@ -308,6 +308,10 @@ class Cluster:
         yield self._boot_images()
         ca_bundle = self.control_plane.node_certificate_authorities.decode()
         yield resources.config_map("openshift-config-managed", "csr-controller-ca", {"ca-bundle.crt": ca_bundle})
+        signer = self.control_plane.node_certificate_signer
+        yield resources.signer_secret(resources.KUBELET_SIGNER, signer.certificate, signer.key)
+        certificate, key = (read("kube-apiserver-lb-signer") for read in (self.assets.certificate, self.assets.key))
+        yield resources.signer_secret(resources.SERVING_SIGNER, certificate, key)
         ingress = pki.KeyPair.read(self.directory / "ingress-operator")
         if ingress is None:
             ingress = pki.self_signed_ca("ingress-operator@1", timedelta(days=730))

@@ -516,6 +516,9 @@ class Operators:
             await self._cluster.api.apply(
                 path, resources.config_map("openshift-config-managed", "csr-controller-ca", {"ca-bundle.crt": bundle})
             )
+            signer = self._cluster.control_plane.node_certificate_signer
+            secret = resources.signer_secret(resources.KUBELET_SIGNER, signer.certificate, signer.key)
+            await self._cluster.api.apply(resources.KUBELET_SIGNER, secret)
             self._state.written[path] = bundle
 
     async def _etcd(self, facts: Facts) -> None:

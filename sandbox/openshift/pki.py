@@ -71,6 +71,12 @@ def remaining(certificate: bytes) -> timedelta:
     return x509.load_pem_x509_certificate(certificate).not_valid_after_utc - datetime.now(UTC)
 
 
+def validity(certificate: bytes) -> tuple[datetime, datetime]:
+    """Return from when to when a certificate (PEM) is valid."""
+    loaded = x509.load_pem_x509_certificate(certificate)
+    return loaded.not_valid_before_utc, loaded.not_valid_after_utc
+
+
 def self_signed_ca(common_name: str, lifetime: timedelta) -> KeyPair:
     """Create a self-signed CA (unit ``openshift``, as the installer's)."""
     key = ec.generate_private_key(ec.SECP256R1())

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from sandbox.openshift import pki
 from sandbox.openshift.api import Object
 from sandbox.openshift.control_plane import BOOTSTRAPPER
 
@@ -27,6 +28,8 @@ BOOTSTRAP_STATUS: Final = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 BOOT_IMAGES: Final = "/api/v1/namespaces/openshift-machine-config-operator/configmaps/coreos-bootimages"
 INGRESS_CA: Final = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
 NODE_CA_BUNDLE: Final = "/api/v1/namespaces/openshift-config-managed/configmaps/csr-controller-ca"
+KUBELET_SIGNER: Final = "/api/v1/namespaces/openshift-kube-controller-manager-operator/secrets/csr-signer"
+SERVING_SIGNER: Final = "/api/v1/namespaces/openshift-kube-apiserver-operator/secrets/loadbalancer-serving-signer"
 CONSOLE_ROUTE: Final = "/apis/route.openshift.io/v1/namespaces/openshift-console/routes/console"
 
 ETCD_NAMESPACE: Final = "openshift-etcd"
@@ -52,7 +55,9 @@ _NAMESPACES: Final = (
     "openshift-ingress",
     "openshift-ingress-operator",
     "openshift-kube-apiserver",
+    "openshift-kube-apiserver-operator",
     "openshift-kube-controller-manager",
+    "openshift-kube-controller-manager-operator",
     "openshift-kube-scheduler",
     "openshift-machine-api",
     "openshift-machine-config-operator",
@@ -310,6 +315,18 @@ def secret(namespace: str, name: str, data: dict[str, bytes], kind: str = "Opaqu
 def secret_data(item: Object) -> dict[str, bytes]:
     """Return the contents of a Secret."""
     return {key: base64.b64decode(value) for key, value in (item.get("data") or {}).items()}
+
+
+def signer_secret(path: str, certificate: bytes, key: bytes) -> Object:
+    """Return a signer's Secret as the operator that rotates it writes it: with the validity as annotations (library-go, certrotation)."""
+    _namespaces, namespace, _secrets, name = path.rsplit("/", maxsplit=3)
+    begins, ends = pki.validity(certificate)
+    item = secret(namespace, name, {"tls.crt": certificate, "tls.key": key})
+    moments = {"not-before": begins, "not-after": ends}
+    item["metadata"]["annotations"] = {
+        f"auth.openshift.io/certificate-{what}": moment.strftime("%Y-%m-%dT%H:%M:%SZ") for what, moment in moments.items()
+    }
+    return {**item, "type": "kubernetes.io/tls"}
 
 
 def labels_of(item: Object) -> dict[str, str]:

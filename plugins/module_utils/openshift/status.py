@@ -112,7 +112,7 @@ def _machines(desired: Desired, metal: MetalReading, api: ClusterReading, now: d
     lines, findings = [], []
     for name in sorted({*by_name, *devices, *nodes}):
         machine = Joined(name, by_name.get(name), devices.get(name, []), nodes.get(name), name in asking)
-        found = list(machine.findings(knows_devices=not metal.problem, knows_nodes=not api.problem, now=now))
+        found = list(machine.findings(knows_devices=not metal.problem, knows_nodes=not api.problem and api.has_nodes, now=now))
         lines.append(machine.line(found))
         findings += found
     infra_ids = Counter(device.get("infra_id") for device in metal.devices if device.get("infra_id"))

@@ -97,6 +97,8 @@ class ClusterReading:
     pools: Sequence[Mapping[str, Any]] = ()
     boot_images: Mapping[str, Any] | None = None
     nodes: Sequence[Mapping[str, Any]] = ()
+    has_nodes: bool = True
+    """Whether the Nodes could be listed."""
     verdicts: Sequence[Verdict] = ()
     certificates: Sequence[Dated] = ()
     servers: Sequence[tuple[str, int, str]] = ()
@@ -158,6 +160,7 @@ class _Reading:
         client = self.client
         kube_version = client.version()
         nodes = self._listed(client.nodes, "Nodes")
+        has_nodes = not self.unread
         requests = self._requests(rules)
         reading = ClusterReading(
             now=client.now(),
@@ -167,6 +170,7 @@ class _Reading:
             pools=self._listed(client.machine_config_pools, "MachineConfigPools"),
             boot_images=self._object(client.coreos_boot_images, "coreos-bootimages"),
             nodes=[_node(node) for node in nodes],
+            has_nodes=has_nodes,
             verdicts=self._verdicts(rules, requests, nodes, history),
             servers=client.servers(),
         )

@@ -386,8 +386,8 @@ CHECKS: tuple[Check, ...] = (
         "version of the running cluster",
         controller.running_version,
         expected="openshift_version is the release that the cluster runs, or a channel",
-        advice="set openshift_version to the release of the cluster after an upgrade; to upgrade the cluster use oc adm upgrade, since these"
-        " playbooks do not",
+        advice="set openshift_version to the release of the cluster after an upgrade; to upgrade the cluster use oc adm upgrade, since"
+        " these playbooks do not",
     ),
     Check(
         "existing control plane",

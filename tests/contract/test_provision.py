@@ -146,10 +146,13 @@ def test_the_bootstrap_devices_termination_time_is_extended(provision: Provision
     given["provision_bootstrap_timeout"] = 1700
     assert provision.workers(0, **given)["well"], provision.printed
     (first,) = ends(sandbox)
-    assert time.time() < first <= time.time() + 1800
+    # Rounded up to a quarter of the lifetime.
+    assert time.time() + 1700 < first <= time.time() + 1800 + 450
+    assert first % 450 == 0
+    given["provision_bootstrap_lifetime"] = 3600
     assert provision.workers(0, tasks="keep", **given)["well"], provision.printed
     (later,) = ends(sandbox)
-    assert first < later <= time.time() + 1800
+    assert first < later <= time.time() + 3600 + 900
 
     # Switched off again: the time that an earlier run has set must not end the machine in the middle of this one.
     assert provision.workers(0, **given | {"provision_bootstrap_lifetime": 0})["well"], provision.printed
@@ -175,7 +178,7 @@ def test_by_default_the_bootstrap_device_and_no_other_has_a_termination_time(pro
     devices = {device["hostname"]: call(sandbox, "GET", f"devices/{device['id']}") for device in billed(sandbox)}
     assert len(devices) == 2
     end = datetime.fromisoformat(devices.pop(machine["hostname"])["termination_time"]).timestamp()
-    assert time.time() + 86000 < end <= time.time() + 86400
+    assert time.time() + 86000 < end <= time.time() + 86400 + 21600
     assert [device["termination_time"] for device in devices.values()] == [None]
 
     assert provision.workers(1, provision_bootstrap=[machine], openshift_bootstrap_becomes="worker-0")["well"], provision.printed

@@ -1370,9 +1370,9 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_bootstrap_lifetime",
             "int",
             "Time in seconds after which the Metal API deletes the bootstrap device by itself (C(termination_time)), "
-            "counted from its creation or from the last extension; V(0) is never. Has to be more than "
-            "O(openshift_provision_timeout) and O(openshift_bootstrap_timeout). The default is the time for which the Ignition "
-            "files of the bootstrap device are valid. No other device gets a termination time.",
+            "counted from its creation or from the last extension and rounded up to a quarter of this time; V(0) is never. "
+            "Has to be more than O(openshift_provision_timeout) and O(openshift_bootstrap_timeout). The default is the time "
+            "for which the Ignition files of the bootstrap device are valid. No other device gets a termination time.",
             expression="openshift_bootstrap_lifetime | default((openshift_bootstrap_becomes | default('', true)) | ternary(0, 86400))",
             computed="`86400`, and `0` with `openshift_bootstrap_becomes`",
             unit="seconds",

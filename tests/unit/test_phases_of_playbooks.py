@@ -12,7 +12,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 PHASE = "equinix_metal.openshift.phase"
 PLAYS = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))[0] for path in sorted((ROOT / "playbooks").glob("*.yml"))}
-WRITING = ["approve", "destroy", "install", "replace", "scale"]
+WRITING = ["approve", "destroy", "install", "replace", "scale", "start", "stop"]
 
 
 def tasks(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -352,6 +352,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "control_plane_directory",
                 "gather_directory",
                 "validate_directory",
+                "power_directory",
             ),
         ),
     ),
@@ -931,6 +932,15 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("leave_without_state",),
         ),
         Variable(
+            "openshift_stop_min_age",
+            "int",
+            "Time in seconds since the installation before stop.yml switches a cluster off. The first node certificates are "
+            "valid for a day, and nodes whose certificates have expired join again only with O(openshift_recover_nodes).",
+            default=90000,
+            unit="seconds",
+            options=("power_min_age",),
+        ),
+        Variable(
             "openshift_orphans_project_ids",
             "list",
             "IDs of the projects that orphans.yml lists instead of the project of the run; V(all) is all projects that the token can read.",
@@ -945,6 +955,39 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             expression=("openshift_clusters_directory | default(lookup('ansible.builtin.env', 'PWD') ~ '/clusters') | string | expanduser"),
             computed="`clusters` in the current folder",
             options=("leave_clusters_directory",),
+        ),
+        Variable(
+            "openshift_orphans_delete",
+            "list",
+            "Clusters that orphans.yml deletes, each as C(<name>.<domain>), or V(all) that can be deleted. They have no folder in "
+            "O(openshift_clusters_directory).",
+            default=[],
+            elements="str",
+            options=("leave_orphans_delete",),
+        ),
+        Variable(
+            "openshift_orphans_confirm",
+            "list",
+            "The names of the clusters that O(openshift_orphans_delete) deletes, to delete them without a prompt.",
+            default=[],
+            elements="str",
+            options=("leave_orphans_confirm",),
+        ),
+        Variable(
+            "openshift_orphans_min_age",
+            "int",
+            "Time in seconds since the creation of the newest object of a cluster that orphans.yml deletes.",
+            default=86400,
+            unit="seconds",
+            options=("leave_orphans_min_age",),
+        ),
+        Variable(
+            "openshift_interactive",
+            "bool",
+            "Whether playbooks may ask for a confirmation. Otherwise, in jobs of AWX and without a terminal they fail at once, with the "
+            "variable that answers.",
+            default=True,
+            options=("leave_interactive",),
         ),
         Variable(
             "openshift_orphans_file",
@@ -1227,8 +1270,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "int",
             "Time in seconds after which the Metal API deletes the bootstrap device by itself (C(termination_time)), "
             "counted from its creation or from the last extension; V(0) is never. Has to be more than "
-            "O(openshift_provision_timeout) and O(openshift_bootstrap_timeout).",
-            default=0,
+            "O(openshift_provision_timeout) and O(openshift_bootstrap_timeout). The default is the time for which the Ignition "
+            "files of the bootstrap device are valid. No other device gets a termination time.",
+            expression="openshift_bootstrap_lifetime | default((openshift_bootstrap_becomes | default('', true)) | ternary(0, 86400))",
+            computed="`86400`, and `0` with `openshift_bootstrap_becomes`",
             unit="seconds",
             options=("provision_bootstrap_lifetime",),
             in_preflight=True,
@@ -1329,6 +1374,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             ),
         ),
         Variable(
+            "openshift_power_timeout",
+            "int",
+            "Timeout in seconds until devices are switched off or on.",
+            default=1800,
+            unit="seconds",
+            options=("power_wait_timeout",),
+        ),
+        Variable(
             "openshift_gather_logs_timeout",
             "int",
             "Timeout in seconds for C(openshift-install gather bootstrap). The rest is collected without its logs.",
@@ -1367,6 +1420,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "cluster_wait_interval",
                 "leave_wait_interval",
                 "control_plane_wait_interval",
+                "power_wait_interval",
                 "cluster_lock_wait_interval",
             ),
         ),
@@ -1385,6 +1439,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "cluster_progress_interval",
                 "leave_progress_interval",
                 "control_plane_progress_interval",
+                "power_progress_interval",
                 "cluster_lock_progress_interval",
             ),
         ),
@@ -1411,6 +1466,7 @@ COMPUTED_OPTIONS = (
             "gather_cluster",
             "leave_cluster",
             "control_plane_cluster",
+            "power_cluster",
             "load_balancer_cluster",
             "network_cluster",
             "provision_cluster",
@@ -1422,7 +1478,7 @@ COMPUTED_OPTIONS = (
         "ID of the AWX job of this run.",
         expression="awx_job_id | default(tower_job_id | default(''))",
         computed="`awx_job_id` or `tower_job_id`, which AWX sets",
-        options=("cluster_lock_job",),
+        options=("cluster_lock_job", "leave_job"),
     ),
     Variable(
         "variables",

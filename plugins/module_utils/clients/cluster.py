@@ -148,6 +148,10 @@ class ClusterClient:
     def nodes(self) -> Iterator[dict[str, Any]]:
         return self.objects(NODES)
 
+    def control_plane_nodes(self) -> Iterator[dict[str, Any]]:
+        """Return the Nodes of the control plane, by the label that OpenShift gives all of them."""
+        return self.objects(NODES, labels="node-role.kubernetes.io/master")
+
     def node(self, name: str) -> dict[str, Any] | None:
         return self.get(_node_path(name))
 
@@ -275,21 +279,23 @@ class ClusterClient:
                 return None
             raise
 
-    def objects(self, path: str) -> Iterator[dict[str, Any]]:
-        """Yield the objects of a list, one page in memory at a time; none when its kind does not exist."""
+    def objects(self, path: str, *, labels: str = "") -> Iterator[dict[str, Any]]:
+        """Yield the objects of a list, one page in memory at a time; none when its kind does not exist. ``labels``: a label selector."""
         try:
-            for items, _version in self.pages(path):
+            for items, _version in self.pages(path, labels=labels):
                 yield from items
         except ClusterRefusedError as refused:
             if refused.status != 404:
                 raise
 
-    def pages(self, path: str, *, selector: str = "", kind: str = "") -> Iterator[tuple[list[dict[str, Any]], str]]:
+    def pages(self, path: str, *, selector: str = "", labels: str = "", kind: str = "") -> Iterator[tuple[list[dict[str, Any]], str]]:
         """Yield each page of a list with the list's resource version, to watch from.
 
-        ``selector`` is a field selector. With ``kind`` an answer that is no list of this kind raises ClusterUnreachableError.
+        ``selector`` is a field selector, ``labels`` a label selector. With ``kind`` an answer that is no list of this kind raises
+        ClusterUnreachableError.
         """
-        query: dict[str, Any] = {"limit": PAGE, **({"fieldSelector": selector} if selector else {})}
+        selectors = {"fieldSelector": selector, "labelSelector": labels}
+        query: dict[str, Any] = {"limit": PAGE, **{name: value for name, value in selectors.items() if value}}
         while True:
             try:
                 page = self._call("GET", path, query)

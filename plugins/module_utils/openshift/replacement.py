@@ -52,8 +52,11 @@ class Fleet:
 
 def names_of(value: Any) -> list[str]:
     """Return the host names of a list, or of a text such as ``worker-0,worker-1`` or ``["worker-0"]``, each once."""
-    words = value.strip().strip("[]").split(",") if isinstance(value, str) else list(value or [])
-    found = [str(word).strip().strip("'\"").strip() for word in words]
+    if isinstance(value, str):
+        words: Iterable[Any] = value.strip().strip("[]").split(",")
+    else:
+        words = value if isinstance(value, Iterable) else [value] if value else []
+    found = [str(word).strip(" \t\n'\"") for word in words]
     return list(dict.fromkeys(word for word in found if word))
 
 

@@ -370,10 +370,9 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "existing control plane",
         controller.control_plane,
-        expected="an installed cluster has all devices of its control plane: a new device would not be a member of etcd",
-        advice="replace the machine by OpenShift's procedure for a control plane node (remove the lost member from etcd first), since"
-        " these playbooks create no control plane machine for an installed cluster; if the host was renamed in the inventory, restore"
-        " its name",
+        expected="an installed cluster has the control plane machines of the inventory, no more and no fewer, each with its device: a new"
+        " device would not be a member of etcd",
+        advice="replace a lost machine with replace.yml; restore the number and the names of the hosts in the inventory",
     ),
     Check(
         "publishing address",

@@ -208,7 +208,7 @@ class Context:
         """Host names of existing devices that replace.yml orders again, as many as at the same time."""
         existing = {device.get("hostname") for device in self.devices}
         at_most = self.text("replace_at_most")
-        return set([name for name in self.to_replace if name in existing][: max(1, int(at_most)) if at_most.isdigit() else 1])
+        return set([name for name in self.to_replace if name in existing][: max(1, int(at_most)) if at_most.isdecimal() else 1])
 
     @cached_property
     def machines_to_order_by_group(self) -> dict[str, list[Machine]]:

@@ -157,6 +157,11 @@ class Cluster:
         running = member.etcd_id if member is not None and device_id in self.on else 0
         return next((each for each in self.etcd if each.id == running), None)
 
+    def disk_of(self, address: str) -> Path | None:
+        """Return the disk of the machine of this address that runs an etcd member."""
+        found = [member for member in self.members.values() if member.device_id in self.on and member.address == address]
+        return Path(found[0].directory).parent if found else None
+
     def _running_etcd_members(self) -> set[int]:
         return {member.etcd_id for member in self.members.values() if member.device_id in self.on}
 

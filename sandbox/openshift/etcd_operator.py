@@ -167,7 +167,8 @@ class EtcdOperator:
                 continue
             pod = shown.get(name)
             if pod is not None and any(owner["uid"] != node["metadata"]["uid"] for owner in pod["metadata"]["ownerReferences"]):
-                # Of an earlier node of this name: the garbage collector deletes it.
+                # Of an earlier machine of this name: a kubelet deletes mirror pods that are not of its own static pods.
+                await self._cluster.api.delete(f"{ETCD_PODS}/{name}", grace_seconds=0, uid=pod["metadata"]["uid"])
                 continue
             if pod is None and address in started:
                 pod = await self._cluster.api.create(ETCD_PODS, _pod(name, node, self._cluster.assets.version))

@@ -17,14 +17,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 import httpx
 
 from sandbox.clock import Clock
+from sandbox.openshift import backup
 from sandbox.openshift.api import APIError, ClusterAPI, Object
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.control_plane import ControlPlaneError
+from sandbox.openshift.etcd import Etcd
 from sandbox.openshift.etcd_operator import MIRROR
 from sandbox.openshift.kubelet import CONTAINER_RUNTIME
 from sandbox.openshift.resources import annotations_of, is_ready, labels_of, selects
@@ -59,6 +62,9 @@ class ClusterAccess(Protocol):
     def clock(self) -> Clock: ...
     @property
     def api(self) -> ClusterAPI: ...
+    @property
+    def etcd(self) -> Etcd: ...
+    def disk_of(self, address: str) -> Path | None: ...
 
 
 class Workloads:
@@ -70,6 +76,7 @@ class Workloads:
         self._pods: dict[str, Object] = {}
         self._changed = asyncio.Event()
         self._endings: dict[str, _Ending] = {}
+        self._backups: dict[str, asyncio.Task[None]] = {}
         self._addresses = itertools.count(int(ipaddress.IPv4Address("10.128.0.10")))
 
     async def run(self) -> None:
@@ -81,6 +88,8 @@ class Workloads:
         finally:
             for ending in self._endings.values():
                 ending.task.cancel()
+            for task in self._backups.values():
+                task.cancel()
 
     async def _follow(self) -> None:
         while True:
@@ -129,6 +138,28 @@ class Workloads:
             await self._place(pod)
         elif node is not None and is_ready(node) and (pod.get("status") or {}).get("phase", "Pending") == "Pending":
             await self._cluster.api.patch(f"{_path(pod)}/status", {"status": self._running(pod, node)})
+        elif node is not None and is_ready(node):
+            self._begin_backup(uid, pod)
+
+    def _begin_backup(self, uid: str, pod: Object) -> None:
+        if uid not in self._backups and pod["status"]["phase"] == "Running" and backup.is_backup(pod):
+            self._backups[uid] = asyncio.create_task(self._back_up(uid, pod))
+
+    async def _back_up(self, uid: str, pod: Object) -> None:
+        """Run the pod's script on its machine, and report its end as the kubelet does."""
+        try:
+            await self._cluster.clock.sleep(backup.SECONDS)
+            address = pod["status"]["hostIP"]
+            is_member = any(member.address == address for member in self._cluster.etcd.healthy)
+            try:
+                names = await asyncio.to_thread(backup.run, pod, self._cluster.disk_of(address), is_member=is_member)
+                status = backup.ended(pod["status"], 0, f"snapshot db and kube resources are successfully saved: {', '.join(names)}")
+            except backup.BackupError as error:
+                status = backup.ended(pod["status"], 1, str(error))
+            await self._cluster.api.patch(f"{_path(pod)}/status", {"status": status})
+        except _FAILURES as error:
+            _logger.warning("the end of pod %s of %s is not reported: %r", pod["metadata"]["name"], self._cluster.assets.domain, error)
+            self._backups.pop(uid, None)
 
     async def _place(self, pod: Object) -> None:
         load = Counter(item["spec"].get("nodeName") for item in self._pods.values())

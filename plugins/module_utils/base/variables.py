@@ -1448,6 +1448,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             ),
         ),
         Variable(
+            "openshift_etcd_backup",
+            "bool",
+            "Whether replace.yml backs up etcd before it replaces a control plane machine, to C(/home/core/assets/backup) on another one. "
+            "The user of the kubeconfig needs the right to create privileged pods in C(openshift-etcd).",
+            default=False,
+            options=("control_plane_backup",),
+        ),
+        Variable(
             "openshift_etcd_timeout",
             "int",
             "Timeout in seconds until etcd has a healthy member on each control plane node, after one was replaced.",

@@ -221,6 +221,21 @@ class ClusterClient:
         """Return the pods of the namespace of etcd."""
         return self.objects(f"/api/v1/namespaces/{ETCD_NAMESPACE}/pods")
 
+    def create_etcd_pod(self, body: Mapping[str, Any]) -> None:
+        """Create a pod in the namespace of etcd; raises ClusterConflictError when there is one of its name."""
+        self._call("POST", f"/api/v1/namespaces/{ETCD_NAMESPACE}/pods", {"fieldManager": FIELD_OWNER}, body)
+
+    def etcd_pod(self, name: str) -> dict[str, Any] | None:
+        return self.get(_etcd_pod_path(name))
+
+    def delete_etcd_pod(self, name: str) -> None:
+        """Delete a pod of the namespace of etcd; none of that name is as good."""
+        try:
+            self._call("DELETE", _etcd_pod_path(name))
+        except ClusterRefusedError as refused:
+            if refused.status != 404:
+                raise
+
     def etcd_secret(self, name: str) -> dict[str, Any] | None:
         return self.get(_etcd_secret_path(name))
 
@@ -542,6 +557,10 @@ def _json(data: bytes) -> Any:
         return json.loads(data)
     except ValueError:
         return None
+
+
+def _etcd_pod_path(name: str) -> str:
+    return f"/api/v1/namespaces/{ETCD_NAMESPACE}/pods/{quote(name, safe='')}"
 
 
 def _etcd_secret_path(name: str) -> str:

@@ -122,12 +122,12 @@ def read_operator(obj: Mapping[str, Any] | None) -> Operator:
     conditions = {text(each.get("type")): each for each in mappings(mapping(mapping(obj).get("status")).get("conditions"))}
     problems = [
         printable(text(condition.get("message"))) or name
-        for name, wanted in (
+        for name, healthy_status in (
             ("EtcdMembersAvailable", "True"),
             ("EtcdMembersDegraded", "False"),
             ("ClusterMemberControllerDegraded", "False"),
         )
-        if (condition := conditions.get(name)) is not None and condition.get("status") != wanted
+        if (condition := conditions.get(name)) is not None and condition.get("status") != healthy_status
     ]
     return Operator(
         version=text(metadata.get("resourceVersion")),

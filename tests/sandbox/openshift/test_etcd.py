@@ -196,6 +196,25 @@ async def test_only_the_api_server_runs_commands_in_containers(lab: Lab) -> None
 
 
 @ordered
+async def test_a_backup_is_made_on_another_machine(lab: Lab, module: Module) -> None:
+    others = [f"master-{number}.demo.metal.test" for number in (0, 1)]
+    predicted = await module("etcd_backup", check=True, not_on=others)
+    assert (predicted["changed"], predicted["node"]) == (True, "master-2.demo.metal.test")
+    result = await module("etcd_backup", not_on=others, directory="/var/backup")
+    assert (result["changed"], result["node"], result["directory"]) == (True, "master-2.demo.metal.test", "/var/backup")
+    names = sorted(path.name for path in (lab.machines["master-2"].directory / "var" / "backup").iterdir())
+    assert [name.partition("_")[0] for name in names] == ["snapshot", "static"]
+    pods = await lab.cluster.api.items(ETCD_PODS)
+    assert not [item for item in pods if item["metadata"]["name"].startswith("etcd-backup-")]
+    refused = await module("etcd_backup", directory="relative")
+    assert refused["failed"]
+    assert "Path to backup dir required" in refused["msg"]
+    nowhere = await module("etcd_backup", not_on=[*others, "master-2.demo.metal.test"])
+    assert nowhere["failed"]
+    assert "no control plane node besides" in nowhere["msg"]
+
+
+@ordered
 async def test_a_lost_machine_is_an_unhealthy_member(lab: Lab, module: Module, eventually: Eventually) -> None:
     await lab.power_off("master-1")
 

@@ -1,0 +1,95 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: etcd_backup
+short_description: Back up etcd on a control plane machine
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Runs C(/usr/local/bin/cluster-backup.sh) on a control plane machine with a healthy etcd member, in a privileged pod in the namespace
+    C(openshift-etcd), and waits for its end. The pod uses the image of the etcd pod, which the machine has already.
+  - The user of the kubeconfig needs the rights to create privileged pods and C(pods/exec) in this namespace, as C(cluster-admin) has.
+  - The backup stays on the machine, in O(directory). It has secrets of the cluster. Copy it to another computer.
+  - Each call makes another backup.
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.changing
+  - equinix_metal.openshift._attributes.cluster
+  - equinix_metal.openshift._cluster
+  - equinix_metal.openshift._wait
+  - equinix_metal.openshift._wait.resume
+attributes:
+  idempotent:
+    description: A task that is run again makes another backup.
+    support: none
+options:
+  directory:
+    description:
+      - Folder on the machine, as an absolute path.
+    type: str
+    default: /home/core/assets/backup
+  not_on:
+    description:
+      - Names of Nodes on whose machines no backup is made, such as one that is to be replaced.
+    type: list
+    elements: str
+    default: []
+  wait:
+    description:
+      - Whether to wait for the end of the backup. Otherwise it is only begun, and the pod is not deleted.
+    type: bool
+    default: true
+seealso:
+  - module: equinix_metal.openshift.etcd_info
+"""
+
+EXAMPLES = r"""
+- name: Back up etcd before master-1 is replaced
+  equinix_metal.openshift.etcd_backup:
+    kubeconfig: clusters/demo.metal.test/kubeconfig
+    not_on: [master-1.demo.metal.test]
+    wait_timeout: 600
+  register: backup
+
+- name: Show where the backup is
+  ansible.builtin.debug:
+    msg: "{{ backup.directory }} on {{ backup.node }}"
+"""
+
+RETURN = r"""
+node:
+  description: Name of the Node on whose machine the backup is.
+  returned: success
+  type: str
+  sample: master-0.demo.metal.test
+directory:
+  description: Folder of the backup on this machine.
+  returned: success
+  type: str
+  sample: /home/core/assets/backup
+waiting:
+  description: What is waited for, when O(progress_interval) is over.
+  returned: when it is still waited for
+  type: list
+  elements: str
+  sample:
+    - "the backup of etcd on master-0.demo.metal.test runs: pod openshift-etcd/etcd-backup-3f1c22ab is Running"
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.etcd_backup import ETCD_BACKUP_OPTIONS, Backup
+
+
+def main() -> None:
+    with ClusterModule(ETCD_BACKUP_OPTIONS) as module:
+        module.wait_for(Backup(module.client(), module.params, module.result, module.resume).poll, "Backup of etcd")
+
+
+if __name__ == "__main__":
+    main()

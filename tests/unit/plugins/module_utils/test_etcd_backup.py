@@ -1,0 +1,101 @@
+"""A backup of etcd: where it is made, and how its end is read. With a cluster: tests/sandbox/openshift/test_etcd.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterConflictError, CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.etcd_backup import Backup, backup_pod
+from tests.unit.plugins.module_utils.test_etcd import Cluster, members
+
+
+class Machines(Cluster):
+    """A cluster that runs the pod of a backup."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.created: dict[str, dict[str, Any]] = {}
+        self.status: dict[str, Any] = {"phase": "Running"}
+        self.conflict = False
+
+    def etcd_pods(self) -> list[dict[str, Any]]:
+        found = super().etcd_pods()
+        for pod in found:
+            pod["spec"]["containers"] = [{"name": "etcdctl", "image": f"image-of-{pod['spec']['nodeName']}"}]
+        return found
+
+    def create_etcd_pod(self, body: dict[str, Any]) -> None:
+        assert not self.read_only
+        self.created[body["metadata"]["name"]] = body
+        if self.conflict:
+            raise ClusterConflictError("it exists", 409)
+
+    def etcd_pod(self, name: str) -> dict[str, Any] | None:
+        return {**self.created[name], "status": self.status} if name in self.created else None
+
+    def delete_etcd_pod(self, name: str) -> None:
+        del self.created[name]
+
+
+def start(cluster: Machines, *, not_on: str = "", resume: dict[str, Any] | None = None) -> tuple[Backup, dict[str, Any], dict[str, Any]]:
+    result: dict[str, Any] = {"changed": False}
+    kept: dict[str, Any] = {}
+    params = {"directory": "/backup", "not_on": list(not_on), "resume": resume}
+    return Backup(cluster, params, result, kept), result, kept  # type: ignore[arg-type]  # what it uses of a client
+
+
+def test_the_script_runs_on_a_machine_with_a_healthy_member() -> None:
+    cluster = Machines(members("bc", sick="a"))
+    backup, result, kept = start(cluster, not_on="b")
+    (text,) = backup.poll(patient=True)
+    assert "on c runs" in text
+    (pod,) = cluster.created.values()
+    assert pod == backup_pod(kept["pod"], "c", "image-of-c", "/backup")
+    # The next slice of the wait follows the same pod.
+    again, later, _kept = start(cluster, resume=kept)
+    cluster.status = {"phase": "Succeeded"}
+    assert again.poll(patient=True) == []
+    assert (result["changed"], later["node"], cluster.created) == (True, "c", {})
+
+
+def test_a_failed_script_is_an_error_and_its_pod_is_kept() -> None:
+    cluster = Machines(members("abc"))
+    cluster.status = {
+        "phase": "Failed",
+        "containerStatuses": [{"state": {"terminated": {"exitCode": 1, "message": "No space left on device"}}}],
+    }
+    backup, _result, _kept = start(cluster)
+    with pytest.raises(CollectionError, match="No space left on device"):
+        backup.poll(patient=True)
+    assert cluster.created
+
+
+def test_without_another_healthy_member_there_is_no_backup() -> None:
+    backup, _result, _kept = start(Machines(members("b", sick="ac")), not_on="b")
+    with pytest.raises(CollectionError, match="no control plane node besides b has a healthy member"):
+        backup.poll(patient=True)
+
+
+def test_check_mode_creates_no_pod() -> None:
+    cluster = Machines(members("abc"), read_only=True)
+    backup, result, _kept = start(cluster)
+    assert backup.poll(patient=False) == []
+    assert (result["changed"], result["node"], cluster.created) == (True, "a", {})
+
+
+def test_a_pod_whose_creation_was_not_answered_is_followed() -> None:
+    cluster = Machines(members("abc"))
+    cluster.conflict = True
+    backup, _result, _kept = start(cluster)
+    assert len(backup.poll(patient=True)) == 1
+
+
+def test_a_deleted_pod_is_an_error() -> None:
+    cluster = Machines(members("abc"))
+    backup, _result, _kept = start(cluster)
+    backup.poll(patient=True)
+    cluster.created.clear()
+    with pytest.raises(CollectionError, match="was deleted before it had ended"):
+        backup.poll(patient=True)

@@ -17,7 +17,7 @@ WORKERS ?= -n auto --dist loadgroup --no-loadscope-reorder
 JOBS ?= 2
 STAGES := pytest lint sanity integration molecule matrix-short
 
-.PHONY: help setup demo sandbox test pytest lint unit contract reliability sanity integration molecule matrix matrix-short e2e chaos bench docs build ee clean system-packages programs lock
+.PHONY: help setup demo sandbox test pytest lint unit contract reliability sanity integration molecule matrix matrix-short e2e chaos bench docs build release ee clean system-packages programs lock
 
 help: ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -80,11 +80,14 @@ chaos: programs ## runs ended at any moment under faults of the API, started aga
 bench: programs ## figures, their growth and targets, beside a baseline: inventory, sets of devices, sandbox, joining, playbooks, installs (BENCH="inventory --json FILE")
 	@PYTHONPATH=collections python -m tests.bench $(BENCH)
 
-docs: dev ## check all documentation and render the plugins' and roles' pages into .build/docs
-	@tools/docs.sh
+docs: dev ## build the documentation site in .build/docs/html: all pages, plugins and roles, with links checked
+	@python -m tools.site
 
 build: dev ## the collection's artifact in build/
 	@ansible-galaxy collection build --force --output-path build
+
+release: programs ## build the artifact, install it into an empty folder and try it there (a new version: make release VERSION=0.2.0)
+	@python -m tools.release $(VERSION)
 
 ee: dev ## the build context of the execution environment in .build/ee, without a container engine: podman build .build/ee
 	@ansible-builder create --file execution-environment.yml --context .build/ee --output-filename Containerfile

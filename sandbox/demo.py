@@ -33,7 +33,7 @@ from rich.text import Text
 
 from sandbox.testing.foreign import UnauthorizedClient
 from sandbox.testing.observer import REQUESTS, Names, cluster_api
-from sandbox.testing.process import REPOSITORY, RunningSandbox, SandboxStartError, is_write
+from sandbox.testing.process import REPOSITORY, RunningSandbox, SandboxStartError, is_write, write_ansible_config
 
 CLUSTER = "demo.metal.test"
 ROGUE_NODE = "intruder"
@@ -210,8 +210,7 @@ class Demo:
         environment = {
             **os.environ,
             **self.sandbox.environment,
-            "PWD": str(self.folder),
-            "ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg"),
+            "ANSIBLE_CONFIG": str(write_ansible_config(self.folder)),
             "ANSIBLE_NOCOLOR": "1",
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
         }

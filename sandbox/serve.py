@@ -54,6 +54,7 @@ from sandbox.openshift import (
     passing_time,
     require_namespaces,
     system_factory,
+    upgrade,
 )
 from sandbox.openshift.binaries import cache_root
 from sandbox.openshift.https import Listener
@@ -255,7 +256,9 @@ class Sandbox:
         self.world = world
         await self._listen("boot", create_boot_app(world))
         await self._listen("metadata", create_metadata_app(world))
-        metal = create_metal_app(world, {MIRROR_PATH: mirror}, passing_time.calls(clusters, state / "machines"))
+        metal = create_metal_app(
+            world, {MIRROR_PATH: mirror}, [*passing_time.calls(clusters, state / "machines"), *upgrade.calls(clusters)]
+        )
         await self._listen("main", metal)
         # The same API for clients that support only https.
         ca = await asyncio.to_thread(CertificateAuthority, state / "tls")

@@ -35,6 +35,8 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
         "openshift_leave_undrained",
     ),
     "approve": ("openshift_recover_nodes", "openshift_join_window"),
+    "replace": ("openshift_replace", "openshift_replace_pool", "openshift_replace_older_than"),
+    "status": (),
     "destroy": ("openshift_destroy_confirm", "openshift_destroy_without_state"),
     "orphans": (),
 }

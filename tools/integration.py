@@ -33,7 +33,7 @@ from tools.collection_copy import BUILD, HOME, copy_collection, start_ansible_te
 
 SPEED = 3600.0
 """The sandbox's machines live an hour in a second."""
-CLUSTER_TARGETS = {"cluster_wait", "cluster_csr_approval", "cluster_nodes"}
+CLUSTER_TARGETS = {"cluster_wait", "cluster_csr_approval", "cluster_etcd", "cluster_nodes"}
 LONGEST_FIRST = ("metal_device", "metal_ssh_key", "metal_bgp_session", "metal_ip_assignment", "metal_project", "metal_device_set")
 """So that no process is left with a long one at the end."""
 

@@ -66,12 +66,11 @@ def argument_specs(role: str) -> str:
     lines = specs_path(role).read_text(encoding="utf-8").splitlines()
     end = next((index for index, line in enumerate(lines) if index > 2 and re.match(r"  \w", line)), len(lines))
     kept: list[str] = []
-    is_made, seen = False, set()
+    is_made = False
+    seen: set[str] = set()
     for index, line in enumerate(lines):
         if index == end:
-            for option in sorted(CARRIED):
-                if role_of(option) == role and option not in seen:
-                    kept += [f"      {option}:", *_option(CARRIED[option], role)]
+            kept += _new_options(role, seen)
         if match := OPTION.match(line) if index < end else None:
             is_made = match["name"] in CARRIED
             seen.add(match["name"])
@@ -80,7 +79,17 @@ def argument_specs(role: str) -> str:
         elif not is_made or (line.strip() and not line.startswith(" " * 7)):
             is_made = False
             kept.append(line)
+    if end == len(lines):
+        kept += _new_options(role, seen)
     return "\n".join(kept) + "\n"
+
+
+def _new_options(role: str, seen: set[str]) -> Iterator[str]:
+    """The options of a role that its argument specs do not have yet."""
+    for option in sorted(CARRIED):
+        if role_of(option) == role and option not in seen:
+            yield f"      {option}:"
+            yield from _option(CARRIED[option], role)
 
 
 def _option(variable: Variable, role: str) -> Iterator[str]:

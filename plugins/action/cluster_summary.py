@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._commands import Caller
@@ -38,8 +39,13 @@ class ActionModule(PrintingAction):
             *cluster_lines(options["cluster"], options["state"]),
             "",
             *device_lines(options["resources"]),
-            *access_lines(options["state"], options["kubeconfig"], options["password_file"]),
+            *access_lines(options["state"], options["kubeconfig"], _existing(options["password_file"])),
         ]
         next_commands = next_lines(options["kubeconfig"], Caller.of_this_run(variables))
         show("\n".join(["", *lines, *phase_lines(options["log"], time.time()), *next_commands]))
         return {"lines": [*lines, *next_commands]}
+
+
+def _existing(path: str) -> str:
+    """Return a path, empty if it is no file: a cluster folder that was written from the running cluster has no password."""
+    return path if Path(path).expanduser().is_file() else ""

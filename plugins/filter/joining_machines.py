@@ -64,24 +64,13 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import joining_machines as machines_of
 
 
 def joining_machines(devices: Iterable[Mapping[str, Any]], hostnames: Collection[str] | None = None) -> list[dict[str, Any]]:
     """Return ``machines`` of ``csr_approval`` for devices as ``metal_device_info`` returns them."""
     try:
-        devices = list(devices)
-        staying = {device["hostname"] for device in devices if device.get("state") not in DELETING_STATES}
-        return [
-            {
-                "name": device["hostname"],
-                "addresses": [entry["address"] for entry in device["ip_addresses"]],
-                "created_at": device.get("provisioning_started_at") or device["created_at"],
-            }
-            for device in devices
-            if (hostnames is None or device["hostname"] in hostnames)
-            and (device.get("state") not in DELETING_STATES or device["hostname"] not in staying)
-        ]
+        return machines_of(devices, hostnames)
     except (KeyError, TypeError, AttributeError) as problem:
         raise AnsibleFilterError(
             f"joining_machines: the input has to be devices as metal_device_info returns them: {problem!r}"

@@ -62,22 +62,12 @@ _value:
       sample: ["1 of 1 clusters have no folder in clusters"]
 """
 
-import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-
-_LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
-CLUSTER_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})+")
-KINDS = {"devices": "device", "ip_reservations": "IP reservation", "virtual_networks": "VLAN", "metal_gateways": "gateway"}
-
-
-def is_cluster_name(name: str) -> bool:
-    """Return whether this is a full cluster name, ``<name>.<domain>``, which is safe in a shell and in a path."""
-    return bool(CLUSTER_NAME.fullmatch(name)) and len(name) <= 253
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.orphans import KINDS, has_folder, is_cluster_name
 
 
 def destroy_command(name: str) -> str:
@@ -96,7 +86,7 @@ def orphaned_clusters(clusters: Iterable[Mapping[str, Any]], directory: str) -> 
     known = 0
     for cluster in clusters:
         name = str(cluster["name"])
-        if is_cluster_name(name) and (Path(directory).expanduser() / name).is_dir():
+        if has_folder(name, directory):
             known += 1
             continue
         names.append(printable(name, 100))

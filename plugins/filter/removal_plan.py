@@ -48,6 +48,12 @@ options:
       - Minimum number of remaining workers that are Ready and not cordoned.
     type: int
     default: 0
+  replaced:
+    description:
+      - Host names of workers that are replaced. Set, only these are removed. If none of them can run pods, O(least_workers) is not
+        required, since their removal changes nothing.
+    type: list
+    elements: str
   joining:
     description:
       - Whether workers without a Node count, too, since they join before any worker is removed.
@@ -111,11 +117,13 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal import choose_removals, removal_request
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal import Choice, choose_removals, removal_request
 
 ROLE = "openshift-role="
 # The bootstrap device, also while it is reinstalled as a worker: see the role bootstrap_teardown.
 UNFINISHED = re.compile(rf"{ROLE}bootstrap$|ansible-operation-requested=reinstall:bootstrap-becomes-worker:")
+
+REPLACING = "Add a worker with scale.yml before the replacement, or run replace.yml with a lower openshift_least_workers."
 
 
 def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keyword
@@ -126,6 +134,7 @@ def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keywor
     request: Mapping[str, Any] = MappingProxyType({}),
     nodes: Sequence[Mapping[str, Any]] | None = None,
     least_workers: int = 0,
+    replaced: Collection[str] | None = None,
     joining: bool = False,
 ) -> dict[str, list[Any]]:
     """Return ``removed``, ``nodes``, ``reasons``, ``kept``, ``lines`` and ``blockers``."""
@@ -134,7 +143,11 @@ def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keywor
         found = {device["hostname"]: device for device in devices}
         # Nodes and machines of the inventory have the host name of the device in lower case.
         excess = [device for name, device in sorted(found.items()) if name.lower() not in {*masters, *workers}]
-        choice = choose_removals(found.values(), machines, cluster, removal_request(request))
+        if replaced is None:
+            choice = choose_removals(found.values(), machines, cluster, removal_request(request))
+        else:
+            names = [device["hostname"] for device in excess if f"{ROLE}worker" in device["tags"]]
+            choice = Choice(removed={name: "replaced" for name in names if name.lower() in replaced})
         removed = list(choice.removed)
         blockers = [*_installation(found.values(), cluster), *_control_plane(excess), *choice.blockers]
         if removed:
@@ -142,7 +155,10 @@ def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keywor
         if removed and nodes is not None:
             states = {node["name"]: node for node in nodes}
             blockers += _quorum(states, masters, removed)
-            blockers += _least(states, workers, found if joining else None, removed, int(least_workers))
+            if replaced is None:
+                blockers += _least(states, workers, found if joining else None, removed, int(least_workers))
+            elif any(name.lower() in states and _is_able(states[name.lower()]) for name in removed):
+                blockers += [f"{text} {REPLACING}" for text in _least(states, workers, None, removed, int(least_workers))]
     except CollectionError as problem:
         raise AnsibleFilterError(str(problem)) from problem
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
@@ -153,7 +169,7 @@ def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keywor
         "nodes": [name.lower() for name in removed],
         "reasons": [{"hostname": name, "reason": reason} for name, reason in choice.removed.items()],
         "kept": [{"hostname": name, "reason": reason} for name, reason in choice.kept.items()],
-        "lines": choice.lines,
+        "lines": choice.lines if replaced is None else [],
         "blockers": blockers,
     }
 
@@ -196,6 +212,11 @@ def _quorum(states: Mapping[str, Mapping[str, Any]], masters: Collection[str], r
         f"Only {len(ready)} of {len(members)} control plane nodes {verb} Ready. More than half have to be Ready before "
         f"{', '.join(removed)} can be removed."
     ]
+
+
+def _is_able(node: Mapping[str, Any]) -> bool:
+    """Return whether a Node runs pods, also while this collection drains it."""
+    return bool(node["ready"] and (node["schedulable"] or node["cordoned_for_removal"]))
 
 
 def _least(

@@ -69,6 +69,10 @@ nodes:
       description: Message of its Ready condition.
       type: str
       sample: kubelet is posting ready status
+    since:
+      description: Since when its Ready condition has this status, in UTC. V(null) if it has no Ready condition.
+      type: str
+      sample: "2026-05-04T10:00:00Z"
     schedulable:
       description: Whether it is not cordoned.
       type: bool

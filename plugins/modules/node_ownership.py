@@ -15,10 +15,11 @@ description:
   - Writes on each Node, in the annotation C(equinix-metal.openshift/device), the id of the device of the Metal API that it runs on.
   - With O(prune) it deletes the Nodes of machines that no longer exist. A Node outlives its machine, and as long as it is there another
     machine of its name is refused its first certificate.
-  - A Node is deleted when all of this holds. It is no control plane Node. Its name is one of O(nodes), or its annotation names a
-    device. There is no device of its name with O(ownership_tags), or only one that was provisioned after the Node was created. No
-    device of the project has its name or the recorded id, whatever tags it has, which a second list confirms. Its kubelet is
-    unreachable, that is, the status of its Ready condition is C(Unknown), as it becomes about a minute after the end of a machine.
+  - A Node is deleted when all of this holds. It is no control plane Node, see O(control_plane). Its name is one of O(nodes),
+    or its annotation names a device. There is no device of its name with O(ownership_tags), or only one that was provisioned after the
+    Node was created. No device of the project has its name or the recorded id, whatever tags it has, which a second list confirms.
+    Its kubelet is unreachable, that is, the status of its Ready condition is C(Unknown), as it becomes about a minute after the end of
+    a machine.
   - A Node without a device whose kubelet still reports is waited for, and an error when the time is over. Then O(project_id) may be
     that of another project.
 extends_documentation_fragment:
@@ -59,6 +60,12 @@ options:
     type: list
     elements: str
     required: true
+  control_plane:
+    description:
+      - Whether Nodes of O(terminated) may be control plane Nodes. Their etcd members have to be removed as well, see
+        M(equinix_metal.openshift.etcd_member).
+    type: bool
+    default: false
   prune:
     description:
       - Whether Nodes of machines that no longer exist are deleted.

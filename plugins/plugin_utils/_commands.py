@@ -16,7 +16,7 @@ from typing import Any
 
 from ansible import constants, context
 
-PLAYBOOKS = ("install", "scale", "destroy", "approve", "validate", "orphans")
+PLAYBOOKS = ("install", "scale", "replace", "destroy", "approve", "validate", "orphans", "status", "unlock", "stop", "start")
 SAME_AGAIN = ("extra_vars", "vault_ids", "vault_password_files", "ask_vault_pass")
 JOB_VARIABLES = ("awx_job_id", "tower_job_id")
 

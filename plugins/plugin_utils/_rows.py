@@ -15,9 +15,9 @@ LABEL = 8
 """Columns of the labels at the left: the longest is Continue."""
 
 
-def rows(entries: Iterable[tuple[str, str]]) -> list[str]:
-    """Return one line for each label with its text; an empty label continues the row above."""
-    return [f"  {label + ':' if label else '':{LABEL + 1}} {text}".rstrip() for label, text in entries]
+def rows(entries: Iterable[tuple[str, str]], width: int = LABEL) -> list[str]:
+    """Return one line for each label with its text; an empty label continues the row above. ``width``: columns of the labels."""
+    return [f"  {label + ':' if label else '':{width + 1}} {text}".rstrip() for label, text in entries]
 
 
 def continued(label: str, texts: Iterable[str]) -> list[tuple[str, str]]:

@@ -68,9 +68,10 @@ def device_lines(belongings: Any) -> list[str]:
 
 
 def access_lines(state: Any, kubeconfig: str, password_file: str) -> list[str]:
-    """Return the addresses and the credentials of the cluster."""
+    """Return the addresses and the credentials of the cluster. ``password_file`` is empty where it does not exist."""
     console = printable(mapping(state).get("console_url") or "none yet", LONGEST)
-    return rows([("Console", console), ("", f"user kubeadmin, its password is in {password_file}"), ("Config", kubeconfig)])
+    password = f"its password is in {password_file or 'the folder that the cluster was installed from'}"
+    return rows([("Console", console), ("", f"user kubeadmin, {password}"), ("Config", kubeconfig)])
 
 
 def next_lines(kubeconfig: str, caller: Caller) -> list[str]:

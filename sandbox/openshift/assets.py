@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import json
 import secrets
@@ -16,6 +17,8 @@ from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 import yaml
+
+from sandbox.openshift.installer import catalogue
 
 INSTALL_FOLDER: Final = "/opt/openshift"
 SERVERS: Final = {
@@ -127,6 +130,19 @@ class Assets:
             if _is(manifest, "ConfigMap", "openshift-config", "openshift-install-manifests"):
                 return str(manifest["data"]["version"]).removeprefix("v")
         raise AssetError("bootstrap config has no manifest of ConfigMap openshift-config/openshift-install-manifests")
+
+    @cached_property
+    def release_architecture(self) -> str:
+        """Architecture of the installer's release, in RHCOS spelling or ``multi``: by the components that it has written down."""
+        tags = json.loads(self.files.get("release-image-references.json", b"{}")).get("spec", {}).get("tags", [])
+        named = {tag["name"]: str(tag["from"]["name"]).rpartition(":")[2] for tag in tags}
+        for architecture in (*catalogue.ARCHITECTURES, catalogue.MULTI):
+            with contextlib.suppress(KeyError):
+                release = catalogue.release(self.version, architecture)
+                if named and all(digest == catalogue.component_digest(release, name) for name, digest in named.items()):
+                    return architecture
+        pool = self.install_config.get("controlPlane") or {}
+        return {"arm64": "aarch64"}.get(pool.get("architecture", ""), "x86_64")
 
     @cached_property
     def servers(self) -> dict[str, str]:

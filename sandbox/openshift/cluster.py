@@ -28,6 +28,7 @@ from sandbox.openshift.api import CSRS, APIError, ClusterAPI, Object
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.binaries import Binaries
 from sandbox.openshift.control_plane import ControlPlane, ControlPlaneError
+from sandbox.openshift.etcd import BOOTSTRAP, Etcd, EtcdMember
 from sandbox.openshift.installer import catalogue
 from sandbox.openshift.operators import Operators
 
@@ -57,6 +58,9 @@ class Member:
     directory: str
     serving: bool = False
     """Whether its own API server (here: the forward to the real one) and machine config server were ever up."""
+    address: str = ""
+    etcd_id: int = 0
+    """Id of the etcd member whose data is on its disk; 0 for none."""
 
 
 class Cluster:
@@ -72,16 +76,33 @@ class Cluster:
         self.control_plane = ControlPlane(directory / "control-plane", binaries, address, assets)
         self.members: dict[str, Member] = {}
         self.on: set[str] = set()
+        self.etcd = Etcd(directory / "etcd-members.json", self._running_etcd_members)
+        self.etcd.on_change = self._apply_quorum
         self.on_idle: Callable[[], None] = lambda: None
         """Called when the last machine that was on is off."""
         self._mirror_url = mirror_url
         self._reached: set[str] = set()
+        self._upgraded_to = ""
         self._operators: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
 
     @property
     def id(self) -> str:
         return self.assets.cluster_id
+
+    @property
+    def version(self) -> str:
+        """The release that the cluster runs or is upgraded to; at first that of the installer."""
+        return self._upgraded_to or self.assets.version
+
+    @property
+    def is_upgraded(self) -> bool:
+        return bool(self._upgraded_to)
+
+    def upgrade(self, version: str) -> None:
+        """Begin an upgrade. The operators notice it in their next round."""
+        self._upgraded_to = version
+        self._save()
 
     @property
     def api(self) -> ClusterAPI:
@@ -91,18 +112,23 @@ class Cluster:
     # --- which machines are on ----------------------------------------------------------------------------------------
 
     @contextlib.asynccontextmanager
-    async def member(self, device_id: str, role: Role, directory: Path) -> AsyncIterator[None]:
+    async def member(self, device_id: str, role: Role, directory: Path, address: str) -> AsyncIterator[None]:
         """Count a machine as on while inside; the first one starts the processes, the last one ends them."""
-        await self._join(device_id, role, directory)
+        await self._join(device_id, role, directory, address)
         try:
             yield
         finally:
             await self._leave(device_id)
 
-    async def _join(self, device_id: str, role: Role, directory: Path) -> None:
+    async def _join(self, device_id: str, role: Role, directory: Path, address: str) -> None:
         async with self._lock:
-            self.members.setdefault(device_id, Member(device_id, role, str(directory)))
+            if not _has_data(directory):
+                # A new disk, or one that was wiped since: nothing of an earlier member is left.
+                self.members.pop(device_id, None)
+            self.members.setdefault(device_id, Member(device_id, role, str(directory), address=address))
             self.on.add(device_id)
+            if role == "bootstrap" and not list(self.etcd):
+                self.etcd.add(BOOTSTRAP, address)
             self._save()
             try:
                 await self.control_plane.start()
@@ -111,8 +137,31 @@ class Cluster:
             except BaseException:
                 self.on.discard(device_id)
                 raise
+            self.start_etcd_members()
+            self._apply_quorum()
             if self.has_reached(MANIFESTS_APPLIED):
                 self._start_operators()
+
+    def start_etcd_members(self) -> None:
+        """Let the machines that are on start the etcd members that were added at their addresses."""
+        for member in self.members.values():
+            added = self.etcd.at(member.address)
+            if member.device_id in self.on and added is not None and not added.started:
+                member.etcd_id = added.id
+                self._save()
+                self.etcd.start(added)
+
+    def etcd_member_of(self, device_id: str) -> EtcdMember | None:
+        """Return the etcd member whose data is on the disk of a machine that is on."""
+        member = self.members.get(device_id)
+        running = member.etcd_id if member is not None and device_id in self.on else 0
+        return next((each for each in self.etcd if each.id == running), None)
+
+    def _running_etcd_members(self) -> set[int]:
+        return {member.etcd_id for member in self.members.values() if member.device_id in self.on}
+
+    def _apply_quorum(self) -> None:
+        self.control_plane.set_quorum(present=self.etcd.has_quorum)
 
     async def _clean_requests(self) -> None:
         """Remove all certificate requests, as kube-controller-manager's cleaner does with those of yesterday."""
@@ -124,6 +173,7 @@ class Cluster:
     async def _leave(self, device_id: str) -> None:
         async with self._lock:
             self.on.discard(device_id)
+            self._apply_quorum()
             if not self.on:
                 _logger.info("no machine of cluster %s is on: its API ends", self.assets.domain)
                 await self._stop()
@@ -180,6 +230,7 @@ class Cluster:
             "address": self.address,
             "members": [asdict(member) for member in self.members.values()],
             "reached": sorted(self._reached),
+            "upgraded_to": self._upgraded_to,
         }
         pki.write_file(self.directory / "cluster.json", json.dumps(record).encode())
 
@@ -187,6 +238,7 @@ class Cluster:
         """Take over what an earlier process saved."""
         self.members = {entry["device_id"]: Member(**entry) for entry in record["members"]}
         self._reached = set(record["reached"])
+        self._upgraded_to = record.get("upgraded_to", "")
 
     # --- making the cluster (what runs on the bootstrap machine) ---------------------------------------------------------
 
@@ -252,10 +304,14 @@ class Cluster:
         root_ca = self.assets.certificate("root-ca")
         for name in ("master", "worker"):
             yield resources.pool(name)
-            yield resources.user_data_secret(name, self.assets.domain, root_ca)
+            yield resources.user_data_secret(name, self.assets.domain, root_ca, self.version)
         yield self._boot_images()
         ca_bundle = self.control_plane.node_certificate_authorities.decode()
         yield resources.config_map("openshift-config-managed", "csr-controller-ca", {"ca-bundle.crt": ca_bundle})
+        signer = self.control_plane.node_certificate_signer
+        yield resources.signer_secret(resources.KUBELET_SIGNER, signer.certificate, signer.key)
+        certificate, key = (read("kube-apiserver-lb-signer") for read in (self.assets.certificate, self.assets.key))
+        yield resources.signer_secret(resources.SERVING_SIGNER, certificate, key)
         ingress = pki.KeyPair.read(self.directory / "ingress-operator")
         if ingress is None:
             ingress = pki.self_signed_ca("ingress-operator@1", timedelta(days=730))
@@ -268,14 +324,19 @@ class Cluster:
             "spec": {"managementState": "Managed", "logLevel": "Normal", "operatorLogLevel": "Normal"},
         }
 
+    async def follow_upgrade(self) -> None:
+        """Write what the machine config operator of the new release brings: boot images, and user data in its own Ignition spec."""
+        root_ca = self.assets.certificate("root-ca")
+        secrets = [resources.user_data_secret(name, self.assets.domain, root_ca, self.version) for name in ("master", "worker")]
+        for item in (*secrets, self._boot_images()):
+            await self.api.apply(await self.api.path_of(item), item)
+
     def _boot_images(self) -> Object:
-        pool = self.assets.install_config.get("controlPlane") or {}
-        architecture = {"arm64": "aarch64"}.get(pool.get("architecture", ""), "x86_64")
-        data = {"releaseVersion": self.assets.version}
+        data = {"releaseVersion": self.version}
         try:
-            release = catalogue.release(self.assets.version, architecture)
+            release = catalogue.release(self.version, self.assets.release_architecture)
         except KeyError:
-            _logger.warning("no boot images are known for OpenShift %s %s", self.assets.version, architecture)
+            _logger.warning("no boot images are known for OpenShift %s %s", self.version, self.assets.release_architecture)
         else:
             data["stream"] = json.dumps(catalogue.stream(release, self._mirror_url))
         return resources.config_map("openshift-machine-config-operator", "coreos-bootimages", data)
@@ -322,7 +383,8 @@ class Cluster:
         selector = (pool.get("spec") or {}).get("machineConfigSelector")
         chosen = [item for item in machine_configs if resources.selects(selector, resources.labels_of(item))]
         config = machine_config_server.merged([machine_config_server.template(name, schedulable=schedulable), *chosen])
-        return machine_config_server.rendered_name(name, config), config
+        # An upgrade brings another operating system, so every pool gets another rendered config.
+        return machine_config_server.rendered_name(name, config, self.version if self.is_upgraded else ""), config
 
     async def bootstrap_config(self, pool: str) -> machine_config_server.Config:
         """Return what the bootstrap's machine config server serves: the control plane's config and nothing else."""
@@ -333,13 +395,23 @@ class Cluster:
     async def cluster_config(self, pool: str) -> machine_config_server.Config:
         """Return what the cluster's own machine config servers serve for any existing pool."""
         rendered, config = await self.rendered(pool)
-        ca_bundle = self.control_plane.node_certificate_authorities
-        return machine_config_server.with_appended(config, rendered=rendered, assets=self.assets, node_ca_bundle=ca_bundle)
+        ca_bundle = self.control_plane.kubelet_client_ca_bundle
+        return machine_config_server.with_appended(
+            config, rendered=rendered, assets=self.assets, version=self.version, node_ca_bundle=ca_bundle
+        )
 
 
 def masters_schedulable(scheduler: Object | None) -> bool:
     """Read the answer from the Scheduler object."""
     return bool(((scheduler or {}).get("spec") or {}).get("mastersSchedulable", False))
+
+
+def _has_data(directory: Path) -> bool:
+    """Return whether a machine's disk has data of an etcd member; from now on it has."""
+    mark = directory / "member"
+    existed = mark.exists()
+    mark.touch()
+    return existed
 
 
 class Clusters:

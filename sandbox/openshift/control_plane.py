@@ -39,6 +39,10 @@ _ROTATE_BEFORE: Final = timedelta(hours=8)
 _ROTATED_LIFETIME: Final = timedelta(days=60)
 _START_LIMIT: Final = 60.0
 
+_KUBELETS_SIGNER: Final = "kube-apiserver-to-kubelet-signer"
+KUBELETS_CLIENT: Final = "system:kube-apiserver"
+"""User name of the API server at kubelets."""
+
 _CONTROLLERS: Final = (
     "certificatesigningrequest-signing-controller",
     "certificatesigningrequest-approving-controller",
@@ -124,9 +128,18 @@ class ControlPlane:
             self._api = api
             self._rotation = asyncio.create_task(self._rotate(), name="rotate certificates")
 
+    def set_quorum(self, *, present: bool) -> None:
+        """Suspend etcd while its members have no quorum: reads and writes of the API then wait until they time out, as without a leader."""
+        if present:
+            self._etcd.resume()
+        else:
+            self._etcd.suspend()
+
     async def stop(self) -> None:
         """End the processes; what etcd holds stays for the next start."""
         async with self._lock:
+            # A suspended process does not end.
+            self._etcd.resume()
             if self._rotation is not None:
                 self._rotation.cancel()
                 await asyncio.gather(self._rotation, return_exceptions=True)
@@ -181,6 +194,11 @@ class ControlPlane:
         for name, (user, organizations) in identities.items():
             if pki.KeyPair.read(self._pki / name) is None:
                 pki.client(own, user, organizations, _INTERNAL_LIFETIME).write(self._pki / name)
+        kubelets = pki.KeyPair.read(self._pki / _KUBELETS_SIGNER)
+        if kubelets is None:
+            kubelets = pki.self_signed_ca(_KUBELETS_SIGNER, _INTERNAL_LIFETIME)
+            kubelets.write(self._pki / _KUBELETS_SIGNER)
+            pki.client(kubelets, KUBELETS_CLIENT, ("kube-master",), _INTERNAL_LIFETIME).write(self._pki / "kubelet-client")
         pki.write_file(self._pki / "service-account.key", self._assets.files["tls/service-account.key"])
         # What pods are given to trust the API by.
         pki.write_file(self._pki / "root-ca.crt", self._assets.kubelet_ca_bundle)
@@ -222,6 +240,11 @@ class ControlPlane:
     def node_certificate_authorities(self) -> bytes:
         """PEM of all signers whose node certificates are in use (ConfigMap csr-controller-ca)."""
         return (self._pki / "csr-signers.crt").read_bytes()
+
+    @property
+    def kubelet_client_ca_bundle(self) -> bytes:
+        """PEM of the CAs whose clients a kubelet accepts (its kubelet-ca.crt): the API server's, and the signers of node certificates."""
+        return pki.KeyPair.paths(self._pki / _KUBELETS_SIGNER)[0].read_bytes() + self.node_certificate_authorities
 
     @property
     def node_certificate_signer(self) -> pki.KeyPair:
@@ -318,6 +341,10 @@ class ControlPlane:
             # The private key stands for its public half too.
             "--service-account-key-file=pki/service-account.key",
             "--service-account-signing-key-file=pki/service-account.key",
+            "--kubelet-client-certificate=pki/kubelet-client.crt",
+            "--kubelet-client-key=pki/kubelet-client.key",
+            "--kubelet-certificate-authority=pki/csr-signers.crt",
+            "--kubelet-preferred-address-types=InternalIP",
             "--allow-privileged",
             "--profiling=false",
             "--shutdown-delay-duration=0s",

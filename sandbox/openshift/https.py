@@ -12,7 +12,9 @@ from __future__ import annotations
 import asyncio
 import ssl
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Final
 
 import h11
 from starlette.types import ASGIApp
@@ -23,19 +25,34 @@ from uvicorn.server import ServerState
 from sandbox.openshift.pki import KeyPair
 
 
-def server_context(pair: KeyPair) -> ssl.SSLContext:
-    """Return a server context that shows the certificate(s) of ``pair``."""
+def server_context(pair: KeyPair, client_ca: bytes = b"") -> ssl.SSLContext:
+    """Return a server context that shows the certificate(s) of ``pair``.
+
+    With ``client_ca``, PEM, it accepts client certificates of these CAs, and clients without one.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     # The ssl module reads keys from files only.
     with tempfile.TemporaryDirectory(prefix="sandbox-tls-") as folder:
         certificate, key = pair.write(Path(folder) / "server")
         context.load_cert_chain(certificate, key)
+    if client_ca:
+        context.load_verify_locations(cadata=client_ca.decode("ascii"))
+        context.verify_mode = ssl.CERT_OPTIONAL
     return context
 
 
 RECEIVED_WITHIN = 60.0
 """Real seconds in which a request has to be there, from its first byte, or from the connection, to the last of its body."""
+
+
+CLIENT: Final = "client"
+"""Key of a scope's ``state``: the common name of the client's certificate, "" without one."""
+
+
+def _common_name(certificate: Mapping[str, Any] | None) -> str:
+    parts = (part for name in (certificate or {}).get("subject", ()) for part in name)
+    return next((value for key, value in parts if key == "commonName"), "")
 
 
 class _Connection(H11Protocol):
@@ -46,6 +63,7 @@ class _Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in the parent
         super().connection_made(transport)
+        self.app_state = {CLIENT: _common_name(transport.get_extra_info("peercert"))}
         self._watch()
 
     def data_received(self, data: bytes) -> None:
@@ -76,13 +94,23 @@ class _Connection(H11Protocol):
 
 
 class Listener:
-    """Serves an ASGI application at one address and port until closed. ``received_within``: see :data:`RECEIVED_WITHIN`."""
+    """Serves an ASGI application at one address and port until closed. ``received_within``: see :data:`RECEIVED_WITHIN`.
 
-    def __init__(self, app: ASGIApp, received_within: float = RECEIVED_WITHIN) -> None:
+    ``websockets``: whether it has WebSocket endpoints.
+    """
+
+    def __init__(self, app: ASGIApp, received_within: float = RECEIVED_WITHIN, *, websockets: bool = False) -> None:
         self._received_within = received_within
         # Machines are identified by source address: a header must not change it (uvicorn trusts that of clients on loopback).
         self._config = Config(
-            app, log_config=None, access_log=False, lifespan="off", ws="none", http="h11", interface="asgi3", proxy_headers=False
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            ws="wsproto" if websockets else "none",
+            http="h11",
+            interface="asgi3",
+            proxy_headers=False,
         )
         self._config.load()
         self._state = ServerState()

@@ -19,7 +19,7 @@ import random
 import re
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol, TypeVar
@@ -29,13 +29,16 @@ import yaml
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
 
 from sandbox.machines import Machine
 from sandbox.openshift import pki
 from sandbox.openshift.api import CSRS, NODES, APIError, Object
 from sandbox.openshift.assets import AssetError, files_of, units_of
-from sandbox.openshift.https import Listener, server_context
+from sandbox.openshift.control_plane import KUBELETS_CLIENT
+from sandbox.openshift.etcdctl import Completed
+from sandbox.openshift.https import CLIENT, Listener, server_context
 from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_CA_FILE, KUBELET_CONFIGURATION, KUBELET_UNIT, NODE_ANNOTATIONS
 from sandbox.openshift.pki import KeyPair
 from sandbox.openshift.resources import ROLE_LABEL, condition_of
@@ -66,6 +69,9 @@ _LEASE_INTERVAL: Final = 10.0
 _STATUS_INTERVAL: Final = 300.0
 _RETRY: Final = (0.5, 10.0)
 _POLL: Final = (0.3, 3.0)
+
+_EXEC_PROTOCOL: Final = "v4.channel.k8s.io"
+_STDOUT, _STDERR, _STATUS = 1, 2, 3
 
 _FAILURES: Final = (APIError, httpx.HTTPError, OSError)
 
@@ -150,16 +156,40 @@ class RunsKubelet(Protocol):
         """Work until cancelled."""
 
 
-class MakeKubelet(Protocol):
-    """Makes the kubelet of a machine; ``on_ready`` is awaited once when its node is Ready for the first time in this boot."""
+@dataclass(frozen=True)
+class Container:
+    """A container of a pod."""
 
-    def __call__(self, machine: Machine, config: KubeletConfig, on_ready: OnReady | None = None) -> RunsKubelet: ...
+    namespace: str
+    pod: str
+    container: str
+
+
+class Execute(Protocol):
+    """Runs a command in a container. Raises ``LookupError`` for a container that does not run."""
+
+    def __call__(self, target: Container, command: Sequence[str]) -> Completed: ...
+
+
+class MakeKubelet(Protocol):
+    """Makes the kubelet of a machine; ``on_ready`` is awaited once when its node is Ready for the first time in this boot.
+
+    ``execute`` runs commands in the machine's containers; without it there are none.
+    """
+
+    def __call__(
+        self, machine: Machine, config: KubeletConfig, on_ready: OnReady | None = None, execute: Execute | None = None
+    ) -> RunsKubelet: ...
 
 
 class Kubelet:
-    """The kubelet of ``machine``; ``on_ready`` is awaited once when the node is Ready for the first time in this boot."""
+    """The kubelet of ``machine``; ``on_ready`` is awaited once when the node is Ready for the first time in this boot.
 
-    def __init__(self, machine: Machine, config: KubeletConfig, on_ready: OnReady | None = None) -> None:
+    ``execute``: see :class:`MakeKubelet`.
+    """
+
+    def __init__(self, machine: Machine, config: KubeletConfig, on_ready: OnReady | None = None, execute: Execute | None = None) -> None:
+        self._application = _application(execute)
         self._machine = machine
         self._config = config
         self._on_ready = on_ready
@@ -413,10 +443,10 @@ class Kubelet:
         pair = KeyPair.read(self._serving_base)
         if pair is None:
             raise FileNotFoundError("the serving certificate is gone from the disk")
-        context = server_context(pair)
+        context = server_context(pair, self._config.files[KUBELET_CA_FILE])
         if self._listener is not None:
             await self._listener.close()
-        listener = Listener(_APPLICATION)
+        listener = Listener(self._application, websockets=True)
         await listener.open(self._machine.hardware.address, PORT, context)
         self._listener = listener
 
@@ -470,7 +500,60 @@ async def _healthz(request: Request) -> PlainTextResponse:
     return PlainTextResponse("ok")
 
 
-_APPLICATION: Final = Starlette(routes=[Route("/healthz", _healthz)])
+def _application(execute: Execute | None) -> Starlette:
+    """Return the endpoints of a kubelet: ``/healthz``, and ``/exec`` for the API server."""
+
+    async def exec_(websocket: WebSocket) -> None:
+        if websocket.scope["state"].get(CLIENT) != KUBELETS_CLIENT:
+            await websocket.send_denial_response(PlainTextResponse("Unauthorized", status_code=401))
+            return
+        if _EXEC_PROTOCOL not in websocket.scope["subprotocols"]:
+            text = f"unable to upgrade: no supported subprotocol in {websocket.scope['subprotocols']}"
+            await websocket.send_denial_response(PlainTextResponse(text, status_code=403))
+            return
+        if not {"output", "error", "input"} & set(websocket.query_params):
+            text = "you must specify at least 1 of stdin, stdout, stderr"
+            await websocket.send_denial_response(PlainTextResponse(text, status_code=400))
+            return
+        target = Container(**{name: websocket.path_params[name] for name in ("namespace", "pod", "container")})
+        try:
+            done = (execute or _no_container)(target, websocket.query_params.getlist("command"))
+        except LookupError as error:
+            await websocket.send_denial_response(PlainTextResponse(str(error.args[0]), status_code=404))
+            return
+        await websocket.accept(subprotocol=_EXEC_PROTOCOL)
+        # An empty message on each channel begins the session.
+        for channel in (_STDOUT, _STDERR, _STATUS):
+            await websocket.send_bytes(bytes([channel]))
+        for channel, text, asked in ((_STDOUT, done.stdout, "output"), (_STDERR, done.stderr, "error")):
+            if text and asked in websocket.query_params:
+                await websocket.send_bytes(bytes([channel]) + text.encode())
+        await websocket.send_bytes(bytes([_STATUS]) + json.dumps(_exec_status(done.code)).encode())
+        await websocket.close()
+
+    return Starlette(
+        routes=[
+            Route("/healthz", _healthz),
+            WebSocketRoute("/exec/{namespace}/{pod}/{container}", exec_),
+        ]
+    )
+
+
+def _no_container(target: Container, command: Sequence[str]) -> Completed:
+    raise LookupError(f"container not found ({target.container!r}): {command[:1]} cannot be run, no container runs on this machine")
+
+
+def _exec_status(code: int) -> Object:
+    """Return the Status that ends a session (k8s.io/apimachinery, remotecommand v4)."""
+    if code == 0:
+        return {"metadata": {}, "status": "Success"}
+    return {
+        "metadata": {},
+        "status": "Failure",
+        "message": f"command terminated with non-zero exit code: exit status {code}",
+        "reason": "NonZeroExitCode",
+        "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
+    }
 
 
 async def _until_renewal(pair: KeyPair) -> None:

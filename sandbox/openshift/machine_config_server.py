@@ -188,9 +188,9 @@ def merged(machine_configs: Iterable[Mapping[str, Any]]) -> Config:
     }
 
 
-def rendered_name(pool: str, config: Config) -> str:
-    """Return ``rendered-<pool>-<32 hex digits>``: the same for the same content."""
-    digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:32]
+def rendered_name(pool: str, config: Config, system: str = "") -> str:
+    """Return ``rendered-<pool>-<32 hex digits>``: the same for the same content and operating system."""
+    digest = hashlib.sha256((json.dumps(config, sort_keys=True) + system).encode()).hexdigest()[:32]
     return f"rendered-{pool}-{digest}"
 
 
@@ -247,7 +247,7 @@ def template(pool: str, *, schedulable: bool) -> Config:
     }
 
 
-def with_appended(config: Config, *, rendered: str, assets: Assets, node_ca_bundle: bytes) -> Config:
+def with_appended(config: Config, *, rendered: str, assets: Assets, version: str, node_ca_bundle: bytes) -> Config:
     """Add what the server appends to a rendered config: credentials, CA bundle, first annotations."""
     annotations = {
         f"{MACHINE_CONFIG_ANNOTATION}currentConfig": rendered,
@@ -258,7 +258,7 @@ def with_appended(config: Config, *, rendered: str, assets: Assets, node_ca_bund
         "apiVersion": "machineconfiguration.openshift.io/v1",
         "kind": "MachineConfig",
         "metadata": {"name": rendered},
-        "spec": {"config": config, "osImageURL": _os_image(assets)},
+        "spec": {"config": config, "osImageURL": _os_image(version)},
     }
     appended = [
         _file(KUBECONFIG, _bootstrap_kubeconfig(assets), mode=0o600),
@@ -292,8 +292,8 @@ def _bootstrap_kubeconfig(assets: Assets) -> str:
     return yaml.safe_dump(document, sort_keys=False, width=1 << 20)
 
 
-def _os_image(assets: Assets) -> str:
-    digest = hashlib.sha256(f"rhel-coreos {assets.version}".encode()).hexdigest()
+def _os_image(version: str) -> str:
+    digest = hashlib.sha256(f"rhel-coreos {version}".encode()).hexdigest()
     return f"quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:{digest}"
 
 

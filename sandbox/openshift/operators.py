@@ -22,6 +22,7 @@ import httpx
 from sandbox.openshift import resources
 from sandbox.openshift.api import NODES, APIError, Object
 from sandbox.openshift.control_plane import ControlPlane, ControlPlaneError
+from sandbox.openshift.etcd_operator import EtcdCluster, EtcdOperator, Report
 from sandbox.openshift.installer import catalogue
 from sandbox.openshift.machine_config_server import Config
 from sandbox.openshift.resources import (
@@ -64,6 +65,7 @@ class Facts:
     nodes: int
     not_ready: tuple[str, ...]
     bootstrap_complete: bool
+    etcd: Report
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,7 @@ _CATALOGUE: Final = (
         120,
         "StaticPods_ZeroNodesActive",
         "StaticPodsAvailable: {missing}",
-        done="StaticPodsAvailable: {masters} nodes are active; {masters} nodes are at revision 8\n"
-        "EtcdMembersAvailable: {masters} members are available",
+        done="StaticPodsAvailable: {masters} nodes are active; {masters} nodes are at revision 8\nEtcdMembersAvailable: {members}",
     ),
     ClusterOperator(
         "image-registry", _any_master, 150, "NoReplicasAvailable", "Available: {missing}", done="Available: The registry is removed"
@@ -198,6 +199,8 @@ class _Progress:
     """Where one cluster operator stands: settled, or on its way (a running task), or waiting."""
 
     settled: bool = False
+    version: str = ""
+    """The release it runs; empty before it is available."""
     settling: asyncio.Task[None] | None = None
     was_available: bool = False
 
@@ -209,13 +212,16 @@ class _State:
     written: dict[str, Any] = field(default_factory=dict)
 
 
-class OperatedCluster(ClusterAccess, Protocol):
+class OperatedCluster(ClusterAccess, EtcdCluster, Protocol):
     """What the operators of a cluster need of it."""
 
     @property
     def control_plane(self) -> ControlPlane: ...
     @property
     def serving_control_planes(self) -> int: ...
+    @property
+    def version(self) -> str: ...
+    async def follow_upgrade(self) -> None: ...
     def render(self, pool: Object, machine_configs: list[Object], *, schedulable: bool) -> tuple[str, Config]: ...
 
 
@@ -230,6 +236,7 @@ class Operators:
         self._since: dict[str, str] = {}
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._elapsed: set[str] = set()
+        self._etcd_operator = EtcdOperator(cluster, self._after, self._forget)
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -260,10 +267,13 @@ class Operators:
                 if name in self._progress and condition["type"] == "Available" and condition["status"] == "True":
                     self._elapsed.add(f"operator {name}")
                     self._progress[name].settled = self._progress[name].was_available = True
+            versions = (item.get("status") or {}).get("versions") or []
+            if name in self._progress and versions:
+                self._progress[name].version = versions[0]["version"]
         version = await self._cluster.api.get(resources.CLUSTER_VERSION)
         for condition in ((version or {}).get("status") or {}).get("conditions") or []:
             self._since[f"version/{condition['type']}/{condition['status']}"] = condition["lastTransitionTime"]
-        if version is not None and (condition_of(version, "Available") or {}).get("status") == "True":
+        if version is not None and (condition_of(version, "Progressing") or {}).get("status") == "False":
             self._elapsed.add("version")
         etcd = await self._cluster.api.get(resources.ETCD)
         if etcd is not None and (condition_of(etcd, "EtcdBootstrapMemberRemoved") or {}).get("status") == "True":
@@ -320,7 +330,10 @@ class Operators:
 
     async def _facts(self) -> Facts:
         bootstrap = await self._cluster.api.get(resources.BOOTSTRAP_STATUS)
-        nodes = self._state.nodes.values()
+        nodes = list(self._state.nodes.values())
+        bootstrap_complete = ((bootstrap or {}).get("data") or {}).get("status") == "complete"
+        operator = await self._cluster.api.get(resources.ETCD)
+        etcd = await self._etcd_operator.round(nodes, operator, bootstrap_complete=bootstrap_complete)
         masters = [node for node in nodes if f"{ROLE_LABEL}master" in labels_of(node)]
         return Facts(
             domain=self._cluster.assets.domain,
@@ -331,7 +344,8 @@ class Operators:
             schedulable=sum(_takes_pods(node) for node in nodes),
             nodes=len(self._state.nodes),
             not_ready=tuple(sorted(node["metadata"]["name"] for node in nodes if not is_ready(node))),
-            bootstrap_complete=((bootstrap or {}).get("data") or {}).get("status") == "complete",
+            bootstrap_complete=bootstrap_complete,
+            etcd=etcd,
         )
 
     # --- nodes and pools -----------------------------------------------------------------------------------------------
@@ -435,8 +449,15 @@ class Operators:
             progress.settled = False
         else:
             progress.settled = self._after(key, operator.settles)
-        version = self._cluster.assets.version
-        words = {"domain": facts.domain, "missing": missing or "starting", "masters": facts.desired_masters, "version": version}
+        version = self._cluster.version
+        upgraded = await self._upgrade(operator, progress)
+        words = {
+            "domain": facts.domain,
+            "missing": missing or "starting",
+            "masters": facts.desired_masters,
+            "members": facts.etcd.members,
+            "version": version,
+        }
         rolling = bool(operator.per_node and facts.not_ready)
         if progress.settled:
             available = ("True", "AsExpected", operator.done.format(**words))
@@ -444,11 +465,15 @@ class Operators:
             if rolling:
                 text = f'DaemonSet "{operator.per_node}" is not available (awaiting {len(facts.not_ready)} nodes)'
                 progressing = ("True", "Deploying", text)
+            if not upgraded:
+                progressing = ("True", "Upgrading", f"Working towards {version}")
         else:
             available = ("False", operator.reason, operator.message.format(**words))
             progressing = ("True", "Deploying", operator.message.format(**words)) if not missing else ("True", "Waiting", missing)
         lost = progress.was_available and not progress.settled
         degraded = ("True", operator.reason, operator.message.format(**words)) if lost else ("False", "AsExpected", "All is well")
+        if progress.settled and operator.name == "etcd" and facts.bootstrap_complete and facts.etcd.problem:
+            degraded = ("True", "EtcdMembers_Unhealthy", facts.etcd.problem)
         progress.was_available = progress.was_available or progress.settled
         status: Object = {
             "conditions": self._conditions(
@@ -462,7 +487,7 @@ class Operators:
             ),
             "extension": None,
             "relatedObjects": [],
-            "versions": [{"name": "operator", "version": version}] if progress.was_available else [],
+            "versions": [{"name": "operator", "version": progress.version}] if progress.was_available else [],
         }
         path = f"{resources.CLUSTER_OPERATORS}/{operator.name}"
         if path not in self._state.written:
@@ -471,7 +496,18 @@ class Operators:
             )
         base = {"apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator", "metadata": {"name": operator.name}}
         await self._write_status(path, base, status)
-        return "" if progress.settled else operator.name
+        return "" if progress.settled and upgraded else operator.name
+
+    async def _upgrade(self, operator: ClusterOperator, progress: _Progress) -> bool:
+        """Return whether an operator runs the cluster's release: at once when it is installed, some time after an upgrade has begun."""
+        version = self._cluster.version
+        if not progress.was_available or progress.version == version:
+            progress.version = version
+        elif progress.settled and self._after(f"upgrade of {operator.name} to {version}", operator.settles):
+            if operator.name == "machine-config":
+                await self._cluster.follow_upgrade()
+            progress.version = version
+        return progress.version == version
 
     async def _update_node_ca_bundle(self) -> None:
         """Publish the CA bundle of node certificates; a new signer is added before the old one expires."""
@@ -480,6 +516,9 @@ class Operators:
             await self._cluster.api.apply(
                 path, resources.config_map("openshift-config-managed", "csr-controller-ca", {"ca-bundle.crt": bundle})
             )
+            signer = self._cluster.control_plane.node_certificate_signer
+            secret = resources.signer_secret(resources.KUBELET_SIGNER, signer.certificate, signer.key)
+            await self._cluster.api.apply(resources.KUBELET_SIGNER, secret)
             self._state.written[path] = bundle
 
     async def _etcd(self, facts: Facts) -> None:
@@ -487,7 +526,9 @@ class Operators:
             removed = self._after("etcd member", _ETCD_MEMBER_REMOVAL)
         else:
             removed = "etcd member" in self._elapsed
-        members = f"{facts.serving_masters} members are available"
+        if removed:
+            self._etcd_operator.remove_bootstrap()
+        etcd = facts.etcd
         status = {
             "conditions": self._conditions(
                 "etcd operator",
@@ -495,7 +536,11 @@ class Operators:
                     "EtcdBootstrapMemberRemoved": ("True", "BootstrapMemberRemoved", "etcd bootstrap member is removed")
                     if removed
                     else ("False", "BootstrapMemberExists", "waiting for all control plane members before the bootstrap member is removed"),
-                    "EtcdMembersAvailable": ("True" if facts.serving_masters else "False", "EtcdQuorate", members),
+                    "EtcdMembersAvailable": ("True" if etcd.healthy else "False", "EtcdQuorate", etcd.members),
+                    "EtcdMembersDegraded": ("True", "UnhealthyMembers", etcd.members)
+                    if etcd.unhealthy
+                    else ("False", "AsExpected", "No unhealthy members found"),
+                    "ClusterMemberControllerDegraded": ("True", "Error", etcd.problem) if etcd.blocked else ("False", "AsExpected", ""),
                 },
             )
         }
@@ -508,7 +553,12 @@ class Operators:
         if present is None:
             _logger.warning("cluster %s has no ClusterVersion: its manifest is missing", facts.domain)
             return
-        version = self._cluster.assets.version
+        version = self._cluster.version
+        recorded = (present.get("status") or {}).get("history") or []
+        earlier = [entry for entry in recorded if entry["version"] != version]
+        if earlier and recorded[0]["version"] != version:
+            self._forget("version")
+            self._forget("version fails")
         total = 50 * len(_CATALOGUE) + 100
         done_before = "version" in self._elapsed
         done = done_before or (not waiting and self._after("version", _VERSION_SETTLES))
@@ -522,11 +572,11 @@ class Operators:
             share = f"{count} of {total} done ({count * 100 // total}% complete)"
             text = f"Working towards {version}: {share}" + (f", waiting on {names}" if waiting else "")
             progressing = ("True", "ClusterOperatorsNotAvailable" if waiting else "", text)
-            available = ("False", "", "")
+            available = ("True", "", f"Done applying {earlier[0]['version']}") if earlier else ("False", "", "")
         if failing:
             progressing = ("True", "ClusterOperatorsNotAvailable", f"Unable to apply {version}: some cluster operators are not available")
         failure = ("True", "ClusterOperatorsNotAvailable", f"Cluster operators {names} are not available") if failing else ("False", "", "")
-        history = ((present.get("status") or {}).get("history") or [None])[0] or {
+        history = next((entry for entry in recorded if entry["version"] == version), None) or {
             "startedTime": _now(),
             "state": "Partial",
             "version": version,
@@ -550,8 +600,8 @@ class Operators:
                     "Upgradeable": ("True", "", ""),
                 },
             ),
-            "desired": {"image": self._image(), "version": version},
-            "history": [history],
+            "desired": {"image": self._image(), "version": version, **({"architecture": "Multi"} if self._is_multi() else {})},
+            "history": [history, *earlier],
             "observedGeneration": present["metadata"].get("generation", 1),
             "versionHash": "sandbox",
         }
@@ -566,13 +616,15 @@ class Operators:
         base = {key: route[key] for key in ("apiVersion", "kind")} | {"metadata": {"name": "console", "namespace": "openshift-console"}}
         await self._cluster.api.apply(resources.CONSOLE_ROUTE, {**base, "status": {"ingress": admitted}}, status=True)
 
+    def _is_multi(self) -> bool:
+        return self._cluster.assets.release_architecture == catalogue.MULTI
+
     def _image(self) -> str:
-        pool = self._cluster.assets.install_config.get("controlPlane") or {}
-        architecture = {"arm64": "aarch64"}.get(pool.get("architecture", ""), "x86_64")
+        version, architecture = self._cluster.version, self._cluster.assets.release_architecture
         try:
-            return catalogue.release(self._cluster.assets.version, architecture).image
+            return catalogue.release(version, architecture).image
         except KeyError:
-            return f"quay.io/openshift-release-dev/ocp-release:{self._cluster.assets.version}-{architecture}"
+            return f"quay.io/openshift-release-dev/ocp-release:{version}-{architecture}"
 
     # --- time and writing ----------------------------------------------------------------------------------------------
 

@@ -71,6 +71,12 @@ def remaining(certificate: bytes) -> timedelta:
     return x509.load_pem_x509_certificate(certificate).not_valid_after_utc - datetime.now(UTC)
 
 
+def validity(certificate: bytes) -> tuple[datetime, datetime]:
+    """Return from when to when a certificate (PEM) is valid."""
+    loaded = x509.load_pem_x509_certificate(certificate)
+    return loaded.not_valid_before_utc, loaded.not_valid_after_utc
+
+
 def self_signed_ca(common_name: str, lifetime: timedelta) -> KeyPair:
     """Create a self-signed CA (unit ``openshift``, as the installer's)."""
     key = ec.generate_private_key(ec.SECP256R1())
@@ -94,6 +100,24 @@ def client(signer: KeyPair, common_name: str, organizations: Iterable[str], life
     builder = _builder(subject, certificate.subject, key.public_key(), certificate.public_key(), lifetime, is_ca=False)
     builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
     return _pair(builder.sign(signer_key, hashes.SHA256()), key)
+
+
+def server(signer: KeyPair, common_name: str, names: Iterable[str], lifetime: timedelta) -> KeyPair:
+    """Make a certificate for a server that is a client of its peers too, with DNS names and IP addresses."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    certificate, signer_key = _loaded(signer)
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+    builder = _builder(subject, certificate.subject, key.public_key(), certificate.public_key(), lifetime, is_ca=False)
+    usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+    builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
+    builder = builder.add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
+    return _pair(builder.sign(signer_key, hashes.SHA256()), key)
+
+
+def addresses_of(certificate: bytes) -> set[str]:
+    """Return the IP addresses among the names of a PEM certificate."""
+    names = x509.load_pem_x509_certificate(certificate).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return {str(address) for address in names.get_values_for_type(x509.IPAddress)}
 
 
 def successor(signer: KeyPair, old: bytes, lifetime: timedelta) -> KeyPair:

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -78,6 +79,19 @@ class Child:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
+
+    def suspend(self) -> None:
+        """Let it do nothing until :meth:`resume`, as a program that cannot go on."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self.pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def last_words(self, lines: int = 5) -> str:
         """Return the end of the log, for error messages."""

@@ -34,7 +34,7 @@ from sandbox.openshift import pki
 from sandbox.openshift.api import NODES, APIError, ClusterAPI, Object
 from sandbox.openshift.cluster import Clusters
 from sandbox.openshift.control_plane import ControlPlaneError
-from sandbox.openshift.kubelet import CONFIG_DAEMON, PORT, KubeletConfig, OnReady
+from sandbox.openshift.kubelet import CONFIG_DAEMON, PORT, Execute, KubeletConfig, OnReady
 from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_CA_FILE, KUBELET_CONFIGURATION
 from sandbox.openshift.process import Child
 from sandbox.openshift.resources import ROLE_LABEL, annotations_of, is_ready
@@ -95,7 +95,10 @@ class RealKubelets:
         self._program = program
         self._clusters = clusters
 
-    def __call__(self, machine: Machine, config: KubeletConfig, on_ready: OnReady | None = None) -> RealKubelet:
+    def __call__(
+        self, machine: Machine, config: KubeletConfig, on_ready: OnReady | None = None, execute: Execute | None = None
+    ) -> RealKubelet:
+        """``execute`` is not used: its container runtime runs no commands."""
         return RealKubelet(machine, config, on_ready, program=self._program, clusters=self._clusters)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from sandbox.openshift import pki
 from sandbox.openshift.api import Object
 from sandbox.openshift.control_plane import BOOTSTRAPPER
 
@@ -27,7 +28,13 @@ BOOTSTRAP_STATUS: Final = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 BOOT_IMAGES: Final = "/api/v1/namespaces/openshift-machine-config-operator/configmaps/coreos-bootimages"
 INGRESS_CA: Final = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
 NODE_CA_BUNDLE: Final = "/api/v1/namespaces/openshift-config-managed/configmaps/csr-controller-ca"
+KUBELET_SIGNER: Final = "/api/v1/namespaces/openshift-kube-controller-manager-operator/secrets/csr-signer"
+SERVING_SIGNER: Final = "/api/v1/namespaces/openshift-kube-apiserver-operator/secrets/loadbalancer-serving-signer"
 CONSOLE_ROUTE: Final = "/apis/route.openshift.io/v1/namespaces/openshift-console/routes/console"
+
+ETCD_NAMESPACE: Final = "openshift-etcd"
+ETCD_PODS: Final = f"/api/v1/namespaces/{ETCD_NAMESPACE}/pods"
+ETCD_SECRETS: Final = f"/api/v1/namespaces/{ETCD_NAMESPACE}/secrets"
 
 ROLE_LABEL: Final = "node-role.kubernetes.io/"
 MACHINE_CONFIG_ANNOTATION: Final = "machineconfiguration.openshift.io/"
@@ -48,7 +55,9 @@ _NAMESPACES: Final = (
     "openshift-ingress",
     "openshift-ingress-operator",
     "openshift-kube-apiserver",
+    "openshift-kube-apiserver-operator",
     "openshift-kube-controller-manager",
+    "openshift-kube-controller-manager-operator",
     "openshift-kube-scheduler",
     "openshift-machine-api",
     "openshift-machine-config-operator",
@@ -247,8 +256,9 @@ def pool(name: str) -> Object:
     }
 
 
-def user_data_secret(pool_name: str, domain: str, root_ca: bytes) -> Object:
-    """Return the pool's pointer as the machine-config-operator keeps it: in its own newest spec, 3.5.0 since 4.19."""
+def user_data_secret(pool_name: str, domain: str, root_ca: bytes, version: str = "4.20") -> Object:
+    """Return the pool's pointer as the machine-config-operator of a release keeps it: in its own newest spec, 3.5.0 since 4.19."""
+    minor = tuple(int(part) for part in version.split(".")[:2])
     pointer = {
         "ignition": {
             "config": {"merge": [{"source": f"https://api-int.{domain}:22623/config/{pool_name}", "verification": {}}], "replace": {}},
@@ -261,7 +271,7 @@ def user_data_secret(pool_name: str, domain: str, root_ca: bytes) -> Object:
                 }
             },
             "timeouts": {},
-            "version": "3.5.0",
+            "version": "3.5.0" if minor >= (4, 19) else "3.4.0",
         },
         "passwd": {},
         "storage": {},
@@ -296,10 +306,27 @@ def config_map(namespace: str, name: str, data: dict[str, str]) -> Object:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace}, "data": data}
 
 
-def secret(namespace: str, name: str, data: dict[str, bytes]) -> Object:
-    """Return an opaque Secret."""
+def secret(namespace: str, name: str, data: dict[str, bytes], kind: str = "Opaque") -> Object:
+    """Return a Secret."""
     encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": namespace}, "type": "Opaque", "data": encoded}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": namespace}, "type": kind, "data": encoded}
+
+
+def secret_data(item: Object) -> dict[str, bytes]:
+    """Return the contents of a Secret."""
+    return {key: base64.b64decode(value) for key, value in (item.get("data") or {}).items()}
+
+
+def signer_secret(path: str, certificate: bytes, key: bytes) -> Object:
+    """Return a signer's Secret as the operator that rotates it writes it: with the validity as annotations (library-go, certrotation)."""
+    _namespaces, namespace, _secrets, name = path.rsplit("/", maxsplit=3)
+    begins, ends = pki.validity(certificate)
+    item = secret(namespace, name, {"tls.crt": certificate, "tls.key": key})
+    moments = {"not-before": begins, "not-after": ends}
+    item["metadata"]["annotations"] = {
+        f"auth.openshift.io/certificate-{what}": moment.strftime("%Y-%m-%dT%H:%M:%SZ") for what, moment in moments.items()
+    }
+    return {**item, "type": "kubernetes.io/tls"}
 
 
 def labels_of(item: Object) -> dict[str, str]:

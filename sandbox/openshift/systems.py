@@ -8,19 +8,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from sandbox.machines import Machine, System, SystemFactory
-from sandbox.openshift import machine_config_server, resources
+from sandbox.openshift import etcdctl, machine_config_server, resources
 from sandbox.openshift.api import NODES
 from sandbox.openshift.assets import INSTALL_FOLDER, AssetError, Assets, files_of
 from sandbox.openshift.cluster import BOOTKUBE_DONE, MANIFESTS_APPLIED, PASSING_FAILURES, Cluster, Clusters
+from sandbox.openshift.etcdctl import Completed
 from sandbox.openshift.forward import Forward
 from sandbox.openshift.https import Listener, server_context
-from sandbox.openshift.kubelet import Kubelet, KubeletConfig, MakeKubelet
+from sandbox.openshift.kubelet import Container, Kubelet, KubeletConfig, MakeKubelet
 from sandbox.openshift.machine_config_server import KUBECONFIG
 from sandbox.openshift.pki import KeyPair
+from sandbox.openshift.resources import ETCD_NAMESPACE
 
 _logger = logging.getLogger(__name__)
 
@@ -153,8 +155,20 @@ class NodeSystem:
             ready.set()
 
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._kubelet(machine, self._config, on_ready).run())
+            group.create_task(self._kubelet(machine, self._config, on_ready, self._execute).run())
             group.create_task(self._control_plane(ready))
+
+    def _execute(self, target: Container, command: Sequence[str]) -> Completed:
+        """Run a command in a container of this machine's etcd pod. Raises ``LookupError`` for every other container."""
+        cluster = self._clusters.trusted_by(self._config.ca_bundle)
+        if cluster is None or target.pod != f"etcd-{self._machine.hardware.hostname.lower()}" or target.namespace != ETCD_NAMESPACE:
+            raise LookupError(f"no command can be run in pod {target.namespace}/{target.pod} of this sandbox")
+        asked = cluster.etcd_member_of(self._machine.hardware.device_id)
+        if target.container == "etcd" and asked is None:
+            raise LookupError(f"container not found ({target.container!r}): it does not run")
+        if target.container not in {"etcd", "etcdctl"}:
+            raise LookupError(f"container not found ({target.container!r})")
+        return etcdctl.run(cluster.etcd, asked, command)
 
     async def _control_plane(self, ready: asyncio.Event) -> None:
         """Run this master's part of the control plane: at first when its node is ready, later by itself at every boot."""
@@ -166,6 +180,8 @@ class NodeSystem:
             machine.console("static pods: installing etcd, kube-apiserver")
             await machine.clock.sleep(_STATIC_PODS)
         cluster = self._clusters.trusted_by(self._config.ca_bundle)
+        if cluster is not None and not self._static_pods.exists():
+            await self._until_member(cluster)
         if cluster is None:
             machine.console("static pods: the cluster with the CA that this machine trusts does not exist any more")
             await machine.report("failed", "no etcd data of this cluster is left")
@@ -175,6 +191,15 @@ class NodeSystem:
             cluster.mark_serving(machine.hardware.device_id)
             machine.console(f"API and machine config server are up at {machine.hardware.address}")
             await asyncio.Event().wait()
+
+    async def _until_member(self, cluster: Cluster) -> None:
+        """Wait until the etcd operator has added this machine's etcd member."""
+        address = self._machine.hardware.address
+        if cluster.etcd.at(address) is None:
+            self._machine.console("etcd: waiting for the etcd operator to add this member")
+        while cluster.etcd.at(address) is None:  # noqa: ASYNC110 - as the container of a static pod does
+            await asyncio.sleep(_RETRY)
+        self._machine.console("etcd: added as a member")
 
 
 @contextlib.asynccontextmanager
@@ -186,7 +211,7 @@ async def _membership(cluster: Cluster, machine: Machine, role: Any) -> AsyncIte
     while True:
         async with contextlib.AsyncExitStack() as stack:
             try:
-                await stack.enter_async_context(cluster.member(machine.hardware.device_id, role, data))
+                await stack.enter_async_context(cluster.member(machine.hardware.device_id, role, data, machine.hardware.address))
             except PASSING_FAILURES as error:
                 _logger.warning("cluster %s does not start: %s", cluster.assets.domain, error)
                 machine.console(f"control plane does not start: {error}")

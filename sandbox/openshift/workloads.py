@@ -25,6 +25,7 @@ from sandbox.clock import Clock
 from sandbox.openshift.api import APIError, ClusterAPI, Object
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.control_plane import ControlPlaneError
+from sandbox.openshift.etcd_operator import MIRROR
 from sandbox.openshift.kubelet import CONTAINER_RUNTIME
 from sandbox.openshift.resources import annotations_of, is_ready, labels_of, selects
 
@@ -115,6 +116,9 @@ class Workloads:
 
     async def _attend(self, uid: str, pod: Object) -> None:
         node = self._nodes().get(pod["spec"].get("nodeName", ""))
+        if MIRROR in annotations_of(pod) and not pod["metadata"].get("deletionTimestamp"):
+            # A static pod: what shows it also writes its status.
+            return
         if node is not None and not _is_played(node):
             return
         if pod["metadata"].get("deletionTimestamp"):

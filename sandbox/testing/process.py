@@ -21,6 +21,14 @@ import httpx
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
+def write_ansible_config(folder: Path) -> Path:
+    """Write the checkout's ansible.cfg to a folder, with absolute paths: the folder of clusters is beside the ansible.cfg in use."""
+    config = folder / "ansible.cfg"
+    text = (REPOSITORY / "ansible.cfg").read_text(encoding="utf-8")
+    config.write_text(text.replace("collections_path = ", f"collections_path = {REPOSITORY}/"), encoding="utf-8")
+    return config
+
+
 # Calls of the vendor's API that are POST but change nothing: the check of capacity, and the validation of userdata.
 QUESTIONS = ("/capacity", "/capacity/metros", "/userdata/validate")
 

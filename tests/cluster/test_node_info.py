@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import DEVICE
 from tests.cluster.conftest import Play
 from tests.cluster.control_plane import ADDRESS, NODES, ControlPlane
@@ -20,6 +22,8 @@ def test_node_info_returns_role_readiness_and_device_id(cluster: ControlPlane, r
     # A part of the control plane that is down does not matter.
     result = run("node_info", kubeconfig=str(cluster.kubeconfig), api_addresses=["127.64.250.99", ADDRESS])
     message = "as the test wants it"
+    for node in result["nodes"]:
+        assert datetime.fromisoformat(node.pop("since")).tzinfo is not None
     assert result["nodes"] == [
         {
             "name": "master-0",

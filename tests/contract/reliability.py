@@ -71,7 +71,8 @@ modules that outlive their playbook share. It is a virtual network with the tags
 `openshift-role=lock`, which costs nothing and is attached to no device; further tags record the run that holds the lock, its user, host
 and job, since when, and when the lock was renewed.
 
-- `install.yml`, `scale.yml` and `destroy.yml` check for the lock of another run when they start, with one request. They take the lock
+- `install.yml`, `scale.yml`, `replace.yml`, `stop.yml`, `start.yml` and `destroy.yml` check for the lock of another run when they start,
+  with one request. They take the lock
   before their first write to the Metal API (`destroy.yml` before it deletes anything at all) and release it when they end, also when they
   fail. A run with nothing to do takes no lock and writes nothing.
 - Anything that a module has read without the lock is discarded: once it holds the lock it reads again and decides anew.
@@ -96,7 +97,7 @@ container counts as one on another computer. To break the lock of a run that has
     ansible-playbook playbooks/unlock.yml -e openshift_unlock=<id of the lock>
 
 The id is in the error message of the run that could not take the lock; `-e openshift_unlock=<id>` does the same as the first step of
-`install.yml`, `scale.yml` and `destroy.yml`. Both print whose lock they break, and end when no request of that run can arrive any more.
+these playbooks. Both print whose lock they break, and end when no request of that run can arrive any more.
 If that run is alive after all, it notices before its next write, and takes the lock again unless another run holds it.
 
 In playbooks of your own pass the run to modules as `cluster_lock`, see `metal_cluster_lock`. Without it `metal_device_set` takes the lock

@@ -159,9 +159,24 @@ def test_the_bootstrap_devices_termination_time_is_extended(provision: Provision
 
 def test_without_a_lifetime_no_device_has_a_termination_time(provision: Provision, sandbox: RunningSandbox) -> None:
     machine = {"hostname": f"bootstrap-0.{CLUSTER}", "plan": SMALL, "metro": "da"}
-    assert provision.workers(0, provision_bootstrap=[machine])["well"], provision.printed
+    given: dict[str, Any] = {"provision_bootstrap": [machine], "provision_bootstrap_lifetime": 0}
+    assert provision.workers(0, **given)["well"], provision.printed
     sandbox.forget()
-    assert provision.workers(0, tasks="keep", provision_bootstrap=[machine])["well"], provision.printed
+    assert provision.workers(0, tasks="keep", **given)["well"], provision.printed
     assert all(request["method"] == "GET" for request in sandbox.journal())
     (device,) = billed(sandbox)
     assert call(sandbox, "GET", f"devices/{device['id']}")["termination_time"] is None
+
+
+def test_by_default_the_bootstrap_device_and_no_other_has_a_termination_time(provision: Provision, sandbox: RunningSandbox) -> None:
+    """A day: so long its Ignition files are valid. A bootstrap device that becomes a worker has none, since it stays."""
+    machine = {"hostname": f"bootstrap-0.{CLUSTER}", "plan": SMALL, "metro": "da"}
+    assert provision.workers(1, provision_bootstrap=[machine])["well"], provision.printed
+    devices = {device["hostname"]: call(sandbox, "GET", f"devices/{device['id']}") for device in billed(sandbox)}
+    assert len(devices) == 2
+    end = datetime.fromisoformat(devices.pop(machine["hostname"])["termination_time"]).timestamp()
+    assert time.time() + 86000 < end <= time.time() + 86400
+    assert [device["termination_time"] for device in devices.values()] == [None]
+
+    assert provision.workers(1, provision_bootstrap=[machine], openshift_bootstrap_becomes="worker-0")["well"], provision.printed
+    assert [call(sandbox, "GET", f"devices/{device['id']}")["termination_time"] for device in billed(sandbox)] == [None, None]

@@ -16,7 +16,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.varia
 from tests.ansible_doc import documentation_of
 from tools.variables import CARRIED, ROLES, ROOT, SETTINGS, argument_specs, files, options, settings
 
-TASKS = sorted(path for folder in ("roles/*/tasks", "playbooks") for path in ROOT.glob(f"{folder}/**/*.yml"))
+TASKS = sorted(path for folder in ("roles/*/tasks", "playbooks") for path in ROOT.glob(f"{folder}/**/*.yml") if path.parent.name != "vars")
 LIMIT = re.compile(r"(\w+_)?(timeout|retries|delay|interval|async|seconds|minutes|lifetime|sleep)")
 FROM_FRAGMENTS = {
     "metal_api_timeout": ("_metal", "metal_api_timeout"),

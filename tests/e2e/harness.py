@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import http.server
+import json
 import math
 import os
 import re
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -30,7 +32,7 @@ import httpx
 from sandbox.demo import HEADING, processes_of
 from sandbox.testing.foreign import UnauthorizedClient
 from sandbox.testing.observer import REQUESTS, Names, cluster_api
-from sandbox.testing.process import REPOSITORY, RunningSandbox, is_write
+from sandbox.testing.process import REPOSITORY, RunningSandbox, is_write, write_ansible_config
 
 NAME = "demo.metal.test"
 # In the environment of all that a user starts, and of what that starts: the folder, and the tests' own process.
@@ -142,6 +144,7 @@ class User:
     def at_work(self) -> Iterator[User]:
         end_orphans()
         shutil.copytree(REPOSITORY / "inventory", self.inventory)
+        self.write_configuration()
         with self.sandbox:
             yield self
         # Ansible keeps a connection to a host for some seconds after its last use.
@@ -157,7 +160,16 @@ class User:
         other = copy.copy(self)
         other.folder, other.inventory, other.cluster = folder, folder / "inventory", folder / "clusters" / NAME
         shutil.copytree(self.inventory, other.inventory)
+        other.write_configuration()
+        # Users at one computer: the ports of a cluster are the same for all of them.
+        ports = 30000 + zlib.crc32(str(folder).encode()) % 1000 * 2
+        variables = {"openshift_publish_http_port": ports, "openshift_publish_https_port": ports + 1}
+        (other.inventory / "03-ports.yml").write_text(json.dumps({"all": {"vars": variables}}), encoding="utf-8")
         return other
+
+    def write_configuration(self) -> None:
+        """Write an ansible.cfg: the folder of clusters is beside it."""
+        write_ansible_config(self.folder)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -165,10 +177,9 @@ class User:
             **{name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")},
             **self.sandbox.environment,
             **self.variables,
-            "PWD": str(self.folder),
             MARK: str(self.folder),
             TESTED_BY: process_name(os.getpid()),
-            "ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg"),
+            "ANSIBLE_CONFIG": str(self.folder / "ansible.cfg"),
             "ANSIBLE_NOCOLOR": "1",
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
         }

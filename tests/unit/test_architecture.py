@@ -26,7 +26,7 @@ PACKAGE = "ansible_collections.equinix_metal.openshift.plugins."
 
 LAYERS = ("base", "clients", "metal", "machines", "lock", "openshift", "preflight", "frame")
 """The folders of module_utils: each imports only those before it, and itself."""
-EDGES = {"clients.metal": "packet", "clients.cluster": "kubernetes", "clients.dns": "dns"}
+EDGES = {"clients.metal": "packet", "clients.cluster": "kubernetes", "clients.pod_exec": "websocket", "clients.dns": "dns"}
 """The only importers of their libraries."""
 
 MODULE_UTILS = sorted((ROOT / "plugins" / "module_utils").rglob("[a-z]*.py"))
@@ -158,7 +158,7 @@ def test_every_module_is_in_an_action_group() -> None:
     groups = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))["action_groups"]
     assert set(groups["cluster"]) == {path.stem for path in MODULES if "openshift._cluster\n" in path.read_text(encoding="utf-8")}
     # Some that speak to the cluster compare it with the devices.
-    both = {"cluster_wait", "node_ownership"}
+    both = {"cluster_status", "cluster_wait", "node_ownership"}
     assert set(groups["metal"]) == {path.stem for path in MODULES if path.stem.startswith("metal_")} | both
 
 

@@ -12,14 +12,18 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 PHASE = "equinix_metal.openshift.phase"
 PLAYS = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))[0] for path in sorted((ROOT / "playbooks").glob("*.yml"))}
-WRITING = ["approve", "destroy", "install", "scale"]
+WRITING = ["approve", "destroy", "install", "replace", "scale", "start", "stop"]
 
 
-def tasks(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def tasks(entries: list[dict[str, Any]], folder: Path = ROOT / "playbooks") -> Iterator[dict[str, Any]]:
+    """Yield the tasks of a play, those of imported files too; files that are included several times have phases without a number."""
     for entry in entries:
         yield entry
+        if "rescue" not in entry and (imported := entry.get("ansible.builtin.import_tasks")):
+            path = folder / imported
+            yield from tasks(yaml.safe_load(path.read_text(encoding="utf-8")), path.parent)
         for section in ("block", "rescue", "always"):
-            yield from tasks(entry.get(section, []))
+            yield from tasks(entry.get(section, []), folder)
 
 
 def test_what_writes_has_phases() -> None:

@@ -336,14 +336,24 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("ignition_manifests",),
         ),
         Variable(
+            "openshift_kubeconfig",
+            "raw",
+            "Kubeconfig of the running cluster, with the rights of a cluster administrator: a path on the controller, or its text as AWX "
+            "injects it. With it, playbooks after the install need no file of the install: they read what they need from the cluster, and "
+            "write it to O(openshift_directory). A path at which no file is counts as none, so it can be set before the install.",
+            default="",
+            no_log=True,
+            options=("ignition_kubeconfig",),
+        ),
+        Variable(
             "openshift_directory",
             "str",
             "Folder of the cluster's files on the controller. It contains secrets and is accessible to its owner only.",
             expression=(
-                "openshift_directory | default(lookup('ansible.builtin.env', 'PWD') ~ '/clusters/' ~ "
-                "openshift_cluster_name ~ '.' ~ openshift_base_domain) | string | expanduser"
+                "ignition_check_directory | default(openshift_directory | default('')) | equinix_metal.openshift.cluster_directory("
+                "openshift_cluster_name, openshift_base_domain, openshift_clusters_directory | default(''))"
             ),
-            computed="`clusters/<name>.<domain>` in the current folder",
+            computed="`<name>.<domain>` in `openshift_clusters_directory`",
             options=(
                 "dns_directory",
                 "ignition_directory",
@@ -353,8 +363,11 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "bootstrap_teardown_directory",
                 "cluster_directory",
                 "leave_directory",
+                "control_plane_directory",
                 "gather_directory",
+                "status_directory",
                 "validate_directory",
+                "power_directory",
             ),
         ),
     ),
@@ -490,8 +503,11 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_publish_http_port",
             "int",
             "TCP port of boot scripts and live configurations, which have no secrets.",
-            expression=("openshift_publish_http_port | default(20000 + (ROLE_directory | hash('sha256') | int(0, 16)) % 5000 * 2)"),
-            computed="computed from the directory, from 20000 to 29999",
+            expression=(
+                "openshift_publish_http_port | default(20000 + ([openshift_cluster_name, openshift_base_domain, metal_project_id | "
+                "default(ROLE_directory, true)] | join('.') | hash('sha256') | int(0, 16)) % 5000 * 2)"
+            ),
+            computed="computed from the cluster's name and project, from 20000 to 29999",
             options=("provision_publish_http_port", "boot_files_http_port"),
             in_preflight=True,
         ),
@@ -499,8 +515,11 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_publish_https_port",
             "int",
             "TCP port of bootstrap.ign.",
-            expression=("openshift_publish_https_port | default(20000 + (ROLE_directory | hash('sha256') | int(0, 16)) % 5000 * 2 + 1)"),
-            computed="computed from the directory, from 20000 to 29999",
+            expression=(
+                "openshift_publish_https_port | default(20000 + ([openshift_cluster_name, openshift_base_domain, metal_project_id | "
+                "default(ROLE_directory, true)] | join('.') | hash('sha256') | int(0, 16)) % 5000 * 2 + 1)"
+            ),
+            computed="computed from the cluster's name and project, from 20000 to 29999",
             options=("boot_files_https_port",),
             in_preflight=True,
         ),
@@ -789,14 +808,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Addresses that nodes have in addition to those of their device, for example virtual ones.",
             default=[],
             elements="str",
-            options=("csr_approval_additional_addresses", "gather_additional_addresses"),
+            options=("csr_approval_additional_addresses", "gather_additional_addresses", "status_additional_addresses"),
         ),
         Variable(
             "openshift_join_short_names",
             "bool",
             "Whether a serving certificate may also contain the first label of the node's name.",
             default=False,
-            options=("csr_approval_short_names", "gather_short_names"),
+            options=("csr_approval_short_names", "gather_short_names", "status_short_names"),
         ),
         Variable(
             "openshift_recover_nodes",
@@ -804,7 +823,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether NotReady nodes whose certificates expired while they were off may get new certificates. Set it for "
             "one run, with all machines powered on.",
             default=False,
-            options=("csr_approval_recover_nodes", "gather_recover_nodes"),
+            options=("csr_approval_recover_nodes", "gather_recover_nodes", "status_recover_nodes"),
         ),
         Variable(
             "openshift_deny_refused",
@@ -852,19 +871,68 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             in_preflight=True,
         ),
         Variable(
+            "openshift_replace",
+            "list",
+            "Inventory hosts or host names of the machines that replace.yml replaces.",
+            default=[],
+            elements="str",
+            options=("leave_replace",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_replace_pool",
+            "str",
+            "Pool whose workers replace.yml replaces, one after the other, instead of O(openshift_replace).",
+            default="",
+            options=("leave_replace_pool",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_replace_older_than",
+            "str",
+            "A time in ISO 8601, such as V(2026-05-04T10:00:00Z). replace.yml skips machines whose device was provisioned later, so an "
+            "interrupted replacement of a pool continues where it ended.",
+            default="",
+            options=("leave_replace_older_than",),
+        ),
+        Variable(
+            "openshift_replace_at_most",
+            "int",
+            "Number of workers that replace.yml replaces at the same time, and maximum number of unhealthy workers that "
+            "one run of scale.yml replaces.",
+            default=1,
+            options=("leave_replace_at_most",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_replace_not_ready_after",
+            "int",
+            "Time in seconds for which the node of a running worker may be not Ready before scale.yml replaces the worker. scale.yml then "
+            "replaces workers with a failed device, too; V(0) is never, unhealthy machines are only printed.",
+            default=0,
+            unit="seconds",
+            options=("leave_replace_not_ready_after",),
+        ),
+        Variable(
             "openshift_drain_grace_period",
             "int",
             "Grace period in seconds of evicted pods; V(-1) is that of the pod.",
             default=-1,
             unit="seconds",
-            options=("leave_grace_period",),
+            options=(
+                "leave_grace_period",
+                "control_plane_grace_period",
+            ),
         ),
         Variable(
             "openshift_drain_delete_emptydir_data",
             "bool",
             "Whether pods with emptyDir volumes, whose data is lost, are evicted. Otherwise the run fails before the first eviction.",
             default=True,
-            options=("leave_delete_emptydir_data",),
+            options=(
+                "leave_delete_emptydir_data",
+                "control_plane_delete_emptydir_data",
+            ),
         ),
         Variable(
             "openshift_drain_evict_unmanaged",
@@ -872,7 +940,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether pods without a controller, which are not created again, are evicted. Otherwise the run fails "
             "before the first eviction.",
             default=True,
-            options=("leave_evict_unmanaged",),
+            options=(
+                "leave_evict_unmanaged",
+                "control_plane_evict_unmanaged",
+            ),
         ),
         Variable(
             "openshift_drain_unreachable_grace",
@@ -880,7 +951,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds beyond its grace period to wait for a pod whose kubelet is unreachable.",
             default=300,
             unit="seconds",
-            options=("leave_unreachable_grace",),
+            options=(
+                "leave_unreachable_grace",
+                "control_plane_unreachable_grace",
+            ),
         ),
         Variable(
             "openshift_leave_undrained",
@@ -888,7 +962,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether a device is deleted even if pods remain on its node after O(openshift_drain_timeout). The run "
             "prints a warning that lists them.",
             default=False,
-            options=("leave_undrained",),
+            options=(
+                "leave_undrained",
+                "control_plane_undrained",
+            ),
         ),
         Variable(
             "openshift_destroy_confirm",
@@ -907,6 +984,15 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("leave_without_state",),
         ),
         Variable(
+            "openshift_stop_min_age",
+            "int",
+            "Time in seconds since the installation before stop.yml switches a cluster off. The first node certificates are "
+            "valid for a day, and nodes whose certificates have expired join again only with O(openshift_recover_nodes).",
+            default=90000,
+            unit="seconds",
+            options=("power_min_age",),
+        ),
+        Variable(
             "openshift_orphans_project_ids",
             "list",
             "IDs of the projects that orphans.yml lists instead of the project of the run; V(all) is all projects that the token can read.",
@@ -917,10 +1003,45 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_clusters_directory",
             "str",
-            "Folder on the controller with the folders of its clusters, for orphans.yml.",
-            expression=("openshift_clusters_directory | default(lookup('ansible.builtin.env', 'PWD') ~ '/clusters') | string | expanduser"),
-            computed="`clusters` in the current folder",
+            "Folder on the controller with the folders of its clusters. The default does not depend on the folder that a playbook is "
+            "started from, unless the C(ansible.cfg) in use is C(~/.ansible.cfg) or below C(/etc/ansible), or there is none: then it is "
+            "C(clusters) in the current folder.",
+            expression="openshift_clusters_directory | default('') | equinix_metal.openshift.clusters_directory",
+            computed="`clusters` beside the `ansible.cfg` in use",
             options=("leave_clusters_directory",),
+        ),
+        Variable(
+            "openshift_orphans_delete",
+            "list",
+            "Clusters that orphans.yml deletes, each as C(<name>.<domain>), or V(all) that can be deleted. They have no folder in "
+            "O(openshift_clusters_directory).",
+            default=[],
+            elements="str",
+            options=("leave_orphans_delete",),
+        ),
+        Variable(
+            "openshift_orphans_confirm",
+            "list",
+            "The names of the clusters that O(openshift_orphans_delete) deletes, to delete them without a prompt.",
+            default=[],
+            elements="str",
+            options=("leave_orphans_confirm",),
+        ),
+        Variable(
+            "openshift_orphans_min_age",
+            "int",
+            "Time in seconds since the creation of the newest object of a cluster that orphans.yml deletes.",
+            default=86400,
+            unit="seconds",
+            options=("leave_orphans_min_age",),
+        ),
+        Variable(
+            "openshift_interactive",
+            "bool",
+            "Whether playbooks may ask for a confirmation. Otherwise, in jobs of AWX and without a terminal they fail at once, with the "
+            "variable that answers.",
+            default=True,
+            options=("leave_interactive",),
         ),
         Variable(
             "openshift_orphans_file",
@@ -970,6 +1091,49 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "SSH host of the serial consoles; C(METRO) stands for the metro code of the device.",
             default="sos.METRO.platformequinix.com",
             options=("gather_console_host",),
+        ),
+    ),
+    "Status": (
+        Variable(
+            "openshift_status_file",
+            "str",
+            "File on the controller that status.yml writes the status to, as JSON. Empty writes none.",
+            default="",
+            example="/var/lib/node_exporter/demo.json",
+            options=("status_file",),
+        ),
+        Variable(
+            "openshift_status_page",
+            "str",
+            "File on the controller that status.yml writes the status to, as one HTML page without scripts. Empty writes none.",
+            default="",
+            example="/var/www/html/demo.html",
+            options=("status_page",),
+        ),
+        Variable(
+            "openshift_status_fail_on",
+            "list",
+            "Groups of findings with which status.yml fails, for monitoring: machines that differ from the inventory, Nodes and "
+            "operators that are degraded, certificates that were not renewed, pending CSRs, or an API that does not answer. V(any) "
+            "is all groups, V(none) no group.",
+            default=["none"],
+            elements="str",
+            choices=("none", "any", "unreachable", "differences", "degraded", "certificates", "csrs"),
+            options=("status_fail_on",),
+        ),
+        Variable(
+            "openshift_status_certificate_days",
+            "int",
+            "Number of days before their end from which status.yml names certificates.",
+            default=30,
+            options=("status_certificate_days",),
+        ),
+        Variable(
+            "openshift_status_server_certificates",
+            "bool",
+            "Whether status.yml connects to the API servers, machine config servers and kubelets to read their certificates.",
+            default=True,
+            options=("status_server_certificates",),
         ),
     ),
     "Preflight checks": (
@@ -1137,6 +1301,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             unit="seconds",
         ),
         Variable(
+            "openshift_boot_timeout",
+            "int",
+            "Timeout in seconds of reading from the running cluster what new workers boot from, while its API does not answer.",
+            default=600,
+            unit="seconds",
+            options=("ignition_boot_timeout",),
+        ),
+        Variable(
             "openshift_quorum_wait",
             "int",
             "Time in seconds to wait for the other workers once O(openshift_worker_quorum) workers are active.",
@@ -1222,7 +1394,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds after the creation of a device within which its first CSR is accepted; V(0) is without limit.",
             default=7200,
             unit="seconds",
-            options=("csr_approval_window", "gather_window"),
+            options=("csr_approval_window", "gather_window", "leave_window", "status_window"),
         ),
         Variable(
             "openshift_join_second_key_after",
@@ -1231,7 +1403,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "same machine is accepted, since the machine was reinstalled.",
             default=60,
             unit="seconds",
-            options=("csr_approval_second_key_after", "gather_second_key_after"),
+            options=("csr_approval_second_key_after", "gather_second_key_after", "status_second_key_after"),
         ),
         Variable(
             "openshift_join_pending_limit",
@@ -1239,7 +1411,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Maximum number of pending kubelet CSRs of the last hour. Above it nothing is approved until the excess is deleted.",
             expression="openshift_join_pending_limit | default(10 * (ROLE_machines | length) + 100)",
             computed="10 for each machine, plus 100",
-            options=("csr_approval_pending_limit", "gather_pending_limit"),
+            options=("csr_approval_pending_limit", "gather_pending_limit", "status_pending_limit"),
         ),
         Variable(
             "openshift_join_watch_timeout",
@@ -1263,8 +1435,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "int",
             "Time in seconds after which the Metal API deletes the bootstrap device by itself (C(termination_time)), "
             "counted from its creation or from the last extension; V(0) is never. Has to be more than "
-            "O(openshift_provision_timeout) and O(openshift_bootstrap_timeout).",
-            default=0,
+            "O(openshift_provision_timeout) and O(openshift_bootstrap_timeout). The default is the time for which the Ignition "
+            "files of the bootstrap device are valid. No other device gets a termination time.",
+            expression="openshift_bootstrap_lifetime | default((openshift_bootstrap_becomes | default('', true)) | ternary(0, 86400))",
+            computed="`86400`, and `0` with `openshift_bootstrap_becomes`",
             unit="seconds",
             options=("provision_bootstrap_lifetime",),
             in_preflight=True,
@@ -1291,7 +1465,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Timeout in seconds until the installation is complete.",
             default=7200,
             unit="seconds",
-            options=("cluster_install_timeout",),
+            options=(
+                "cluster_install_timeout",
+                "control_plane_operators_timeout",
+            ),
         ),
         Variable(
             "openshift_console_timeout",
@@ -1307,7 +1484,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds for which the cluster operators have to be stable.",
             default=30,
             unit="seconds",
-            options=("cluster_stable_for",),
+            options=(
+                "cluster_stable_for",
+                "control_plane_stable_for",
+            ),
         ),
         Variable(
             "openshift_drain_timeout",
@@ -1315,7 +1495,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Timeout in seconds for the eviction of the pods of removed workers.",
             default=600,
             unit="seconds",
-            options=("leave_drain_timeout",),
+            options=(
+                "leave_drain_timeout",
+                "control_plane_drain_timeout",
+            ),
         ),
         Variable(
             "openshift_stale_node_timeout",
@@ -1323,7 +1506,18 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds for which the kubelet of a node without a device has to be unreachable before the node is deleted.",
             default=300,
             unit="seconds",
-            options=("leave_stale_timeout",),
+            options=(
+                "leave_stale_timeout",
+                "control_plane_stale_timeout",
+            ),
+        ),
+        Variable(
+            "openshift_etcd_timeout",
+            "int",
+            "Timeout in seconds until etcd has a healthy member on each control plane node, after one was replaced.",
+            default=3600,
+            unit="seconds",
+            options=("control_plane_etcd_timeout",),
         ),
         Variable(
             "openshift_leave_timeout",
@@ -1331,7 +1525,18 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Timeout in seconds until deleted devices are gone.",
             default=1800,
             unit="seconds",
-            options=("leave_wait_timeout",),
+            options=(
+                "leave_wait_timeout",
+                "control_plane_delete_timeout",
+            ),
+        ),
+        Variable(
+            "openshift_power_timeout",
+            "int",
+            "Timeout in seconds until devices are switched off or on.",
+            default=1800,
+            unit="seconds",
+            options=("power_wait_timeout",),
         ),
         Variable(
             "openshift_gather_logs_timeout",
@@ -1370,7 +1575,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "csr_approval_wait_interval",
                 "bootstrap_teardown_wait_interval",
                 "cluster_wait_interval",
+                "ignition_wait_interval",
                 "leave_wait_interval",
+                "control_plane_wait_interval",
+                "power_wait_interval",
                 "cluster_lock_wait_interval",
             ),
         ),
@@ -1387,7 +1595,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "csr_approval_progress_interval",
                 "bootstrap_teardown_progress_interval",
                 "cluster_progress_interval",
+                "ignition_progress_interval",
                 "leave_progress_interval",
+                "control_plane_progress_interval",
+                "power_progress_interval",
                 "cluster_lock_progress_interval",
             ),
         ),
@@ -1413,9 +1624,12 @@ COMPUTED_OPTIONS = (
             "dns_cluster",
             "gather_cluster",
             "leave_cluster",
+            "control_plane_cluster",
+            "power_cluster",
             "load_balancer_cluster",
             "network_cluster",
             "provision_cluster",
+            "status_cluster",
         ),
     ),
     Variable(

@@ -18,7 +18,7 @@ import json
 import re
 import time
 import traceback
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -35,6 +35,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import FIELD_OWNER
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.time_limit import TimeLimit, watch
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.pod_exec import (
+    Connection,
+    Execution,
+    NotConnectedError,
+    execute,
+)
 
 try:
     import urllib3
@@ -56,12 +62,18 @@ CLUSTER_OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
 CONSOLE_ROUTE = "/apis/route.openshift.io/v1/namespaces/openshift-console/routes/console"
 INGRESS_CA = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
+ETCD_NAMESPACE = "openshift-etcd"
 BOOTSTRAP_STATUS = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
+MACHINE_CONFIG_POOLS = "/apis/machineconfiguration.openshift.io/v1/machineconfigpools"
+COREOS_BOOT_IMAGES = "/api/v1/namespaces/openshift-machine-config-operator/configmaps/coreos-bootimages"
+NODE_SIGNERS = "/api/v1/namespaces/openshift-config-managed/configmaps/csr-controller-ca"
 
 HISTORY_NAMESPACE = "kube-system"
 CONFIG_MAPS = f"/api/v1/namespaces/{HISTORY_NAMESPACE}/configmaps"
 
 PAGE = 500
+METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+"""The type of an answer that has the metadata of objects and nothing else (Kubernetes API concepts, "Metadata-only fetches")."""
 # Answers that say something about the moment, not about the request (Kubernetes API conventions): another try may succeed.
 PASSING = frozenset({429, 500, 502, 503, 504})
 # Characters of a server's message, and of a name in one.
@@ -141,6 +153,10 @@ class ClusterClient:
     def nodes(self) -> Iterator[dict[str, Any]]:
         return self.objects(NODES)
 
+    def control_plane_nodes(self) -> Iterator[dict[str, Any]]:
+        """Return the Nodes of the control plane, by the label that OpenShift gives all of them."""
+        return self.objects(NODES, labels="node-role.kubernetes.io/master")
+
     def node(self, name: str) -> dict[str, Any] | None:
         return self.get(_node_path(name))
 
@@ -183,6 +199,44 @@ class ClusterClient:
         }
         self._call("POST", path, {"fieldManager": FIELD_OWNER}, body, passing=PASSING - {429, 500})
 
+    def execute(self, namespace: str, pod: str, container: str, command: Sequence[str], *, changes: bool = False) -> Execution:
+        """Run a command in a container and return its output; with ``changes`` it is one that changes something.
+
+        Raises ClusterRefusedError when the command cannot be run, ClusterUnreachableError when it is not known whether it was.
+        """
+        path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(pod, safe='')}/exec"
+        if self.read_only and changes:
+            raise CollectionError(f"{' '.join(command)} was not run in {pod}: this client only reads (check mode).")
+        headers = {name: value for name, value in self._headers("GET", None, "").items() if name != "Accept"}
+        connection = Connection(self._configuration, headers, self._connect_timeout, self._timeout)
+        failures = []
+        for base in self._bases:
+            try:
+                return execute(base, f"{self._prefix}{path}?{urlencode({'container': container})}", command, connection)
+            except NotConnectedError as problem:
+                failures.append(str(problem))
+        raise ClusterUnreachableError(f"Cannot run a command in the pod {pod}: the cluster's API does not answer ({'; '.join(failures)})")
+
+    def etcd_pods(self) -> Iterator[dict[str, Any]]:
+        """Return the pods of the namespace of etcd."""
+        return self.objects(f"/api/v1/namespaces/{ETCD_NAMESPACE}/pods")
+
+    def etcd_secret(self, name: str) -> dict[str, Any] | None:
+        return self.get(_etcd_secret_path(name))
+
+    def delete_etcd_secret(self, name: str) -> None:
+        """Delete a secret of the namespace of etcd; none of that name is as good."""
+        try:
+            self._call("DELETE", _etcd_secret_path(name))
+        except ClusterRefusedError as refused:
+            if refused.status != 404:
+                raise
+
+    def change_etcd(self, version: str, patch: Mapping[str, Any]) -> None:
+        """Apply a merge patch to the Etcd resource of this resource version; raises ClusterConflictError when it has changed."""
+        metadata = {**mapping(patch.get("metadata")), "resourceVersion": version}
+        self._call("PATCH", ETCD, {"fieldManager": FIELD_OWNER}, {**patch, "metadata": metadata})
+
     def bootstrap_status(self) -> dict[str, Any] | None:
         """Return the ConfigMap in which the bootstrap node reports that bootstrap is complete."""
         return self.get(BOOTSTRAP_STATUS)
@@ -204,6 +258,34 @@ class ClusterClient:
         """Return the ConfigMap with the CA bundle of the routers' certificates."""
         return self.get(INGRESS_CA)
 
+    def machine_config_pools(self) -> Iterator[dict[str, Any]]:
+        return self.objects(MACHINE_CONFIG_POOLS)
+
+    def coreos_boot_images(self) -> dict[str, Any] | None:
+        """Return the ConfigMap with the boot images of a release, which the machine config operator keeps up to date."""
+        return self.get(COREOS_BOOT_IMAGES)
+
+    def node_signers(self) -> dict[str, Any] | None:
+        """Return the ConfigMap with the CAs that sign the certificates of kubelets."""
+        return self.get(NODE_SIGNERS)
+
+    def secrets_metadata(self, namespace: str) -> Iterator[dict[str, Any]]:
+        """Yield the metadata of a namespace's Secrets. Their content is not sent by the server."""
+        return self.objects(f"/api/v1/namespaces/{quote(namespace, safe='')}/secrets", accept=METADATA_ONLY)
+
+    # The connection
+
+    def client_certificate(self) -> bytes:
+        """Return the certificate (PEM) that the kubeconfig has for its user; empty where it has none, such as with a token."""
+        path = self._configuration.cert_file
+        return Path(path).read_bytes() if path and Path(path).is_file() else b""
+
+    def servers(self) -> list[tuple[str, int, str]]:
+        """Return the address and port of each server of the API, and the name that its certificate is verified against."""
+        parts = [urlsplit(base) for base in self._bases]
+        name = str(self._configuration.tls_server_name or urlsplit(self._server).hostname or "")
+        return [(part.hostname or "", part.port or 443, name) for part in parts if part.scheme == "https"]
+
     # Calls
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
@@ -215,24 +297,31 @@ class ClusterClient:
                 return None
             raise
 
-    def objects(self, path: str) -> Iterator[dict[str, Any]]:
-        """Yield the objects of a list, one page in memory at a time; none when its kind does not exist."""
+    def objects(self, path: str, *, labels: str = "", accept: str = "") -> Iterator[dict[str, Any]]:
+        """Yield the objects of a list, one page in memory at a time; none when its kind does not exist.
+
+        ``labels``: a label selector; ``accept``: see `pages`.
+        """
         try:
-            for items, _version in self.pages(path):
+            for items, _version in self.pages(path, labels=labels, accept=accept):
                 yield from items
         except ClusterRefusedError as refused:
             if refused.status != 404:
                 raise
 
-    def pages(self, path: str, *, selector: str = "", kind: str = "") -> Iterator[tuple[list[dict[str, Any]], str]]:
+    def pages(
+        self, path: str, *, selector: str = "", labels: str = "", kind: str = "", accept: str = ""
+    ) -> Iterator[tuple[list[dict[str, Any]], str]]:
         """Yield each page of a list with the list's resource version, to watch from.
 
-        ``selector`` is a field selector. With ``kind`` an answer that is no list of this kind raises ClusterUnreachableError.
+        ``selector`` is a field selector, ``labels`` a label selector. With ``kind`` an answer that is no list of this kind raises
+        ClusterUnreachableError. ``accept``: a content type to ask for instead of plain JSON.
         """
-        query: dict[str, Any] = {"limit": PAGE, **({"fieldSelector": selector} if selector else {})}
+        selectors = {"fieldSelector": selector, "labelSelector": labels}
+        query: dict[str, Any] = {"limit": PAGE, **{name: value for name, value in selectors.items() if value}}
         while True:
             try:
-                page = self._call("GET", path, query)
+                page = self._call("GET", path, query, accept=accept)
             except ClusterRefusedError as refused:
                 if refused.status == 410 and "continue" in query:
                     # The pages are of one version, which the server has compacted meanwhile: the caller lists again.
@@ -305,7 +394,7 @@ class ClusterClient:
 
     # Requests
 
-    def _call(
+    def _call(  # noqa: PLR0913 - all of it is what one call is; the last two by keyword
         self,
         method: str,
         path: str,
@@ -313,8 +402,9 @@ class ClusterClient:
         body: Any = None,
         *,
         passing: Collection[int] = PASSING,
+        accept: str = "",
     ) -> dict[str, Any]:
-        _base, response = self._send(method, path, query, body, passing=passing)
+        _base, response = self._send(method, path, query, body, passing=passing, accept=accept)
         try:
             answer = _json(response.data)
         except (urllib3.exceptions.HTTPError, OSError) as problem:
@@ -326,7 +416,7 @@ class ClusterClient:
             raise ClusterUnreachableError(f"{_attempt(method, path)}: {what} ({_origin(method, path, response)})")
         return answer
 
-    def _send(  # noqa: PLR0913 - all of it is what one call is; the last two by keyword
+    def _send(  # noqa: PLR0913 - all of it is what one call is; the last three by keyword
         self,
         method: str,
         path: str,
@@ -335,6 +425,7 @@ class ClusterClient:
         *,
         stream_silence: float = 0,
         passing: Collection[int] = PASSING,
+        accept: str = "",
     ) -> tuple[str, Any]:
         """Try one address after the other until one answers with a status that is not in `passing`; return it and its answer.
 
@@ -353,7 +444,7 @@ class ClusterClient:
                         method,
                         base + url,
                         body=None if body is None else json.dumps(body),
-                        headers=self._headers(method, body),
+                        headers=self._headers(method, body, accept),
                         timeout=urllib3.Timeout(connect=self._connect_timeout, read=stream_silence or self._timeout),
                         preload_content=False,
                         retries=False,
@@ -394,8 +485,8 @@ class ClusterClient:
             # No such header, or not a date: the local clock is used.
             return
 
-    def _headers(self, method: str, body: Any) -> dict[str, str]:
-        headers = {"Accept": "application/json", "User-Agent": FIELD_OWNER}
+    def _headers(self, method: str, body: Any, accept: str) -> dict[str, str]:
+        headers = {"Accept": accept or "application/json", "User-Agent": FIELD_OWNER}
         if body is not None:
             headers["Content-Type"] = "application/merge-patch+json" if method == "PATCH" else "application/json"
         for setting in self._configuration.auth_settings().values():
@@ -451,6 +542,10 @@ def _json(data: bytes) -> Any:
         return json.loads(data)
     except ValueError:
         return None
+
+
+def _etcd_secret_path(name: str) -> str:
+    return f"/api/v1/namespaces/{ETCD_NAMESPACE}/secrets/{quote(name, safe='')}"
 
 
 def _node_path(name: str) -> str:

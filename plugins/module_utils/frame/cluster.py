@@ -24,6 +24,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notic
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.pod_exec import WEBSOCKET_IMPORT_ERROR
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import Gate
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pkcs10 import CRYPTOGRAPHY_IMPORT_ERROR
@@ -59,7 +60,11 @@ class ClusterModule(ModuleFrame):
         self.resume: dict[str, Any] = {}
         """What a further call of the same wait gets back as the option ``resume``."""
         self.read_resume()
-        for library, problem in (("kubernetes", KUBERNETES_IMPORT_ERROR), ("cryptography", CRYPTOGRAPHY_IMPORT_ERROR)):
+        for library, problem in (
+            ("kubernetes", KUBERNETES_IMPORT_ERROR),
+            ("cryptography", CRYPTOGRAPHY_IMPORT_ERROR),
+            ("websocket-client", WEBSOCKET_IMPORT_ERROR),
+        ):
             if problem:
                 self.module.fail_json(msg=missing_required_lib(library), exception=problem)
 

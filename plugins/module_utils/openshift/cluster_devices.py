@@ -8,10 +8,11 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
 
 ROLES = {"bootstrap": "bootstrap", "control_plane": "control-plane", "workers": "worker", "load_balancer": "load-balancer"}
 """Values of the tag ``openshift-role``, by the group of the inventory."""
@@ -33,3 +34,22 @@ def address_of(device: Device) -> str:
 def addresses_of(devices: Iterable[Device]) -> list[str]:
     """Return the public IPv4 addresses of those that have one, in their order."""
     return [address for device in devices if (address := address_of(device))]
+
+
+def joining_machines(devices: Iterable[Device], hostnames: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """Return ``machines`` of ``csr_approval`` for devices as ``metal_device_info`` returns them; ``hostnames``: only these.
+
+    A device that is being deleted is left out when another device has its host name.
+    """
+    devices = list(devices)
+    staying = {device["hostname"] for device in devices if device.get("state") not in DELETING_STATES}
+    return [
+        {
+            "name": device["hostname"],
+            "addresses": [entry["address"] for entry in device["ip_addresses"]],
+            "created_at": device.get("provisioning_started_at") or device["created_at"],
+        }
+        for device in devices
+        if (hostnames is None or device["hostname"] in hostnames)
+        and (device.get("state") not in DELETING_STATES or device["hostname"] not in staying)
+    ]

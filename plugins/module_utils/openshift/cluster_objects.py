@@ -40,8 +40,10 @@ LOCK_ATTRIBUTES = ("id", "holder", "operation", "job", "acquired_at", "renewed_a
 Result = dict[str, Any]
 
 
-def find_clusters(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
+def find_clusters(client: MetalClient, params: Mapping[str, Any], *, device_attributes: Sequence[str] = ()) -> dict[str, Any]:
     """Return the result of ``metal_cluster_info``: clusters by name, each with all objects that have its ownership tag.
+
+    ``device_attributes``: further attributes of each device, by their names in ``metal_device_info``.
 
     Calls: three lists for each project, one more where one of its VLANs is a cluster's, and one for the prices of all.
     """
@@ -57,7 +59,7 @@ def find_clusters(client: MetalClient, params: Mapping[str, Any]) -> dict[str, A
             belongings["metal_gateways"] += _gateways(client, project, belongings["virtual_networks"])
     prices = _prices(client) if any(belongings["devices"] for belongings in found.values()) else {}
     # A requested name is in the result even if the cluster has no objects.
-    return {"clusters": [_cluster(name, found[name], prices) for name in sorted({*found, *(names or [])})]}
+    return {"clusters": [_cluster(name, found[name], prices, device_attributes) for name in sorted({*found, *(names or [])})]}
 
 
 def _projects(client: MetalClient, params: Mapping[str, Any]) -> list[str]:
@@ -103,8 +105,10 @@ def _prices(client: MetalClient) -> dict[Any, float | None]:
         return {}
 
 
-def _cluster(name: str, belongings: Mapping[str, list[Result]], prices: Mapping[Any, float | None]) -> dict[str, Any]:
-    devices = [_device(result, prices) for result in belongings["devices"]]
+def _cluster(
+    name: str, belongings: Mapping[str, list[Result]], prices: Mapping[Any, float | None], device_attributes: Sequence[str]
+) -> dict[str, Any]:
+    devices = [_device(result, prices, device_attributes) for result in belongings["devices"]]
     # Reserved hardware is paid by contract, whether or not it has a device.
     billed = [device["price_per_hour"] for device in devices if not device["hardware_reservation_id"]]
     known = [price for price in billed if price is not None]
@@ -119,7 +123,7 @@ def _cluster(name: str, belongings: Mapping[str, list[Result]], prices: Mapping[
     }
 
 
-def _device(result: Result, prices: Mapping[Any, float | None]) -> Result:
+def _device(result: Result, prices: Mapping[Any, float | None], more: Sequence[str]) -> Result:
     names = (
         "id",
         "hostname",
@@ -133,7 +137,7 @@ def _device(result: Result, prices: Mapping[Any, float | None]) -> Result:
         "project_id",
     )
     return {
-        **{name: result[name] for name in names},
+        **{name: result[name] for name in (*names, *more)},
         "role": next(iter(tag_values(result["tags"], ROLE_TAG)), None),
         "infra_id": next(iter(tag_values(result["tags"], INFRA_TAG)), None),
         "price_per_hour": prices.get(result["plan"]),

@@ -52,6 +52,24 @@ def state_problem(cluster: Mapping[str, Any], infra_id: str, directory: str) -> 
     return ""
 
 
+def identity_problem(running: Mapping[str, Any], cluster: str, devices: Sequence[Mapping[str, Any]] = (), infra_id: str = "") -> str:
+    """Return why a running cluster is not the inventory's; empty when it is.
+
+    ``running``: ``domain`` and ``infra_id`` of ``cluster_boot_info``. ``devices``: those with the ownership tag of ``cluster``.
+    ``infra_id``: that of the files in the cluster folder, empty where there are none.
+    """
+    domain, running_id = str(running.get("domain") or ""), str(running.get("infra_id") or "")
+    which = f"the kubeconfig connects to {domain or 'a cluster without a name'} (infraID {running_id or 'unknown'})"
+    if domain != cluster:
+        return f"{which}, and the inventory is of {cluster}"
+    if not running_id:
+        return f"{which}, whose Infrastructure has no infrastructureName: its installation has not begun"
+    if infra_id and infra_id != running_id:
+        return f"{which}, and the files in the cluster folder are of another install, with the infraID {infra_id}"
+    foreign = [device for device in devices if device.get("state") not in DELETING_STATES and _infra_id(device) not in ("", running_id)]
+    return f"{which}, and devices of {cluster} are of another install: {_named(foreign)}" if foreign else ""
+
+
 def _is_node(device: Mapping[str, Any]) -> bool:
     """Return whether a device is a node, or may be one: it would not be found by its infraID, and be ordered again."""
     role = device["role"] if "role" in device else next(iter(tag_values(device.get("tags"), ROLE_TAG)), None)

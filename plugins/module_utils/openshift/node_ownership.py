@@ -6,7 +6,7 @@
 A Node outlives its machine, and as long as it is there another machine of its name is refused its first certificate. A Node is left by its
 machine when all of this holds; each rule is one function or one condition of :func:`judge`:
 
-- it is no control plane Node;
+- it is no control plane Node, or the caller names it as one (``terminated`` with ``control_plane``);
 - the caller names it (``nodes``, ``terminated``), or an annotation says that it was on a device of this collection;
 - the project has no device of its name, or only one that was provisioned after the Node was created;
 - no device of the whole project has its name or its device's id, whatever tags it has;
@@ -47,6 +47,7 @@ NODE_OWNERSHIP_OPTIONS = Options(
         "nodes": {"type": "list", "elements": "str", "default": []},
         "terminated": {"type": "list", "elements": "str", "default": []},
         "ownership_tags": {"type": "list", "elements": "str", "required": True},
+        "control_plane": {"type": "bool", "default": False},
         "prune": {"type": "bool", "default": False},
     }
 )
@@ -87,12 +88,15 @@ def is_older(node: Node, machine: Machine) -> bool:
     return node.created_at is not None and machine.since is not None and node.created_at + CLOCK_SKEW < machine.since
 
 
-def judge(node: Node, machines: Mapping[str, Machine], nodes: Collection[str]) -> Verdict:
-    """Return whether a Node is on one of the machines (``current``), was left by one (``left``), or is none of ours (``other``)."""
+def judge(node: Node, machines: Mapping[str, Machine], nodes: Collection[str], control_plane: Collection[str] = ()) -> Verdict:
+    """Return whether a Node is on one of the machines (``current``), was left by one (``left``), or is none of ours (``other``).
+
+    ``control_plane``: names of the control plane Nodes that may have been left.
+    """
     machine = machines.get(node.name)
     if machine is not None and not is_older(node, machine):
         return "current"
-    if node.control_plane:
+    if node.control_plane and node.name not in control_plane:
         return "other"
     if machine is not None or node.name in nodes or node.device_id or node.cordoned_here:
         return "left"
@@ -136,7 +140,8 @@ class Ownership:
         self._settle(nodes)
         machines = machines_of(self._devices(self._params["ownership_tags"]))
         ours = {*self._params["nodes"], *self._params["terminated"]}
-        verdicts = {node.name: judge(node, machines, ours) for node in nodes}
+        control_plane = self._params["terminated"] if self._params["control_plane"] else ()
+        verdicts = {node.name: judge(node, machines, ours, control_plane) for node in nodes}
         for node in nodes:
             if verdicts[node.name] == "current":
                 self._record(node, machines[node.name])

@@ -112,4 +112,11 @@ def list_nodes(client: ClusterClient, *, patient: bool) -> tuple[list[dict[str, 
             raise
         return [], [problem.message]
     shown = ("name", "control_plane", "ready", "unreachable", "message", "schedulable", "device_id")
-    return [{**{name: getattr(node, name) for name in shown}, "cordoned_for_removal": node.cordoned_here} for node in nodes], []
+    return [
+        {
+            **{name: getattr(node, name) for name in shown},
+            "since": None if node.since is None else timestamp(node.since),
+            "cordoned_for_removal": node.cordoned_here,
+        }
+        for node in nodes
+    ], []

@@ -47,7 +47,11 @@ def capacity(context: Context) -> Finding:
 
 
 def reservations(context: Context) -> Finding:
-    requested = {machine["hostname"]: machine for machine in context.machines_to_order if machine.get("hardware_reservation_id")}
+    requested = {
+        machine["hostname"]: machine
+        for machine in context.machines_to_order
+        if machine.get("hardware_reservation_id") and machine["hostname"] not in context.replaced
+    }
     if not requested:
         return passed("none requested")
     known = {each["id"]: each for each in context.read("reservations", "hardware_reservations")}

@@ -359,9 +359,9 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "cluster folder of a job",
         job.folder,
-        expected="in a job of AWX, a cluster folder outside the private folder of the job, or files of the cluster that are kept elsewhere",
+        expected="in a job of AWX, a cluster folder outside the private folder of the job, or the kubeconfig of an installed cluster",
         advice="set openshift_directory to a folder below a path that the job's container has from outside (Paths to expose to isolated"
-        " jobs, or a volume of the container group), or openshift_state_store; after the install openshift_kubeconfig is sufficient",
+        " jobs, or a volume of the container group); for an installed cluster openshift_kubeconfig is sufficient",
     ),
     Check(
         "project of the cluster folder",
@@ -383,12 +383,18 @@ CHECKS: tuple[Check, ...] = (
         advice="restore the kubeconfig of this cluster: the installer wrote it to ignition/auth/kubeconfig in the cluster folder",
     ),
     Check(
+        "version of the running cluster",
+        controller.running_version,
+        expected="openshift_version is the release that the cluster runs, or a channel",
+        advice="set openshift_version to the release of the cluster after an upgrade; to upgrade the cluster use oc adm upgrade, since"
+        " these playbooks do not",
+    ),
+    Check(
         "existing control plane",
         controller.control_plane,
-        expected="an installed cluster has all devices of its control plane: a new device would not be a member of etcd",
-        advice="replace the machine by OpenShift's procedure for a control plane node (remove the lost member from etcd first), since"
-        " these playbooks create no control plane machine for an installed cluster; if the host was renamed in the inventory, restore"
-        " its name",
+        expected="an installed cluster has the control plane machines of the inventory, no more and no fewer, each with its device: a new"
+        " device would not be a member of etcd",
+        advice="replace a lost machine with replace.yml; restore the number and the names of the hosts in the inventory",
     ),
     Check(
         "publishing address",

@@ -32,6 +32,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rules import Judgement, judge
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import Mirror, archives_in
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.replacement import names_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import UnreadableError
 
 Machine = Mapping[str, Any]
@@ -197,9 +198,27 @@ class Context:
         return named[0] if named else None
 
     @cached_property
+    def to_replace(self) -> list[str]:
+        """Host names of the machines that replace.yml is asked to replace."""
+        names, pool = set(names_of(self.settings.get("replace"))), self.text("replace_pool")
+        return [
+            machine["hostname"]
+            for group in ("control_plane", "workers")
+            for machine in self.groups.get(group, [])
+            if names & {machine["hostname"], machine.get("inventory_hostname")} or (pool and machine.get("pool") == pool)
+        ]
+
+    @cached_property
+    def replaced(self) -> set[str]:
+        """Host names of existing devices that replace.yml orders again, as many as at the same time."""
+        existing = {device.get("hostname") for device in self.devices}
+        at_most = self.text("replace_at_most")
+        return set([name for name in self.to_replace if name in existing][: max(1, int(at_most)) if at_most.isdecimal() else 1])
+
+    @cached_property
     def machines_to_order_by_group(self) -> dict[str, list[Machine]]:
         """The machines whose devices do not exist yet."""
-        existing = {device.get("hostname") for device in self.devices}
+        existing = {device.get("hostname") for device in self.devices} - self.replaced
         if self.reused_worker and self.has_bootstrap_machine:
             existing.add(self.reused_worker["hostname"])
         return {

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_state import state_problem
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import is_release
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
+    counted,
     failed,
     listed,
     not_checkable,
     passed,
     passed_if,
+    warning,
 )
 
 
@@ -81,10 +84,54 @@ def kubeconfig(context: Context) -> Finding:
     return failed(f"{path} is for cluster {reading['cluster_id']}, the files in ignition are for cluster {cluster_id}")
 
 
+def running_version(context: Context) -> Finding:
+    """Return whether ``openshift_version`` names the release that a running cluster has. New workers get that of the cluster anyway."""
+    running = str((context.readings.get("kubeconfig") or {}).get("version") or "")
+    requested = context.text("version")
+    if not running:
+        return passed("no cluster runs yet, or it reports no version")
+    if not is_release(requested) or requested == running:
+        return passed(f"the cluster runs {running}")
+    return warning(f"the cluster runs {running}, openshift_version is {requested}: this run uses {running}")
+
+
+ADDED = (
+    "restore the control plane hosts that the cluster was installed with: a new device would not be a member of etcd."
+    " OpenShift supports 4 and 5 control plane nodes on bare metal from release 4.18 on, and no change from 1 to 3: set the number before"
+    " the installation, or add nodes by OpenShift's procedure"
+)
+REMOVED = (
+    "put the host back into the inventory under its name: a control plane node is a member of etcd, and no playbook removes it. To renew"
+    " its device, run ansible-playbook replace.yml -e openshift_replace=<host>"
+)
+
+
 def control_plane(context: Context) -> Finding:
-    """Return whether all control plane devices of an installed cluster exist. A new device would not be a member of etcd."""
-    pending = [machine["hostname"] for machine in context.machines_to_order_by_group.get("control_plane", [])]
+    """Return whether the inventory has the control plane of the installed cluster, each machine with its device.
+
+    No playbook but replace.yml orders a control plane machine then: a new device would not be a member of etcd.
+    """
+    ordered = context.machines_to_order_by_group.get("control_plane", [])
+    hosts = {
+        machine["hostname"]: str(machine.get("inventory_hostname") or machine["hostname"]) for machine in context.groups["control_plane"]
+    }
+    pending = [machine["hostname"] for machine in ordered if machine["hostname"] not in context.to_replace]
     nodes = [device for device in context.devices if f"{ROLE_TAG}load-balancer" not in (device.get("tags") or [])]
     if not (context.is_bootstrapped and nodes):
         return passed("this run creates it" if pending else "complete")
-    return passed_if(not pending, f"no device for {listed(pending)}" if pending else "complete")
+    # Without an answer of the cluster, a host without a device counts as a lost member.
+    answer = (context.readings.get("kubeconfig") or {}).get("control_plane") or []
+    tagged = [str(device["hostname"]) for device in context.devices if f"{ROLE_TAG}control-plane" in (device.get("tags") or [])]
+    members = {*answer, *tagged} or set(hosts)
+    lost = [name for name in pending if not answer or name in members]
+    new = [name for name in pending if name not in lost]
+    removed = sorted(members - {name.lower() for name in hosts})
+    problems = [f"no device for {listed(lost)}"] if lost else []
+    if new:
+        problems.append(f"{listed(new)}: not among the {counted(len(members), 'control plane node')} of the installed cluster")
+    if removed:
+        problems.append(f"{listed(removed)}: a control plane node of the installed cluster, but not in the inventory")
+    advice = [f"replace a lost machine with ansible-playbook replace.yml -e openshift_replace={hosts[lost[0]]}"] if lost else []
+    advice += [ADDED] if new else []
+    advice += [REMOVED] if removed else []
+    return failed("; ".join(problems), "; ".join(advice)) if problems else passed("complete")

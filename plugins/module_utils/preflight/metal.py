@@ -76,7 +76,10 @@ def quota(context: Context) -> Finding:
     if not isinstance(limits, Mapping) or not limits:
         return not_checkable("the Metal API reports no quota of this project")
     ordered = Counter(place.plan for machine in context.machines_to_order for place in context.places_of(machine)[:1])
-    existing: Mapping[str, int] = context.read("quota", "taken")
+    # Devices that are replaced are deleted before others are ordered.
+    freed = Counter(str(device.get("plan")) for device in context.devices if device.get("hostname") in context.replaced)
+    taken: Mapping[str, int] = context.read("quota", "taken")
+    existing = {plan: count - freed[plan] for plan, count in taken.items()}
     over = [
         f"{plan}: {limits[plan]} devices allowed, {existing.get(plan, 0)} exist in the project, {count} to order"
         for plan, count in ordered.items()

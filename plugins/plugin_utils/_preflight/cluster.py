@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read which cluster the kubeconfig in the cluster folder is for.
+"""Read which cluster the kubeconfig in the cluster folder is for, and the nodes of its control plane.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -14,18 +14,26 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import cluster_id_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import read_node
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import cluster_id_of, version_of
 
 
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``kubeconfig``: the ``cluster_id`` of the cluster, or ``msg`` of the failed request. Empty without a kubeconfig."""
+    """Return ``kubeconfig``: ``cluster_id`` and ``version`` of the cluster, and the names of its ``control_plane`` nodes.
+
+    If the request failed it has ``msg`` instead. Empty without a kubeconfig.
+    """
     path = Path(str(settings["directory"])).expanduser() / "kubeconfig"
     if not settings.get("bootstrap_over"):
         return {}
     if KUBERNETES_IMPORT_ERROR:
         return {"kubeconfig": {"msg": "the Python library kubernetes is not installed on the controller"}}
     try:
-        version = ClusterClient(str(path), timeout=float(settings["timeout"])).cluster_version()
+        client = ClusterClient(str(path), timeout=float(settings["timeout"]))
+        version = client.cluster_version()
+        members = sorted(read_node(node).name for node in client.control_plane_nodes())
     except CollectionError as problem:
         return {"kubeconfig": {"msg": problem.message}}
-    return {"kubeconfig": {"cluster_id": cluster_id_of(version) or ""}}
+    return {
+        "kubeconfig": {"cluster_id": cluster_id_of(version) or "", "version": version_of(version) or "", "control_plane": members},
+    }

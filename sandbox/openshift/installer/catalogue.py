@@ -101,6 +101,16 @@ def release(version: str, architecture: str) -> Release:
     return Release(version, architecture, kubernetes, rhcos, created)
 
 
+def component_digest(release: Release, *words: str) -> str:
+    """Return what the digest of a component's image is made of: invented, and another one for each release and architecture."""
+    return hashlib.sha256(" ".join((release.version, release.architecture, *words)).encode()).hexdigest()
+
+
+def is_newer(version: str, than: str) -> bool:
+    """Return whether the mirror has a release, and has it after another one."""
+    return than in VERSIONS and version in VERSIONS[VERSIONS.index(than) + 1 :]
+
+
 def aliases() -> dict[str, str]:
     """Return the alias directories of the mirror (``stable``, ``latest-4.20`` ...) and the version each shows now."""
     found: dict[str, str] = {}

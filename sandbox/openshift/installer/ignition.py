@@ -21,13 +21,12 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any, Final
 
-from .catalogue import Release
+from .catalogue import Release, component_digest
 from .install_config import InstallConfig
 
 SPEC: Final = "3.2.0"
@@ -225,7 +224,7 @@ def _image_references(release: Release) -> bytes:
     """Return the release payload's ``image-references``: an ImageStream naming each component's image and source."""
 
     def digest(*words: str) -> str:
-        return hashlib.sha256(" ".join((release.version, release.architecture, *words)).encode()).hexdigest()
+        return component_digest(release, *words)
 
     tags = [
         {

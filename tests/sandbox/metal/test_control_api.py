@@ -17,6 +17,7 @@ from sandbox.metal.control import CALLS
 from sandbox.metal.core.faults import FIELDS as FAULT_FIELDS
 from sandbox.metal.core.settings import DEFAULTS, HELP
 from sandbox.openshift.passing_time import CALL as DAYS
+from sandbox.openshift.upgrade import CALL as UPGRADE
 from tests.sandbox.metal.conftest import Sandbox, sandbox_in
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "sandbox.md"
@@ -34,7 +35,7 @@ def test_the_page_has_every_call_field_and_setting() -> None:
         return "see below" if call.checks_body else ", ".join(f"`{name}`" for name in (*call.query, *call.body))
 
     calls: list[tuple[str, ...]] = [
-        (f"`{each.method} {each.path.lstrip('/') or '/'}`", each.help, takes(each)) for each in (INDEX, *CALLS, DAYS)
+        (f"`{each.method} {each.path.lstrip('/') or '/'}`", each.help, takes(each)) for each in (INDEX, *CALLS, DAYS, UPGRADE)
     ]
     faults: list[tuple[str, ...]] = [(f"`{name}`", each.expected, each.help) for name, each in FAULT_FIELDS.items()]
     groups: list[tuple[str, ...]] = [(f"`{name}`", each) for name, each in HELP.items()]

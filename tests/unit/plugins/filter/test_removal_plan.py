@@ -141,3 +141,25 @@ def test_a_worker_that_is_to_be_created_counts_before_it_has_joined() -> None:
 def test_something_else_is_an_error_that_says_what_is_needed(found: Any) -> None:
     with pytest.raises(AnsibleFilterError, match="devices, machines and nodes as this collection returns them"):
         plan(found, "worker-1")
+
+
+def test_only_replaced_workers_are_removed() -> None:
+    """worker-9 is not in the inventory any more: scale.yml removes it, not the replacement of another."""
+    found = plan(devices("worker-0", "worker-1", "worker-9"), "worker-0", nodes=ALL, replaced=["worker-1"], least_workers=1)
+    assert (found["removed"], found["nodes"], found["kept"], found["blockers"]) == (["worker-1"], ["worker-1"], [], [])
+
+
+def test_a_replacement_keeps_the_minimum_of_workers() -> None:
+    found = devices("worker-0", "worker-1")
+    (text,) = plan(found, "worker-0", nodes=without("worker-2"), replaced=["worker-1"], least_workers=2)["blockers"]
+    assert text.startswith("Without worker-1 only 1 workers that can run pods would remain, 2 are required")
+    assert text.endswith("or run replace.yml with a lower openshift_least_workers.")
+    # A worker that runs no pods is no loss.
+    for nodes in (changed("worker-1", ready=False), without("worker-1")):
+        assert plan(found, "worker-0", nodes=nodes, replaced=["worker-1"], least_workers=2)["blockers"] == []
+
+
+def test_a_replacement_needs_a_quorum_of_the_control_plane() -> None:
+    nodes = [node("master-0"), node("worker-0"), node("worker-1")]
+    (text,) = plan(devices("worker-0", "worker-1"), "worker-0", nodes=nodes, replaced=["worker-1"])["blockers"]
+    assert text.startswith("Only 1 of 3 control plane nodes is Ready.")

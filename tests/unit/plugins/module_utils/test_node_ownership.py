@@ -79,7 +79,14 @@ def polled(
     cluster: Cluster, metal: Metal, *nodes: str, prune: bool = True, terminated: tuple[str, ...] = ()
 ) -> tuple[list[str], dict[str, Any]]:
     """Poll once: return what is pending, and the result."""
-    params = {"project_id": "p", "ownership_tags": TAGS, "nodes": list(nodes), "terminated": list(terminated), "prune": prune}
+    params = {
+        "project_id": "p",
+        "ownership_tags": TAGS,
+        "nodes": list(nodes),
+        "terminated": list(terminated),
+        "control_plane": False,
+        "prune": prune,
+    }
     ownership = Ownership(cluster, metal, params, sleep=lambda _seconds: None)  # type: ignore[arg-type]  # stand-ins
     waiting: list[str] = []
     result: dict[str, Any] = {}
@@ -207,7 +214,7 @@ def test_in_a_project_without_devices_of_the_cluster_nothing_is_deleted() -> Non
 def test_a_timeout_names_the_request_of_the_last_answer(nodes: list[dict[str, Any]] | None, beginning: str) -> None:
     """A Node without conditions counts as not Ready, so a malformed answer ends in this timeout."""
     cluster = Silent() if nodes is None else Cluster(*nodes)
-    params = {"project_id": "p", "ownership_tags": TAGS, "nodes": ["worker-1"], "terminated": [], "prune": True}
+    params = {"project_id": "p", "ownership_tags": TAGS, "nodes": ["worker-1"], "terminated": [], "control_plane": False, "prune": True}
     ownership = Ownership(cluster, Metal(MASTER), params, sleep=lambda _seconds: None)  # type: ignore[arg-type]  # stand-ins
 
     def wait_for(read: Any, what: str) -> None:
@@ -243,7 +250,7 @@ class LosesAnswers(Cluster):
 
 def test_a_write_whose_answer_is_lost_is_reported_when_it_was_made() -> None:
     cluster = LosesAnswers(node("worker-1", ready="True"), node("worker-2"))
-    params = {"project_id": "p", "ownership_tags": TAGS, "nodes": ["worker-2"], "terminated": [], "prune": True}
+    params = {"project_id": "p", "ownership_tags": TAGS, "nodes": ["worker-2"], "terminated": [], "control_plane": False, "prune": True}
     ownership = Ownership(cluster, Metal(MASTER, device("worker-1")), params, sleep=lambda _seconds: None)  # type: ignore[arg-type]
     waiting: list[list[str]] = []
     result: dict[str, Any] = {}

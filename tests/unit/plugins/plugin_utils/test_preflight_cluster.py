@@ -12,6 +12,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight
 from tests.unit.plugins.module_utils.service import Reply, serving
 
 CLUSTER_ID = "9b0e4f7a-0000-4000-8000-000000000001"
+NODES = {"kind": "NodeList", "items": [{"metadata": {"name": f"master-{number}.demo"}} for number in (1, 0)]}
 VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
 
 
@@ -36,10 +37,12 @@ def test_before_the_bootstrap_is_complete_no_cluster_is_asked(tmp_path: Path) ->
 
 
 def test_the_cluster_id_of_cluster_version_is_returned(tmp_path: Path) -> None:
-    with serving(Reply(data={"kind": "ClusterVersion", "spec": {"clusterID": CLUSTER_ID}})) as service:
+    with serving(Reply(data={"kind": "ClusterVersion", "spec": {"clusterID": CLUSTER_ID}}), Reply(data=NODES)) as service:
         write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
-        assert cluster.collect(wanted(tmp_path)) == {"kubeconfig": {"cluster_id": CLUSTER_ID}}
-        assert [(seen.method, seen.path) for seen in service.seen] == [("GET", VERSION)]
+        found = {"cluster_id": CLUSTER_ID, "control_plane": ["master-0.demo", "master-1.demo"]}
+        assert cluster.collect(wanted(tmp_path)) == {"kubeconfig": found}
+        assert [(seen.method, seen.path) for seen in service.seen] == [("GET", VERSION), ("GET", "/api/v1/nodes")]
+        assert service.seen[1].query["labelSelector"] == "node-role.kubernetes.io/master"
 
 
 @pytest.mark.parametrize(
@@ -52,9 +55,9 @@ def test_the_cluster_id_of_cluster_version_is_returned(tmp_path: Path) -> None:
     ids=["no ClusterVersion", "no spec", "null spec"],
 )
 def test_without_a_cluster_id_none_is_returned(reply: Reply, tmp_path: Path) -> None:
-    with serving(reply) as service:
+    with serving(reply, Reply(data=NODES)) as service:
         write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
-        assert cluster.collect(wanted(tmp_path)) == {"kubeconfig": {"cluster_id": ""}}
+        assert cluster.collect(wanted(tmp_path))["kubeconfig"]["cluster_id"] == ""
 
 
 def test_a_refusal_is_returned_as_message_without_the_token(tmp_path: Path) -> None:

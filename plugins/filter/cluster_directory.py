@@ -1,0 +1,76 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: cluster_directory
+short_description: Folder of a cluster's files on the controller
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Returns the given folder as an absolute path. Without one it is C(<name>.<domain>) in the folder that
+    P(equinix_metal.openshift.clusters_directory#filter) returns.
+positional: name, domain, clusters
+options:
+  _input:
+    description:
+      - The given folder, empty for the default.
+    type: str
+    required: true
+  name:
+    description:
+      - Name of the cluster.
+    type: str
+    required: true
+  domain:
+    description:
+      - Its base domain.
+    type: str
+    required: true
+  clusters:
+    description:
+      - The given folder with the folders of all clusters, empty for the default.
+    type: str
+    default: ""
+seealso:
+  - plugin: equinix_metal.openshift.clusters_directory
+    plugin_type: filter
+"""
+
+EXAMPLES = r"""
+- name: Print where the files of a cluster are
+  ansible.builtin.debug:
+    msg: "{{ '' | equinix_metal.openshift.cluster_directory('demo', 'metal.test') }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The absolute path.
+  type: str
+  sample: /srv/project/clusters/demo.metal.test
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ansible import constants
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils import _folders
+
+
+def cluster_directory(directory: str, name: str, domain: str, clusters: str = "") -> str:
+    """Return the folder of a cluster's files."""
+    current, home = Path.cwd(), Path.home()
+    beside = _folders.clusters_directory(str(clusters or ""), constants.CONFIG_FILE, current, home)
+    return str(_folders.cluster_directory(str(directory or ""), f"{name}.{domain}", beside, current, home))
+
+
+class FilterModule:
+    """Filters of this collection."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"cluster_directory": cluster_directory}

@@ -1,0 +1,135 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: etcd_info
+short_description: List the etcd members of a cluster
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Lists the etcd members with their health, by C(etcdctl) in an etcd pod, which is run through the API server. The user of the kubeconfig
+    needs the right to create C(pods/exec) in the namespace C(openshift-etcd).
+  - With O(removal_of) it returns why the control plane machine of a Node cannot be replaced now.
+  - With O(members) it waits until exactly these Nodes have healthy members.
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.info_module
+  - equinix_metal.openshift._attributes.cluster
+  - equinix_metal.openshift._cluster
+  - equinix_metal.openshift._wait
+  - equinix_metal.openshift._wait.resume
+options:
+  members:
+    description:
+      - Names of the Nodes that are to have a healthy member, all that the cluster is to have. Empty waits for no member.
+    type: list
+    elements: str
+    default: []
+  removal_of:
+    description:
+      - Name of a control plane Node whose machine is to be replaced, see RV(blockers).
+    type: str
+  wait:
+    description:
+      - Whether to wait for O(members), and for an API server that does not answer. Otherwise an API server that does not answer is an
+        error at once.
+    type: bool
+    default: true
+seealso:
+  - module: equinix_metal.openshift.etcd_member
+  - module: equinix_metal.openshift.etcd_replacement
+"""
+
+EXAMPLES = r"""
+- name: Check whether master-1 can be replaced
+  equinix_metal.openshift.etcd_info:
+    kubeconfig: clusters/demo.metal.test/kubeconfig
+    removal_of: master-1.demo.metal.test
+  register: etcd
+
+- name: Show what blocks the replacement
+  ansible.builtin.debug:
+    msg: "{{ etcd.blockers }}"
+"""
+
+RETURN = r"""
+members:
+  description: The members by name.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    id:
+      description: Id of the member, hexadecimal.
+      type: str
+      sample: 8e9e05c52164694d
+    name:
+      description: Name of its Node; empty for a member that has not started yet.
+      type: str
+      sample: master-0.demo.metal.test
+    learner:
+      description: Whether it does not vote yet.
+      type: bool
+      sample: false
+    healthy:
+      description: Whether it votes and answers.
+      type: bool
+      sample: true
+quorum_guard:
+  description: Whether the etcd operator changes members only while three are available.
+  returned: success
+  type: bool
+  sample: true
+replacing:
+  description: The replacement of a control plane machine that is not complete, see M(equinix_metal.openshift.etcd_replacement).
+  returned: success
+  type: dict
+  contains:
+    node:
+      description: Name of the Node.
+      type: str
+      sample: master-1.demo.metal.test
+    device:
+      description: Id of the old device; empty when there was none.
+      type: str
+      sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    member:
+      description: Id of the old member; empty when there was none.
+      type: str
+      sample: 8e9e05c52164694d
+problem:
+  description: What the etcd operator reports about members that are not available; empty when all are.
+  returned: success
+  type: str
+  sample: 2 of 3 members are available, master-1.demo.metal.test is unhealthy
+blockers:
+  description: Why the machine of O(removal_of) cannot be replaced now, a sentence with the next step for each reason.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+waiting:
+  description: What is waited for, when O(progress_interval) is over.
+  returned: when it is still waited for
+  type: list
+  elements: str
+  sample:
+    - etcd has no member of master-1.demo.metal.test
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.etcd import ETCD_INFO_OPTIONS, EtcdInfo
+
+
+def main() -> None:
+    with ClusterModule(ETCD_INFO_OPTIONS) as module:
+        module.wait_for(EtcdInfo(module.client(), module.params, module.result).poll, "Reading of the etcd members")
+
+
+if __name__ == "__main__":
+    main()

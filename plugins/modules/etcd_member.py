@@ -1,0 +1,94 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: etcd_member
+short_description: Remove the etcd member of a control plane Node
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Removes the etcd member of a control plane machine that no longer exists, by C(etcdctl) in the etcd pod of another machine. It is
+    refused if the members that remain would have no quorum.
+  - Then it deletes the member's secrets C(etcd-peer-<node>), C(etcd-serving-<node>) and C(etcd-serving-metrics-<node>) in the namespace
+    C(openshift-etcd), if no Node has the name O(node) any more. They have certificates for the old address. While the Node exists the etcd
+    operator would create them again.
+  - The user of the kubeconfig needs the right to create C(pods/exec) in the namespace C(openshift-etcd).
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.changing
+  - equinix_metal.openshift._attributes.cluster
+  - equinix_metal.openshift._cluster
+  - equinix_metal.openshift._wait
+  - equinix_metal.openshift._wait.resume
+options:
+  node:
+    description:
+      - Name of the Node.
+    type: str
+    required: true
+  id:
+    description:
+      - Id of the member, hexadecimal, so that a new member of the same name is not removed. An empty text removes no member. Without this
+        option it is the member of the name O(node).
+    type: str
+  state:
+    description:
+      - V(absent) removes the member. Members are added by the etcd operator alone.
+    type: str
+    choices: [absent]
+    default: absent
+  wait:
+    description:
+      - Whether to wait for an API server that does not answer. Otherwise that is an error at once.
+    type: bool
+    default: true
+seealso:
+  - module: equinix_metal.openshift.etcd_info
+  - module: equinix_metal.openshift.etcd_replacement
+"""
+
+EXAMPLES = r"""
+- name: Remove the member of a machine that was deleted
+  equinix_metal.openshift.etcd_member:
+    kubeconfig: clusters/demo.metal.test/kubeconfig
+    node: master-1.demo.metal.test
+    state: absent
+"""
+
+RETURN = r"""
+removed:
+  description: Id of the member that was (in check mode, would be) removed; empty when there was none.
+  returned: always
+  type: str
+  sample: 8e9e05c52164694d
+deleted_secrets:
+  description: Names of the secrets that were (in check mode, would be) deleted.
+  returned: always
+  type: list
+  elements: str
+  sample: [etcd-peer-master-1.demo.metal.test]
+waiting:
+  description: What is waited for, when O(progress_interval) is over.
+  returned: when it is still waited for
+  type: list
+  elements: str
+  sample:
+    - "Cannot run etcdctl member list -w json: no pod with the label app=etcd in openshift-etcd is Ready"
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.etcd import ETCD_MEMBER_OPTIONS, MemberRemoval
+
+
+def main() -> None:
+    with ClusterModule(ETCD_MEMBER_OPTIONS) as module:
+        module.wait_for(MemberRemoval(module.client(), module.params, module.result).poll, "Removal of the etcd member")
+
+
+if __name__ == "__main__":
+    main()

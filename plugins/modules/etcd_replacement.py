@@ -1,0 +1,111 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: etcd_replacement
+short_description: Record the replacement of a control plane machine and switch the etcd quorum guard
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Records in the annotation C(equinix-metal.openshift/replacing) of the resource C(etcd/cluster) which control plane machine is being
+    replaced, with the ids of its old device and its old etcd member. A run that continues an interrupted one knows from it what is old
+    and what is new. One machine can be replaced at a time.
+  - While a replacement is started the quorum guard of the etcd operator is off (C(useUnsupportedUnsafeNonHANonProductionUnstableEtcd) in
+    C(spec.unsupportedConfigOverrides)), since the operator adds no member while fewer than three are available.
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.changing
+  - equinix_metal.openshift._attributes.cluster
+  - equinix_metal.openshift._cluster
+  - equinix_metal.openshift._wait
+  - equinix_metal.openshift._wait.resume
+options:
+  node:
+    description:
+      - Name of the Node.
+    type: str
+    required: true
+  device:
+    description:
+      - Id of its device, empty when there is none any more. It is recorded with the first O(state=started), a later one keeps the record.
+    type: str
+    default: ""
+  state:
+    description:
+      - V(started) records the replacement and switches the quorum guard off.
+      - V(suspended) switches the quorum guard on and keeps the record. For a run that fails.
+      - V(finished) switches the quorum guard on and deletes the record.
+    type: str
+    choices: [started, suspended, finished]
+    default: started
+  wait:
+    description:
+      - Whether to wait for an API server that does not answer. Otherwise that is an error at once.
+    type: bool
+    default: true
+seealso:
+  - module: equinix_metal.openshift.etcd_info
+  - module: equinix_metal.openshift.etcd_member
+"""
+
+EXAMPLES = r"""
+- name: Record that master-1 is being replaced, and switch the quorum guard off
+  equinix_metal.openshift.etcd_replacement:
+    kubeconfig: clusters/demo.metal.test/kubeconfig
+    node: master-1.demo.metal.test
+    device: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+
+- name: Switch the quorum guard on when the new member is healthy
+  equinix_metal.openshift.etcd_replacement:
+    kubeconfig: clusters/demo.metal.test/kubeconfig
+    node: master-1.demo.metal.test
+    state: finished
+"""
+
+RETURN = r"""
+replacing:
+  description: The replacement that is recorded now (in check mode, would be); C(null) for none.
+  returned: success
+  type: dict
+  contains:
+    node:
+      description: Name of the Node.
+      type: str
+      sample: master-1.demo.metal.test
+    device:
+      description: Id of the old device; empty when there was none.
+      type: str
+      sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    member:
+      description: Id of the old member; empty when there was none.
+      type: str
+      sample: 8e9e05c52164694d
+quorum_guard:
+  description: Whether the quorum guard is on now (in check mode, would be).
+  returned: success
+  type: bool
+  sample: false
+waiting:
+  description: What is waited for, when O(progress_interval) is over.
+  returned: when it is still waited for
+  type: list
+  elements: str
+  sample: []
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.etcd import ETCD_REPLACEMENT_OPTIONS, ReplacementRecord
+
+
+def main() -> None:
+    with ClusterModule(ETCD_REPLACEMENT_OPTIONS) as module:
+        module.wait_for(ReplacementRecord(module.client(), module.params, module.result).poll, "Record of the replacement")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A kubeconfig that a user gives, as a path or as its text, made independent of other files and of contexts that are not current.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+NAME = "admin"
+
+INLINE = {
+    "certificate-authority": "certificate-authority-data",
+    "client-certificate": "client-certificate-data",
+    "client-key": "client-key-data",
+    "tokenFile": "token",
+}
+"""Fields of a kubeconfig that name a file, and those that have its content. A token is text, the others are encoded."""
+
+CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
+
+
+class KubeconfigError(Exception):
+    """A kubeconfig that cannot be used. The text has no content of the file."""
+
+
+def normalized(given: Any) -> dict[str, Any] | None:
+    """Return the current context of a kubeconfig, with the content of the files that it names; None where the file does not exist.
+
+    ``given``: the path of a kubeconfig, its text, or what YAML has made of the text. Raises KubeconfigError for anything else.
+    """
+    folder = Path.cwd()
+    if isinstance(given, Mapping):
+        config: Any = given
+    else:
+        text = str(given)
+        if "\n" not in text.strip() and not text.lstrip().startswith("{"):
+            path = Path(text.strip()).expanduser()
+            if not path.is_file():
+                return None
+            folder = path.absolute().parent
+            text = _read(path)
+        try:
+            config = yaml.safe_load(text)
+        except yaml.YAMLError as problem:
+            mark = getattr(problem, "problem_mark", None)
+            where = f" at line {mark.line + 1}" if mark else ""
+            raise KubeconfigError(f"it is no YAML{where}") from None
+    if not isinstance(config, Mapping):
+        raise KubeconfigError("it is no kubeconfig, which has clusters, users and contexts")
+    context = _entry(config, "contexts", "context", config.get("current-context"))
+    cluster = _inlined(_entry(config, "clusters", "cluster", context.get("cluster")), folder)
+    user = _inlined(_entry(config, "users", "user", context.get("user")), folder)
+    if not str(cluster.get("server") or "").startswith("https://"):
+        raise KubeconfigError("its cluster has no server with an https URL")
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": NAME, "cluster": cluster}],
+        "contexts": [{"name": NAME, "context": {"cluster": NAME, "user": NAME}}],
+        "current-context": NAME,
+        "users": [{"name": NAME, "user": user}],
+    }
+
+
+def unique_certificates(bundles: Iterable[str]) -> str:
+    """Return the certificates of PEM bundles, each once, in their order."""
+    found = dict.fromkeys(match[0] for bundle in bundles for match in CERTIFICATE.finditer(bundle))
+    return "".join(f"{certificate}\n" for certificate in found)
+
+
+def _entry(config: Mapping[str, Any], kind: str, field: str, name: Any) -> dict[str, Any]:
+    listed = config.get(kind)
+    for entry in listed if isinstance(listed, list) else []:
+        if isinstance(entry, Mapping) and name and entry.get("name") == name and isinstance(entry.get(field), Mapping):
+            return dict(entry[field])
+    raise KubeconfigError(f"it has no {field} {name!r} in {kind}" if name else f"it has no current-context, or that context has no {field}")
+
+
+def _inlined(entry: dict[str, Any], folder: Path) -> dict[str, Any]:
+    inlined = {name: value for name, value in entry.items() if name not in INLINE}
+    for name, target in INLINE.items():
+        if entry.get(name) and not inlined.get(target):
+            content = _read(folder / Path(str(entry[name])).expanduser())
+            inlined[target] = content.strip() if target == "token" else b64encode(content.encode()).decode()
+    return inlined
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise KubeconfigError(f"{path} cannot be read: {getattr(problem, 'strerror', None) or 'it is no text'}") from None

@@ -1,0 +1,46 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Report files on the controller, written completely or not at all.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from ansible.errors import AnsibleActionFail
+
+MODE = 0o640
+"""A report has addresses and names, and no secrets."""
+
+
+def write_report(path: str, content: str, *, check_mode: bool) -> bool:
+    """Write the file, and return whether it has changed; in check mode whether it would. A reader never sees half of a file."""
+    target = Path(path).expanduser()
+    try:
+        if target.is_file() and target.read_text(encoding="utf-8") == content:
+            return False
+        if not check_mode:
+            _replace(target, content)
+    except (OSError, UnicodeDecodeError) as problem:
+        raise AnsibleActionFail(
+            f"Cannot write the report {target}: {problem}. Choose a file in an existing folder that you may write to"
+        ) from problem
+    return True
+
+
+def _replace(target: Path, content: str) -> None:
+    number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            file.write(content)
+        temporary.chmod(MODE)
+        temporary.replace(target)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise

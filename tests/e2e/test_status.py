@@ -1,0 +1,93 @@
+"""status.yml of a running cluster, without changes to anything: healthy, with a lost device, and with an exit code for monitoring."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.harness import NAME, User
+from tests.failure.page import structure
+from tests.status import page
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
+
+CALLS = 40
+HOURS = {r"ends in \d+ (h|min|d) \([0-9-]+\)": "ends", r"\(\d+ (s|min)\)": "(<age>)"}
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    user = User(tmp_path_factory.mktemp("status"), speed=page.SPEED)
+    with user.at_work():
+        absent = user.play("status.yml").ended_well()
+        assert f"{NAME} does not exist" in absent.output
+        assert not user.cluster.exists()
+        user.play("install.yml", timeout=1800).ended_well()
+        yield user
+        user.destroy(timeout=1200).ended_well()
+
+
+def read(user: User, *arguments: str, code: int = 0) -> dict[str, Any]:
+    """Run status.yml, check that it changed nothing, and return the file it wrote."""
+    report, html = user.folder / "status.json", user.folder / "status.html"
+    before = files(user.cluster)
+    run = user.play("status.yml", "-e", f"openshift_status_file={report}", "-e", f"openshift_status_page={html}", *arguments)
+    assert run.code == code, run.tail
+    assert run.writes == []
+    assert len(run.requests) < CALLS
+    assert files(user.cluster) == before
+    status: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
+    assert status["verdict"] in html.read_text(encoding="utf-8")
+    return status
+
+
+def files(folder: Path) -> dict[str, int]:
+    return {str(path): path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))}
+
+
+def test_a_finished_cluster_is_healthy(user: User) -> None:
+    status = read(user, "-e", '{"openshift_status_fail_on": ["any"]}')
+    assert status["findings"] == []
+    kinds = {certificate["kind"] for certificate in status["certificates"]}
+    assert kinds == {"API server", "machine config server", "kubeconfig", "kubelet client", "kubelet serving", "signer"}
+    signers = {certificate["subject"] for certificate in status["certificates"] if certificate["kind"] == "signer"}
+    assert "openshift-kube-controller-manager-operator/csr-signer" in signers
+    assert status["price_per_hour"] > 0
+
+
+def test_check_mode_writes_no_file(user: User) -> None:
+    target = user.folder / "checked.html"
+    user.play("status.yml", "--check", "-e", f"openshift_status_page={target}").ended_well()
+    assert not target.exists()
+
+
+def test_a_lost_device_is_a_difference_with_an_exit_code(user: User) -> None:
+    page.lose_a_device(user, "worker-1")
+    status = read(user, "-e", '{"openshift_status_fail_on": ["differences"]}', code=2)
+    assert status["counts"] == {"unreachable": 0, "differences": 1, "degraded": 1, "certificates": 0, "csrs": 0}
+    assert {finding["subject"] for finding in status["findings"]} == {f"worker-1.{NAME}"}
+    read(user, "-e", '{"openshift_status_fail_on": ["certificates", "csrs"]}')
+    assert same(page.example(user)) == same(page.written())
+
+
+def same(lines: list[str]) -> list[str]:
+    """The lines without what differs from run to run, addresses included."""
+    found = []
+    for line in structure(lines):
+        for pattern, name in {**HOURS, r"127\.\d+\.\d+\.\d+": "<address>", r"first \S+ ": "first "}.items():
+            line = re.sub(pattern, name, line)
+        found.append(line)
+    return found
+
+
+def test_the_other_half_is_shown_when_one_api_does_not_answer(user: User) -> None:
+    without_metal = read(user, "-e", "metal_api_url=http://127.0.0.1:1/metal", "-e", "metal_api_retries=1")
+    assert (without_metal["metal_api"]["answers"], without_metal["cluster_api"]["answers"]) == (False, True)
+    assert without_metal["counts"]["differences"] == 0
+    without_cluster = read(user, "-e", f"openshift_directory={user.folder / 'nothing'}")
+    assert (without_cluster["metal_api"]["answers"], without_cluster["cluster_api"]["answers"]) == (True, False)

@@ -1,0 +1,302 @@
+"""A control plane machine is lost and replaced, in the order of its life: each test goes on from where the one before left it.
+
+The members are read and changed by the collection's modules, so that commands in pods pass a real API server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import shutil
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_asyncio
+import websocket
+import yaml
+
+from sandbox.openshift import etcdctl
+from sandbox.openshift.api import NODES, Object
+from sandbox.openshift.etcd import Etcd, EtcdMember, MembershipError
+from sandbox.openshift.resources import CLUSTER_OPERATORS, ETCD, ETCD_PODS, ETCD_SECRETS, condition_of, is_ready
+from tests.contract.environment import run
+
+if TYPE_CHECKING:
+    from tests.sandbox.openshift.conftest import Lab
+
+ordered = pytest.mark.asyncio(loop_scope="session")
+
+Eventually = Callable[..., Awaitable[Any]]
+Module = Callable[..., Awaitable[dict[str, Any]]]
+LOST = "master-1.demo.metal.test"
+
+
+# --- the rules of etcd -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def running() -> set[int]:
+    return set()
+
+
+@pytest.fixture
+def etcd(tmp_path: Path, running: set[int]) -> Iterator[Etcd]:
+    made = Etcd(tmp_path / "members.json", lambda: running)
+    for number in range(3):
+        made.start(made.add(f"master-{number}", f"192.0.2.{number}"))
+    running |= {member.id for member in made}
+    yield made
+
+
+def _member(etcd: Etcd, name: str) -> EtcdMember:
+    return next(member for member in etcd if member.name == name)
+
+
+def test_a_quorum_is_more_than_half_of_the_voting_members(etcd: Etcd, running: set[int]) -> None:
+    running.discard(_member(etcd, "master-1").id)
+    assert etcd.has_quorum
+    assert [member.name for member in etcd.unhealthy] == ["master-1"]
+    running.discard(_member(etcd, "master-2").id)
+    assert not etcd.has_quorum
+
+
+def test_a_learner_does_not_vote(etcd: Etcd) -> None:
+    learner = etcd.add("master-3", "192.0.2.3")
+    assert len(etcd.voting) == 3
+    assert etcd.has_quorum
+    etcd.start(learner)
+    assert [member.name for member in etcd.unhealthy] == ["master-3"]
+
+
+def test_etcd_refuses_removals_that_endanger_the_quorum(etcd: Etcd, running: set[int]) -> None:
+    lost, healthy = _member(etcd, "master-1"), _member(etcd, "master-0")
+    running.discard(lost.id)
+    with pytest.raises(MembershipError, match="unhealthy cluster"):
+        etcd.remove(healthy.id)
+    etcd.remove(lost.id)
+    with pytest.raises(MembershipError, match="member not found"):
+        etcd.remove(lost.id)
+    etcd.remove(healthy.id)
+    with pytest.raises(MembershipError, match="not enough started members"):
+        etcd.remove(_member(etcd, "master-2").id)
+
+
+def test_members_outlive_a_restart(etcd: Etcd, tmp_path: Path, running: set[int]) -> None:
+    again = Etcd(tmp_path / "members.json", lambda: running)
+    assert list(again) == list(etcd)
+    assert again.cluster_id == etcd.cluster_id
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "output"),
+    [
+        (["etcdctl", "member", "list"], 0, ", started, master-0, https://192.0.2.0:2380, https://192.0.2.0:2379, false"),
+        (["etcdctl", "member", "list", "-w", "table"], 0, "| STATUS "),
+        (["etcdctl", "-w", "json", "member", "list"], 0, '"name": "master-2"'),
+        (["etcdctl", "endpoint", "health"], 0, "https://192.0.2.0:2379 is healthy"),
+        (["etcdctl", "endpoint", "health", "--cluster", "-w", "json"], 1, '"health": false'),
+        (["etcdctl", "member", "remove", "zz"], 128, "bad member ID arg"),
+        (["etcdctl", "member", "remove", "1"], 1, "member not found"),
+        (["etcdctl", "member"], 128, "unknown command"),
+        (["etcdctl", "defrag", "now"], 128, "unknown command"),
+        (["sh", "-c", "true"], 127, "no program"),
+    ],
+)
+def test_etcdctl_answers_as_the_real_one(etcd: Etcd, running: set[int], command: list[str], code: int, output: str) -> None:
+    running.discard(_member(etcd, "master-1").id)
+    done = etcdctl.run(etcd, _member(etcd, "master-0"), command)
+    assert done.code == code
+    assert output in done.stdout + done.stderr
+
+
+def test_etcdctl_without_a_quorum_does_not_list(etcd: Etcd, running: set[int]) -> None:
+    running.clear()
+    assert etcdctl.run(etcd, None, ["etcdctl", "member", "list"]).code == 1
+    assert "unhealthy cluster" in etcdctl.run(etcd, None, ["etcdctl", "endpoint", "health", "--cluster"]).stderr
+
+
+# --- in a cluster ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session", name="lab")
+async def _lab(second_lab: Lab) -> Lab:
+    return second_lab
+
+
+@pytest.fixture
+def module(lab: Lab, tmp_path: Path) -> Module:
+    """Run a module as the cluster's administrator, at the addresses of the masters."""
+
+    def text(name: str) -> str:
+        return base64.b64encode((lab.cluster.directory / "control-plane" / "pki" / name).read_bytes()).decode()
+
+    authority = base64.b64encode(lab.assets.certificate("kube-apiserver-lb-signer")).decode()
+    cluster = {"server": "https://api.demo.metal.test:6443", "certificate-authority-data": authority}
+    user = {"client-certificate-data": text("internal-admin.crt"), "client-key-data": text("internal-admin.key")}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "admin",
+        "clusters": [{"name": "demo", "cluster": cluster}],
+        "users": [{"name": "admin", "user": user}],
+        "contexts": [{"name": "admin", "context": {"cluster": "demo", "user": "admin"}}],
+    }
+    path = tmp_path / "kubeconfig"
+    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+    async def run_module(name: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
+        addresses = [lab.machines[master].hardware.address for master in ("master-1", "master-0", "master-2")]
+        given = {"kubeconfig": str(path), "api_addresses": addresses, "wait_timeout": 60, "wait_interval": 0.5, **options}
+        return await asyncio.to_thread(run, name, {**given, "_ansible_check_mode": check}, environment)
+
+    return run_module
+
+
+async def _conditions(lab: Lab) -> dict[str, str]:
+    operator = await lab.cluster.api.get(ETCD)
+    return {each["type"]: f"{each['status']} {each.get('message', '')}" for each in (operator or {})["status"]["conditions"]}
+
+
+async def _patch(lab: Lab, body: Object) -> None:
+    await lab.cluster.api.patch(ETCD, body)
+
+
+@ordered
+async def test_each_master_is_a_healthy_member(lab: Lab, module: Module, eventually: Eventually) -> None:
+    result = await module("etcd_info", removal_of=LOST)
+    names = [f"master-{number}.demo.metal.test" for number in range(3)]
+    assert [(each["name"], each["healthy"], each["learner"]) for each in result["members"]] == [(name, True, False) for name in names]
+    assert (result["quorum_guard"], result["replacing"], result["blockers"], result["changed"]) == (True, None, [], False)
+
+    async def shown() -> bool:
+        return (await _conditions(lab))["EtcdMembersAvailable"] == "True 3 members are available"
+
+    await eventually(shown)
+    secrets = {item["metadata"]["name"] for item in await lab.cluster.api.items(ETCD_SECRETS)}
+    assert {f"etcd-peer-{LOST}", f"etcd-serving-{LOST}", f"etcd-serving-metrics-{LOST}"} <= secrets
+
+
+@ordered
+async def test_only_the_api_server_runs_commands_in_containers(lab: Lab) -> None:
+    address = lab.machines["master-0"].hardware.address
+    url = f"wss://{address}:10250/exec/openshift-etcd/etcd-master-0.demo.metal.test/etcdctl?command=etcdctl&output=1"
+
+    def connect() -> None:
+        # Whoever it is, it is not the API server; its own certificate is of no matter here.
+        websocket.create_connection(url, sslopt={"cert_reqs": 0, "check_hostname": False}, subprotocols=["v4.channel.k8s.io"], timeout=5)
+
+    with pytest.raises(websocket.WebSocketBadStatusException) as refused:
+        await asyncio.to_thread(connect)
+    assert refused.value.status_code == 401
+
+
+@ordered
+async def test_a_lost_machine_is_an_unhealthy_member(lab: Lab, module: Module, eventually: Eventually) -> None:
+    await lab.power_off("master-1")
+
+    async def reported() -> bool:
+        return (await _conditions(lab))["EtcdMembersDegraded"] == f"True 2 of 3 members are available, {LOST} is unhealthy"
+
+    await eventually(reported)
+    result = await module("etcd_info", removal_of=LOST)
+    assert [each["healthy"] for each in result["members"]] == [True, False, True]
+    assert result["blockers"] == []
+    assert "unhealthy" in result["problem"]
+    other = await module("etcd_info", removal_of="master-2.demo.metal.test")
+    assert any("would lose its quorum" in each for each in other["blockers"])
+    refused = await module("etcd_member", node="master-2.demo.metal.test")
+    assert refused["failed"]
+    assert "no quorum" in refused["msg"]
+    assert len(list(lab.cluster.etcd)) == 3
+
+
+@ordered
+async def test_without_a_quorum_the_api_does_not_answer(lab: Lab, module: Module, eventually: Eventually) -> None:
+    await lab.power_off("master-2")
+    result = await module("etcd_info", wait=False, api_timeout=3)
+    assert result["failed"]
+    assert "does not answer" in result["msg"]
+    lab.power_on("master-2", "master")
+
+    async def healthy() -> bool:
+        return lab.cluster.etcd.has_quorum and len(lab.cluster.etcd.healthy) == 2
+
+    await eventually(healthy)
+    assert await module("etcd_info")
+
+    async def ready() -> bool:
+        node = await lab.node("master-2")
+        return node is not None and is_ready(node)
+
+    await eventually(ready, within=60)
+
+
+@ordered
+async def test_the_lost_member_is_removed_and_its_secrets_after_its_node(lab: Lab, module: Module) -> None:
+    begun = await module("etcd_replacement", node=LOST, device="old-device")
+    assert begun["changed"]
+    (member,) = [each for each in lab.cluster.etcd if each.name == LOST]
+    assert begun["replacing"] == {"node": LOST, "device": "old-device", "member": member.hex_id}
+    assert not (await module("etcd_replacement", node=LOST, device="another"))["changed"]
+    predicted = await module("etcd_member", check=True, node=LOST)
+    assert (predicted["changed"], predicted["removed"], predicted["deleted_secrets"]) == (True, member.hex_id, [])
+    assert len(list(lab.cluster.etcd)) == 3
+    removed = await module("etcd_member", node=LOST, id=member.hex_id)
+    assert (removed["removed"], removed["deleted_secrets"]) == (member.hex_id, [])
+    shutil.rmtree(lab.machines["master-1"].directory)
+    await lab.cluster.api.delete(f"{NODES}/{LOST}")
+    deleted = await module("etcd_member", node=LOST, id=member.hex_id)
+    assert deleted["removed"] == ""
+    assert deleted["deleted_secrets"] == [f"etcd-peer-{LOST}", f"etcd-serving-{LOST}", f"etcd-serving-metrics-{LOST}"]
+    assert not (await module("etcd_member", node=LOST, id=member.hex_id))["changed"]
+
+
+@ordered
+async def test_a_new_machine_is_added_without_the_guard_only(lab: Lab, module: Module, eventually: Eventually) -> None:
+    # Left over from another address, as if it had not been deleted.
+    kept = await lab.cluster.api.get(f"{ETCD_SECRETS}/etcd-peer-master-0.demo.metal.test")
+    assert kept is not None
+    metadata = {"name": f"etcd-peer-{LOST}", "namespace": "openshift-etcd"}
+    await lab.cluster.api.create(ETCD_SECRETS, {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": kept["data"]})
+    assert (await module("etcd_replacement", node=LOST, state="suspended"))["quorum_guard"]
+    machine = lab.machine("master-1")
+    lab.power_on("master-1", "master")
+
+    async def joined() -> bool:
+        await lab.cluster.approve_pending()
+        node = await lab.node("master-1")
+        return node is not None and is_ready(node)
+
+    async def blocked_by(text: str) -> bool:
+        return text in (await _conditions(lab)).get("ClusterMemberControllerDegraded", "")
+
+    await eventually(joined, within=60)
+    await eventually(lambda: blocked_by(f"secret etcd-peer-{LOST} is not valid for {machine.hardware.address}"), within=30)
+    await lab.cluster.api.delete(f"{ETCD_SECRETS}/etcd-peer-{LOST}")
+    await eventually(lambda: blocked_by("3 nodes are required, but only 2 are available"), within=30)
+    assert len(list(lab.cluster.etcd)) == 2
+    assert (await module("etcd_replacement", node=LOST))["changed"]
+    names = [f"master-{number}.demo.metal.test" for number in range(3)]
+    result = await module("etcd_info", members=names)
+    assert not result.get("failed"), result
+    assert [each["healthy"] for each in result["members"]] == [True, True, True]
+    finished = await module("etcd_replacement", node=LOST, state="finished")
+    assert (finished["replacing"], finished["quorum_guard"]) == (None, True)
+
+    async def pods() -> bool:
+        items = await lab.cluster.api.items(ETCD_PODS)
+        ready = [item["metadata"]["name"] for item in items if (condition_of(item, "Ready") or {}).get("status") == "True"]
+        return sorted(ready) == [f"etcd-{name}" for name in names]
+
+    await eventually(pods, within=60)
+
+    async def operator_is_well() -> bool:
+        item = await lab.cluster.api.get(f"{CLUSTER_OPERATORS}/etcd")
+        return item is not None and (condition_of(item, "Degraded") or {}).get("status") == "False"
+
+    await eventually(operator_is_well)

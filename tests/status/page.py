@@ -1,0 +1,63 @@
+"""Writes the example of a status into docs/status.md: ``python -m tests.status.page``.
+
+The example is of a cluster in the sandbox that has lost a device and has a cordoned Node; it takes three minutes.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from sandbox.testing.process import REPOSITORY
+from tests.e2e.harness import NAME, User, until
+
+PAGE = REPOSITORY / "docs" / "status.md"
+BEGIN, END = "<!-- status: made by `python -m tests.status.page` -->\n", "<!-- end of status -->"
+SPEED = 1200.0
+
+
+def lose_a_device(user: User, short_name: str) -> None:
+    """Delete a device at the Metal API, as somebody does in its console, and return when its Node is NotReady."""
+    device = next(device for device in user.devices() if device["hostname"] == f"{short_name}.{NAME}")
+    user.ask("DELETE", f"devices/{device['id']}")
+    until(lambda: not any(device["hostname"] == f"{short_name}.{NAME}" for device in user.devices()), what="the device is gone")
+    until(lambda: short_name in user.nodes("Unknown"), what="the Node is NotReady")
+
+
+def example(user: User, *arguments: str) -> list[str]:
+    """Return the lines that status.yml prints of its status."""
+    run = user.play("status.yml", *arguments).ended_well()
+    output = run.output[run.output.index(f"\n{NAME}") + 1 :]
+    return output[: output.index("\n\nTASK")].splitlines()
+
+
+def written() -> list[str]:
+    """Return the example in the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    block = text[text.index(BEGIN) + len(BEGIN) : text.index(END)]
+    return [line.removeprefix("    ") for line in block.strip("\n").splitlines()]
+
+
+def write(lines: list[str]) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    before, after = text[: text.index(BEGIN)], text[text.index(END) :]
+    block = "\n".join(f"    {line}".rstrip() for line in lines)
+    PAGE.write_text(f"{before}{BEGIN}\n{block}\n\n{after}", encoding="utf-8")
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory(prefix="status-page-") as folder:
+        user = User(Path(folder), speed=SPEED)
+        with user.at_work():
+            user.play("install.yml").ended_well()
+            lose_a_device(user, "worker-1")
+            lines = example(user)
+            user.destroy().ended_well()
+    write(lines)
+    print("\n".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

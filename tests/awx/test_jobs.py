@@ -12,6 +12,9 @@ from sandbox.testing.process import REPOSITORY, RunningSandbox
 from tests.awx.jobs import Awx, Inventory, imported, slice_of, without
 from tests.e2e.harness import until
 
+# Preflight checks the signature of the release.
+pytestmark = pytest.mark.debian("gpgv")
+
 NAME = "demo.metal.test"
 OURS = [f"openshift-cluster={NAME}"]
 

@@ -17,7 +17,8 @@ positional: _input
 options:
   _input:
     description:
-      - Paths of files and folders. Of a folder all files C(*.yml), C(*.yaml) and C(*.json) are read.
+      - Paths of files and folders. Of a folder all files C(*.yml), C(*.yaml) and C(*.json) are read. An entry of several lines is a
+        manifest itself.
     type: list
     elements: str
     required: true
@@ -88,7 +89,12 @@ def manifests(paths: Any) -> list[dict[str, str]]:
         raise AnsibleFilterError(f"manifests: the input has to be a list of paths, not {paths!r}")
     problems: list[str] = []
     found: dict[str, tuple[Path, str]] = {}
-    for given in map(Path, paths):
+    for number, entry in enumerate(paths, start=1):
+        if "\n" in str(entry).strip() or str(entry).lstrip().startswith("{"):
+            name = f"manifest-{number:02d}.yml"
+            found[name] = Path(name), str(entry)
+            continue
+        given = Path(entry)
         try:
             for path in _files(given.expanduser()):
                 if path.suffix not in SUFFIXES:
@@ -97,7 +103,9 @@ def manifests(paths: Any) -> list[dict[str, str]]:
                     problems.append(f"{path}: has the same name as {found[path.name][0]}")
                 found[path.name] = path, path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as problem:
-            problems.append(f"{given}: cannot be read: {problem}")
+            problems.append(
+                f"{given}: cannot be read: {problem}. An entry of openshift_manifests is a path on the controller, or the text itself"
+            )
     for path, text in found.values():
         problems.extend(_problems(path, text))
     if problems:

@@ -70,10 +70,11 @@ options:
     default: ""
   keyring:
     description:
-      - OpenPGP keyring with the key that signs the releases, for C(gpgv). With a keyring, a mirror without the signature is refused, and
-        so is a signature that has expired, that is over SHA-1 or MD5, or that is by a key which has expired or was revoked.
+      - OpenPGP keyring with the key that signs the releases, for C(gpgv), a path or armored text. With a keyring, a mirror without the
+        signature is refused, and so is a signature that has expired, that is over SHA-1 or MD5, or that is by a key which has expired or
+        was revoked.
       - Empty, the signature is not verified.
-    type: path
+    type: str
     default: ""
   retries:
     description:

@@ -16,7 +16,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.varia
 from tests.ansible_doc import documentation_of
 from tools.variables import CARRIED, ROLES, ROOT, SETTINGS, argument_specs, files, options, settings
 
-TASKS = sorted(path for folder in ("roles/*/tasks", "playbooks") for path in ROOT.glob(f"{folder}/**/*.yml"))
+TASKS = sorted(path for folder in ("roles/*/tasks", "playbooks") for path in ROOT.glob(f"{folder}/**/*.yml") if path.parent.name != "vars")
 LIMIT = re.compile(r"(\w+_)?(timeout|retries|delay|interval|async|seconds|minutes|lifetime|sleep)")
 FROM_FRAGMENTS = {
     "metal_api_timeout": ("_metal", "metal_api_timeout"),
@@ -117,7 +117,8 @@ def test_limits_are_found() -> None:
 # --- limits and choices of our own modules ------------------------------------------------------------------------------------------
 
 PREFIX = "equinix_metal.openshift."
-PLAYBOOKS = sorted(ROOT.glob("playbooks/*.yml"))
+# awx.yml connects to AWX alone, with the modules of awx.awx.
+PLAYBOOKS = sorted(set(ROOT.glob("playbooks/*.yml")) - {ROOT / "playbooks" / "awx.yml"})
 RULES = "csr_approval"
 """The module all whose options are rules that users may change."""
 

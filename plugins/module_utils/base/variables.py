@@ -132,8 +132,9 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_release_keyring",
             "str",
-            "OpenPGP keyring with the key that signs the releases, for C(gpgv). With a keyring, a mirror without the "
-            "signature is refused. Without one, the signature is not checked, and the run prints that.",
+            "OpenPGP keyring with the key that signs the releases, for C(gpgv), a path on the controller or armored text. "
+            "With a keyring, a mirror without the signature is refused. Without one, the signature is not checked, and the "
+            "run prints that.",
             default="",
             options=("ignition_keyring",),
             in_preflight=True,
@@ -150,8 +151,9 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_ssh_public_key",
             "str",
-            "Public SSH key for the user C(core).",
+            "Public SSH key for the user C(core), or the path of its file on the controller.",
             default="",
+            expression="openshift_ssh_public_key | default('') | equinix_metal.openshift.file_text('openshift_ssh_public_key')",
             no_log=False,
             options=("ignition_ssh_public_key",),
             in_preflight=True,
@@ -232,8 +234,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_trust_bundle",
             "str",
-            "CA certificates that the nodes trust in addition to the usual ones, in PEM format.",
+            "CA certificates that the nodes trust in addition to the usual ones, in PEM format, or the path of their file on "
+            "the controller.",
             default="",
+            expression="openshift_trust_bundle | default('') | equinix_metal.openshift.file_text('openshift_trust_bundle')",
             options=("ignition_trust_bundle",),
             in_preflight=True,
         ),
@@ -325,7 +329,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_manifests",
             "list",
-            "Paths of additional manifests on the controller, files or folders. Each file has to contain Kubernetes "
+            "Additional manifests, paths of files or folders on the controller, or texts. Each has to contain Kubernetes "
             "objects in YAML or JSON.",
             default=[],
             elements="str",
@@ -1165,6 +1169,66 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "cannot verify that. Empty breaks none.",
             default="",
             options=("cluster_lock_unlock",),
+        ),
+    ),
+    "Objects of AWX": (
+        Variable(
+            "openshift_awx_project_url",
+            "str",
+            "Address of the git repository with the playbooks and the inventory, from which AWX fetches the project of awx.yml.",
+            default="",
+            example="https://git.example.com/openshift.git",
+        ),
+        Variable(
+            "openshift_awx_branch",
+            "str",
+            "Branch or tag of that repository.",
+            default="main",
+        ),
+        Variable(
+            "openshift_awx_image",
+            "str",
+            "Image of the execution environment, made of execution-environment.yml.",
+            default="localhost/equinix-metal-openshift-ee:latest",
+        ),
+        Variable(
+            "openshift_awx_organization",
+            "str",
+            "Organization of AWX that the objects are in. It is created, and not deleted.",
+            default="OpenShift",
+        ),
+        Variable(
+            "openshift_awx_prefix",
+            "str",
+            "Prefix of the names of the objects.",
+            default="OpenShift",
+        ),
+        Variable(
+            "openshift_awx_credentials",
+            "list",
+            "Names of the credentials of the job templates.",
+            default=[],
+            elements="str",
+            example=["Metal API of production"],
+        ),
+        Variable(
+            "openshift_awx_inventory_credential",
+            "str",
+            "Name of the credential with the Metal API's token, for the inventory of existing devices.",
+            default="",
+        ),
+        Variable(
+            "openshift_awx_extra_vars",
+            "dict",
+            "Variables of all job templates, such as O(openshift_directory).",
+            default={},
+        ),
+        Variable(
+            "openshift_awx_state",
+            "str",
+            "Whether awx.yml creates the objects or deletes them.",
+            default="present",
+            choices=("present", "absent"),
         ),
     ),
     "Timeouts and limits": (

@@ -37,6 +37,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.mirr
     get,
     installer_version,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.keyring import keyring_name
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import (
     CHECKSUMS,
     MIRRORS,
@@ -65,7 +66,7 @@ INSTALLER_OPTIONS = Options(
         "distribution": {"type": "str", "choices": ["ocp", "okd"], "default": "ocp"},
         "architecture": {"type": "str", "choices": ["x86_64", "aarch64", "multi"], "default": "x86_64"},
         "mirror_url": {"type": "str", "default": ""},
-        "keyring": {"type": "path", "default": "", "no_log": False},
+        "keyring": {"type": "str", "default": "", "no_log": False},
         "retries": {"type": "int", "default": 3},
         "delay": {"type": "float", "default": 5},
         "timeout": {"type": "float", "default": 60},
@@ -232,8 +233,8 @@ class InstallerModule(ModuleFrame):
             if keyring:
                 # A client that can replace the checksums can also delete their signature.
                 raise ReleaseError(
-                    f"{url} is not there, so that what this mirror has cannot be checked by {keyring}. Find out why; for a mirror without"
-                    " signatures that is trusted all the same, leave openshift_release_keyring out (keyring)"
+                    f"{url} is not there, so that what this mirror has cannot be checked by {keyring_name(keyring)}. Find out why; for"
+                    " a mirror without signatures that is trusted all the same, leave openshift_release_keyring out (keyring)"
                 ) from problem
             self.result["verified"] = {"signature": False, "details": "the mirror has none"}
             return
@@ -244,7 +245,8 @@ class InstallerModule(ModuleFrame):
         verdict = check_signature(signed, signature, keyring, PROGRAM_TIMEOUT)
         if not verdict.good:
             raise ReleaseError(
-                f"The signature {url} is refused by {keyring}: {verdict.found}. Do not use what this mirror has before you know why"
+                f"The signature {url} is refused by {keyring_name(keyring)}: {verdict.found}. Do not use what this mirror has"
+                " before you know why"
             )
         self.result["verified"] = {"signature": True, "details": verdict.found}
 

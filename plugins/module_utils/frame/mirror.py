@@ -20,6 +20,7 @@ from urllib.error import HTTPError, URLError
 from ansible.module_utils.urls import open_url
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.keyring import keyring_bytes
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import Installer, read_version
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release_signature import Verdict, command, judge
 
@@ -63,11 +64,15 @@ def get(url: str, timeout: float) -> bytes:
 
 
 def check_signature(signed: bytes, signature: bytes, keyring: str, timeout: float) -> Verdict:
-    """Return whether a key of the keyring that is still valid signed exactly this content."""
+    """Return whether a key of the keyring that is still valid signed exactly this content. ``keyring`` is a path, or armored text."""
     with tempfile.TemporaryDirectory(prefix="gpgv-") as folder:
-        file = Path(folder) / "signature"
+        file, keys = Path(folder) / "signature", Path(folder) / "keys"
         file.write_bytes(signature)
-        asked = command(str(Path(keyring).resolve()), str(file), "-", folder)
+        try:
+            keys.write_bytes(keyring_bytes(keyring))
+        except CollectionError as problem:
+            return Verdict(False, problem.message)
+        asked = command(str(keys), str(file), "-", folder)
         try:
             done = subprocess.run(asked, input=signed, capture_output=True, check=False, timeout=timeout)
         except FileNotFoundError:

@@ -359,9 +359,9 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "cluster folder of a job",
         job.folder,
-        expected="in a job of AWX, a cluster folder outside the private folder of the job, or files of the cluster that are kept elsewhere",
+        expected="in a job of AWX, a cluster folder outside the private folder of the job, or the kubeconfig of an installed cluster",
         advice="set openshift_directory to a folder below a path that the job's container has from outside (Paths to expose to isolated"
-        " jobs, or a volume of the container group), or openshift_state_store; after the install openshift_kubeconfig is sufficient",
+        " jobs, or a volume of the container group); for an installed cluster openshift_kubeconfig is sufficient",
     ),
     Check(
         "project of the cluster folder",

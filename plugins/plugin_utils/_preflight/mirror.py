@@ -66,7 +66,7 @@ def _offered(settings: Mapping[str, Any]) -> dict[str, Any]:
     if settings["release_keyring"] and not settings["bootstrap_over"]:
         try:
             signature = reading.get(mirror.signature(version), timeout)
-            keyring = str(path(settings["release_keyring"]))
+            keyring = str(settings["release_keyring"])
             verdict = reading.check_signature(signed, signature, keyring, float(settings["signature_timeout"]))
             readings["signature"] = {"status": 200, **asdict(verdict)}
         except MirrorError as problem:

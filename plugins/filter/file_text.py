@@ -1,0 +1,66 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: file_text
+short_description: Text of a variable that can be a text or the path of a file
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Returns the text of a file on the controller when the value is a path, otherwise the value. AWX injects credentials in both ways.
+  - One line that begins with C(/), C(~/), C(./) or C(../) is a path. It fails for a file that cannot be read.
+positional: variable
+options:
+  _input:
+    description:
+      - The text, or the path.
+    type: str
+    required: true
+  variable:
+    description:
+      - Name of the variable, for messages.
+    type: str
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Print the CA certificates that the nodes trust
+  ansible.builtin.debug:
+    msg: "{{ openshift_trust_bundle | equinix_metal.openshift.file_text('openshift_trust_bundle') }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The text.
+  type: str
+  sample: "-----BEGIN CERTIFICATE-----..."
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.file_text import file_text as text_of
+
+
+def file_text(value: Any, variable: str) -> Any:
+    """Return the text. Values that are no text are returned for the checks of their types."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return text_of(value, variable)
+    except CollectionError as problem:
+        raise AnsibleFilterError(str(problem)) from problem
+
+
+class FilterModule:
+    """Filters of this collection."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"file_text": file_text}

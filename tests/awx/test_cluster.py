@@ -1,0 +1,96 @@
+"""A cluster whose whole life is jobs of AWX. The tests of this file build on each other, in this order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.testing.process import REPOSITORY
+from tests.awx.jobs import Awx, Inventory, Job, imported, without
+from tests.e2e.harness import NAME, User, until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
+
+# The sandbox is fast: most of the time would be spent between two polls.
+CHOICES = {"openshift_wait_interval": 1, "openshift_stable_for": 5, "openshift_progress_interval": 5}
+
+
+class Cluster:
+    """Jobs on one inventory, whose cluster folder is below a path that containers have from outside."""
+
+    def __init__(self, user: User, awx: Awx, inventory: Inventory) -> None:
+        self.user, self.awx, self.inventory = user, awx, inventory
+        self.extra: dict[str, Any] = {"openshift_directory": str(user.cluster), **CHOICES}
+
+    def launch(self, playbook: str, inventory: Inventory | None = None, **survey: Any) -> Job:
+        return self.awx.run(playbook, inventory or self.inventory, extra=self.extra, survey=survey)
+
+    def workers(self) -> list[str]:
+        return [name for name in self.user.hostnames() if name.startswith("worker")]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    user = User(tmp_path_factory.mktemp("awx-cluster"), speed=1200)
+    with user.at_work():
+        folder = user.folder / "awx"
+        folder.mkdir()
+        source: Path = REPOSITORY / "inventory" / "01-cluster.yml"
+        yield Cluster(user, Awx(folder, user.sandbox), imported(source, user.sandbox))
+        if user.devices():
+            user.destroy(timeout=1200).ended_well()
+
+
+def test_install_in_a_job(cluster: Cluster) -> None:
+    """A second job of the cluster is refused or waits while the first one writes."""
+    cluster.launch("playbooks/validate.yml").ended_well()
+    first = cluster.awx.start("install.yml", cluster.inventory, extra=cluster.extra)
+    until(cluster.user.devices, within=600, what="the first job orders devices")
+    second = cluster.awx.run(
+        "destroy.yml", cluster.inventory, extra=cluster.extra | {"openshift_lock_timeout": 5}, survey={"openshift_destroy_confirm": NAME}
+    )
+    second.refused("install.yml")
+    first.wait(1800).ended_well()
+    assert cluster.workers() == ["worker-0", "worker-1"]
+    assert len(cluster.user.nodes()) == 5
+
+
+def test_a_survey_adds_machines_to_a_pool(cluster: Cluster) -> None:
+    cluster.launch("scale.yml", openshift_pool_sizes='{"worker": 4}').ended_well()
+    assert cluster.workers() == [f"worker-{number}" for number in range(4)]
+    assert len(cluster.user.nodes()) == 7
+
+
+def test_a_host_that_is_switched_off_in_awx_is_kept(cluster: Cluster) -> None:
+    """worker-2 and worker-3 are not in the inventory either: a pool has its size for one launch only."""
+    records = cluster.user.names_in_zone()
+    job = cluster.launch("scale.yml", without(cluster.inventory, "worker-1")).ended_well()
+    for number in (1, 2, 3):
+        assert f"worker-{number}.{NAME} is kept: not in the inventory of this job, and not named" in job.flat
+    assert cluster.workers() == [f"worker-{number}" for number in range(4)]
+    assert cluster.user.names_in_zone() == records
+    assert all(not node["spec"].get("unschedulable") for node in cluster.user.kube("/api/v1/nodes")["items"])
+
+
+def test_a_survey_removes_machines_of_a_pool(cluster: Cluster) -> None:
+    plan = cluster.awx.run(
+        "scale.yml", cluster.inventory, extra=cluster.extra, survey={"openshift_pool_sizes": "worker=3"}, arguments=["--check"]
+    )
+    assert f"worker-3.{NAME} is removed: pool worker has 3 machines (openshift_pool_sizes)" in plan.ended_well().flat
+    assert plan.writes == []
+    cluster.launch("scale.yml", openshift_pool_sizes="worker=3").ended_well()
+    assert cluster.workers() == ["worker-0", "worker-1", "worker-2"]
+
+
+def test_a_named_worker_is_removed(cluster: Cluster) -> None:
+    cluster.launch("scale.yml", openshift_remove="worker-2").ended_well()
+    assert cluster.workers() == ["worker-0", "worker-1"]
+
+
+def test_destroy_in_a_job(cluster: Cluster) -> None:
+    cluster.launch("destroy.yml").refused(f"openshift_destroy_confirm={NAME}")
+    cluster.launch("destroy.yml", openshift_destroy_confirm=NAME).ended_well()
+    assert cluster.user.devices() == []

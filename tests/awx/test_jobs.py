@@ -1,0 +1,114 @@
+"""The playbooks as jobs of AWX, without a cluster: what a job prints and refuses before anything is ordered."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from sandbox.testing.process import REPOSITORY, RunningSandbox
+from tests.awx.jobs import Awx, Inventory, imported, slice_of, without
+from tests.e2e.harness import until
+
+# Preflight checks the signature of the release.
+pytestmark = pytest.mark.debian("gpgv")
+
+NAME = "demo.metal.test"
+OURS = [f"openshift-cluster={NAME}"]
+
+
+@pytest.fixture(scope="module")
+def awx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Awx]:
+    folder = tmp_path_factory.mktemp("awx")
+    with RunningSandbox(folder / "state", log=folder / "log", speed=3600) as sandbox:
+        yield Awx(folder, sandbox)
+
+
+@pytest.fixture(scope="module")
+def inventory(awx: Awx) -> Inventory:
+    """The example inventory as AWX has imported it. Templates stay text, which the job evaluates."""
+    found = imported(REPOSITORY / "inventory" / "01-cluster.yml", awx.sandbox)
+    assert "lookup(" in str(found)
+    return found
+
+
+@pytest.fixture
+def workers(awx: Awx) -> Iterator[None]:
+    """Two workers of a cluster in the project."""
+    tags = [*OURS, "openshift-role=worker"]
+    seeds = [{"count": 1, "hostname": f"worker-{number}.{NAME}", "tags": tags} for number in range(2)]
+    made = [awx.sandbox.call("POST", "devices", json=seed)["ids"][0] for seed in seeds]
+    yield
+    url, token = (awx.sandbox.environment[name] for name in ("METAL_API_URL", "METAL_AUTH_TOKEN"))
+    for device in made:
+        httpx.delete(f"{url}/devices/{device}", headers={"X-Auth-Token": token}, timeout=30).raise_for_status()
+    until(
+        lambda: all(httpx.get(f"{url}/devices/{device}", headers={"X-Auth-Token": token}).status_code == 404 for device in made),
+        what="gone",
+    )
+
+
+def test_validate_in_a_job_names_what_ends_with_the_job(awx: Awx, inventory: Inventory) -> None:
+    """The default folder is below the private copy of the project."""
+    job = awx.run("playbooks/validate.yml", inventory, timeout=300)
+    job.refused(
+        "which AWX removes at its end", "set openshift_directory to a folder below a path that the job's container has from outside"
+    )
+    assert "the server ends with the job" in job.flat
+    assert "set openshift_publish to host or object_storage" in job.flat
+    assert not job.private.exists()
+
+
+def test_validate_in_a_job_passes_with_an_exposed_folder(awx: Awx, inventory: Inventory) -> None:
+    """Survey answers are text that is no template, and credentials are files."""
+    keyring = awx.sandbox.environment["OPENSHIFT_RELEASE_KEYRING"]
+    shutil.copy(keyring, awx.exposed / "keys.gpg")
+    extra = {"openshift_directory": str(awx.exposed / NAME), "openshift_release_keyring": str(awx.exposed / "keys.gpg")}
+    survey = {"openshift_pool_sizes": '{"worker": 4}', "openshift_cluster_name": "demo"}
+    files = {"openshift_ssh_public_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGWFZIHYyBY5qDyuxDJmKKGNGrQYf1iYFfoWSF4bFzLl me\n"}
+    job = awx.run("playbooks/validate.yml", inventory, survey=survey, extra=extra, files=files, timeout=300).ended_well()
+    # Bootstrap, three control plane machines, four workers.
+    assert "8 machines to order" in job.flat
+    assert job.writes == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ("storage=3", "pool storage is unknown: the pools of the inventory are worker"),
+        # An answer is text, and no template.
+        ("{{ lookup('pipe', 'id') }}", "which is not a number for each pool"),
+    ],
+)
+def test_an_answer_that_is_no_pool_size_is_refused(awx: Awx, inventory: Inventory, sizes: str, words: str) -> None:
+    job = awx.run("scale.yml", inventory, survey={"openshift_pool_sizes": sizes}, timeout=300)
+    job.refused("openshift_pool_sizes", words)
+
+
+@pytest.mark.usefixtures("workers")
+def test_a_host_that_is_disabled_or_of_another_slice_is_kept(awx: Awx, inventory: Inventory) -> None:
+    extra = {"openshift_directory": str(awx.exposed / NAME), "openshift_destroy_without_state": True}
+    disabled = awx.run("playbooks/validate.yml", without(inventory, "worker-1"), extra=extra, timeout=300)
+    assert f"worker-1.{NAME} is kept (not in the inventory of this job, and not named)" in disabled.flat
+    named = awx.run(
+        "playbooks/validate.yml", without(inventory, "worker-1"), extra=extra, survey={"openshift_remove": "worker-1"}, timeout=300
+    )
+    assert f"scale.yml removes worker-1.{NAME} (named in openshift_remove)" in named.flat
+    sliced = awx.run("scale.yml", slice_of(inventory, 1, 3), extra=extra, timeout=300)
+    sliced.refused("is kept (not in the inventory of this job, and not named)")
+
+
+def test_a_limit_is_refused(awx: Awx, inventory: Inventory) -> None:
+    """AWX would report a job that did nothing as successful."""
+    awx.run("scale.yml", inventory, arguments=["-l", "worker-0"], timeout=300).refused("Cannot run with --limit worker-0")
+
+
+@pytest.mark.usefixtures("workers")
+def test_destroy_without_a_confirmation_fails_at_once(awx: Awx, inventory: Inventory) -> None:
+    """There is a terminal in a job, and nobody who types."""
+    extra = {"openshift_directory": str(awx.exposed / NAME), "openshift_destroy_without_state": True}
+    job = awx.run("destroy.yml", inventory, extra=extra, timeout=120)
+    job.refused(f"openshift_destroy_confirm={NAME}")
+    assert job.seconds < 100

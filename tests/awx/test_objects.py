@@ -1,0 +1,150 @@
+"""The objects of AWX that playbooks/awx.yml creates: their data, and the playbook against a stand-in for AWX's API."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
+from sandbox.testing.process import REPOSITORY
+from tests.awx.controller import TOKEN, Controller
+from tests.e2e.harness import RECAP
+from tools import awx_surveys
+
+URL = "https://git.example.com/openshift.git"
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads ``!unsafe`` as text."""
+
+
+_Loader.add_constructor("!unsafe", lambda _loader, node: str(node.value))
+
+
+@pytest.fixture(scope="module")
+def data() -> dict[str, Any]:
+    loader = _Loader((REPOSITORY / "playbooks" / "vars" / "awx.yml").read_text(encoding="utf-8"))
+    content: dict[str, Any] = loader.get_single_data()
+    return content
+
+
+@pytest.fixture
+def controller() -> Iterator[Controller]:
+    with Controller() as running:
+        yield running
+
+
+def play(controller: Controller, folder: Path, *arguments: str) -> tuple[int, str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "CONTROLLER_", "TOWER_"))}
+    environment |= {"ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1", **controller.environment}
+    command = [
+        str(Path(sys.executable).parent / "ansible-playbook"),
+        "-i",
+        os.devnull,
+        str(REPOSITORY / "playbooks" / "awx.yml"),
+        *arguments,
+    ]
+    done = subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert TOKEN not in done.stdout + done.stderr
+    return done.returncode, done.stdout + done.stderr
+
+
+def changed(output: str) -> int:
+    return sum(map(int, RECAP.findall(output)))
+
+
+def test_surveys_are_those_of_the_table() -> None:
+    assert awx_surveys.FILE.read_text(encoding="utf-8") == awx_surveys.page(), "run: python -m tools.awx_surveys"
+
+
+def test_questions_have_the_types_of_their_variables() -> None:
+    questions = {each["variable"]: each for survey in awx_surveys.surveys().values() for each in survey["survey_spec"].get("spec", [])}
+    assert set(questions) <= set(VARIABLES)
+    types = {(VARIABLES[name].type, question["type"]) for name, question in questions.items()}
+    assert types <= {
+        ("str", "text"),
+        ("raw", "text"),
+        ("int", "integer"),
+        ("bool", "multiplechoice"),
+        ("str", "multiplechoice"),
+        ("str", "password"),
+    }
+    assert questions["openshift_destroy_confirm"]["required"]
+    assert awx_surveys.question(VARIABLES["metal_api_token"])["type"] == "password"
+    assert awx_surveys.question(VARIABLES["openshift_publish"])["choices"] == ["controller", "host", "object_storage"]
+
+
+def test_every_playbook_of_the_templates_exists(data: dict[str, Any]) -> None:
+    playbooks = re.findall(r"'playbook': '([^']+)'", str(data["controller_templates"]))
+    assert len(playbooks) == len(data["controller_templates"])
+    assert [name for name in playbooks if not (REPOSITORY / name).is_file()] == []
+    sources = [source["source_path"] for source in data["controller_inventory_sources"]]
+    assert [name for name in sources if not (REPOSITORY / name).is_file()] == []
+
+
+def test_templates_give_a_job_the_whole_inventory(data: dict[str, Any]) -> None:
+    template = data["awx_template"]
+    assert template["job_slice_count"] == 1
+    assert not any(
+        template[name] for name in ("allow_simultaneous", "ask_limit_on_launch", "ask_tags_on_launch", "ask_skip_tags_on_launch")
+    )
+
+
+def test_credentials_are_the_variables_that_the_example_inventory_reads(data: dict[str, Any]) -> None:
+    injected = {name for kind in data["controller_credential_types"] for name in kind["injectors"]["env"]}
+    inventory = (REPOSITORY / "inventory" / "01-cluster.yml").read_text(encoding="utf-8")
+    assert injected == set(re.findall(r"ansible.builtin.env', '(\w+)'", inventory))
+    secrets = {field["id"] for kind in data["controller_credential_types"] for field in kind["inputs"]["fields"] if field.get("secret")}
+    assert secrets == {"token", "key_secret", "pull_secret"}
+
+
+# Each module of awx.awx takes seconds.
+@pytest.mark.long
+def test_objects_are_created_once_changed_and_deleted(controller: Controller, tmp_path: Path) -> None:
+    """Check mode writes nothing, a second run changes nothing, and of what was created the organization alone is left."""
+    given = ("-e", f"openshift_awx_project_url={URL}")
+    code, output = play(controller, tmp_path, *given, "--check")
+    assert (code, controller.writes) == (0, []), output
+    assert "would be created" in output
+
+    code, output = play(controller, tmp_path, *given)
+    assert code == 0, output
+    templates = ["approve", "destroy", "install", "orphans", "replace", "scale", "scale plan", "status", "validate"]
+    assert controller.names("job_templates") == [f"OpenShift {name}" for name in templates]
+    assert controller.names("workflow_job_templates") == ["OpenShift plan and scale", "OpenShift validate and install"]
+    assert controller.names("workflow_job_template_nodes") == ["approval", "approval", "install", "plan", "scale", "validate"]
+    assert controller.names("workflow_approval_templates") == ["Approve the install", "Approve the removal and the orders"]
+    assert controller.one("job_templates", "OpenShift scale plan")["job_type"] == "check"
+    survey = controller.one("job_templates", "OpenShift scale")["below"]["survey_spec"]["spec"]
+    assert [question["variable"] for question in survey][:2] == ["openshift_pool_sizes", "openshift_remove"]
+    assert controller.one("credential_types", "Metal API")["injectors"]["env"]["METAL_AUTH_TOKEN"] == "{{ token }}"
+    assert controller.one("inventory_sources", "02.metal.yml")["enabled_var"] == "metal_state"
+
+    code, output = play(controller, tmp_path, *given)
+    assert (code, changed(output)) == (0, 0), output
+    controller.calls.clear()
+    code, output = play(controller, tmp_path, *given, "-e", "openshift_awx_branch=release", "--check")
+    assert (code, changed(output), controller.writes) == (0, 1, []), output
+
+    code, output = play(controller, tmp_path, *given, "-e", "openshift_awx_state=absent")
+    assert code == 0, output
+    assert {name: names for name in controller.objects if (names := controller.names(name)) and name != "workflow_approval_templates"} == {
+        "organizations": ["OpenShift"]
+    }
+    code, output = play(controller, tmp_path, *given, "-e", "openshift_awx_state=absent")
+    assert (code, changed(output)) == (0, 0), output
+
+
+def test_the_address_of_the_project_is_required(controller: Controller, tmp_path: Path) -> None:
+    code, output = play(controller, tmp_path)
+    assert code != 0
+    assert "openshift_awx_project_url is not set" in " ".join(output.split())
+    assert controller.calls == []

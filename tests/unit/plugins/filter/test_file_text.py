@@ -1,0 +1,46 @@
+"""A variable that can be a text, or the path of a file with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.filter.file_text import file_text
+from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import manifests
+
+GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ours\n"
+
+
+@pytest.mark.parametrize("text", ["", "ssh-ed25519 AAAA me@there", "-----BEGIN CERTIFICATE-----\n/abc\n", "{}", "/a\n/b"])
+def test_text_is_itself(text: str) -> None:
+    assert file_text(text, "openshift_ssh_public_key") == text
+
+
+def test_a_path_is_the_text_of_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "id.pub").write_text("ssh-ed25519 AAAA\n", encoding="utf-8")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert file_text(str(tmp_path / "id.pub"), "x") == file_text(" ~/id.pub ", "x") == "ssh-ed25519 AAAA\n"
+
+
+def test_a_missing_file_names_both_ways() -> None:
+    with pytest.raises(AnsibleFilterError) as problem:
+        file_text("/run/no/ca.pem", "openshift_trust_bundle")
+    assert "openshift_trust_bundle: the file /run/no/ca.pem cannot be read on the controller: No such file" in str(problem.value)
+    assert "Set openshift_trust_bundle to the path of an existing file, or to the text itself" in str(problem.value)
+
+
+@pytest.mark.parametrize("value", [None, 3, ["x"]])
+def test_other_types_are_for_their_own_checks(value: object) -> None:
+    assert file_text(value, "x") == value
+
+
+def test_a_manifest_can_be_a_text() -> None:
+    found = manifests([GOOD, '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs"}}'])
+    assert [each["name"] for each in found] == ["manifest-01.yml", "manifest-02.yml"]
+    assert found[0]["content"] == GOOD
+    with pytest.raises(AnsibleFilterError, match=r"manifest-01.yml: has no metadata.name"):
+        manifests(["apiVersion: v1\nkind: ConfigMap\n"])
+    with pytest.raises(AnsibleFilterError, match="is a path on the controller, or the text itself"):
+        manifests(["/run/no/manifest.yml"])

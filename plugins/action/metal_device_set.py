@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
 from typing import Any
 
 from ansible.utils.display import Display
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._device_progress import DeviceProgress
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._progress import LINE_LIMIT, ProgressAction
 
 
@@ -21,29 +22,18 @@ class ActionModule(ProgressAction):
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._shown = 0
-        self._recorded: dict[str, tuple[str, str]] = {}
+        self._progress = DeviceProgress()
 
     def announce(self, answer: dict[str, Any]) -> None:
-        """Print the notes that were added since the previous answer, which has all earlier ones; record each device that has changed."""
-        self._record(answer)
+        """Print and record each device that has changed, and print the notes that were added: each answer has all earlier ones."""
+        for change in self._progress.changes(answer, time.monotonic()):
+            about = {"name": change.name, "state": change.state, "action": change.action, **change.place, "error": change.error}
+            record("device", {**about, "check_mode": bool(self._task.check_mode)})
+            if line := change.line():
+                Display().display(f"    {line}")
         notes = answer.get("notes")
         if not isinstance(notes, list):
             return
         for text in notes[self._shown :]:
             Display().display(f"    {printable(text, LINE_LIMIT)}")
         self._shown = len(notes)
-
-    def _record(self, answer: Mapping[str, Any]) -> None:
-        devices = {str(device.get("hostname")): device for device in answer.get("devices") or [] if isinstance(device, Mapping)}
-        outcomes = answer.get("outcomes")
-        for name, outcome in outcomes.items() if isinstance(outcomes, Mapping) else ():
-            device = devices.get(name, {})
-            action = str(outcome.get("action") or "none")
-            state = str(device.get("state") or outcome.get("status") or "unknown")
-            if outcome.get("status") == "removed":
-                state = "deleted"
-            if self._recorded.get(name) != (state, action):
-                self._recorded[name] = (state, action)
-                error = printable(outcome.get("error") or "", LINE_LIMIT)
-                about = {"name": name, "state": state, "action": action, "plan": outcome.get("plan"), "metro": outcome.get("metro")}
-                record("device", {**about, "error": error, "check_mode": bool(self._task.check_mode)})

@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._commands import Caller
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._printing_action import PrintingAction
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._summary import (
     access_lines,
     cluster_lines,
+    cost_of,
     device_lines,
     next_lines,
     phase_lines,
@@ -41,6 +43,7 @@ class ActionModule(PrintingAction):
             *device_lines(options["resources"]),
             *access_lines(options["state"], options["kubeconfig"], _existing(options["password_file"])),
         ]
+        record("summary", {"lines": lines[:1], **cost_of(options["resources"])})
         next_commands = next_lines(options["kubeconfig"], Caller.of_this_run(variables))
         show("\n".join(["", *lines, *phase_lines(options["log"], time.time()), *next_commands]))
         return {"lines": [*lines, *next_commands]}

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from ansible.utils.display import Display
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._device_progress import DeviceProgress
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._progress import LINE_LIMIT, ProgressAction
 
 
@@ -19,9 +22,15 @@ class ActionModule(ProgressAction):
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._shown = 0
+        self._progress = DeviceProgress()
 
     def announce(self, answer: dict[str, Any]) -> None:
-        """Print the notes that were added since the previous answer, which has all earlier ones."""
+        """Print and record each device that has changed, and print the notes that were added: each answer has all earlier ones."""
+        for change in self._progress.changes(answer, time.monotonic()):
+            about = {"name": change.name, "state": change.state, "action": change.action, **change.place, "error": change.error}
+            record("device", {**about, "check_mode": bool(self._task.check_mode)})
+            if line := change.line():
+                Display().display(f"    {line}")
         notes = answer.get("notes")
         if not isinstance(notes, list):
             return

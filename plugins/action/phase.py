@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from ansible import constants
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import begin_record, record
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._phases import begin, heading
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._printing_action import PrintingAction
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
@@ -28,5 +29,8 @@ class ActionModule(PrintingAction):
     def print_result(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         now = time.time()
         log = begin(options["title"] or self._task.name, options["phases"], options["log"], now)
+        if len(log) == 1:
+            begin_record()
+        record("phase", {**log[-1], "play": str(variables.get("ansible_play_name") or "The playbook")})
         show("\n" + heading(log, now), constants.COLOR_HIGHLIGHT)
         return {"log": log}

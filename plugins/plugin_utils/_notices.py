@@ -23,6 +23,7 @@ from ansible.utils.display import Display
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import take_unshown, texts
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
 
 PAUSE = 0.5
 """Seconds between two reads of a file of notices."""
@@ -52,6 +53,7 @@ class NoticeDisplay:
                 if text in self._shown:
                     continue
                 self._shown.add(text)
+            record("notice", {"level": str(notice.get("level")), "text": text})
             if notice.get("level") == "warning":
                 display_warning(text)
             else:

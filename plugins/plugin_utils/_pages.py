@@ -48,3 +48,8 @@ def status_page(status: Mapping[str, Any]) -> str:
             certificate_lines=certificate_lines(status["certificates"]),
         )
     )
+
+
+def run_page(report: Mapping[str, Any]) -> str:
+    """Return the page of a run, the result of ``run_report``."""
+    return _environment().get_template("run.html").render(report=report)

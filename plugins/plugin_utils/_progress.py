@@ -28,6 +28,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import out_of_range
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.outage import FILE_VARIABLE
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._notices import NoticeDisplay
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import duration, show
 
@@ -62,9 +63,14 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
         beside = "" if self._task.async_val else arguments.get("notices_file")
         with self._notices.following(beside), self._following_module_notices():
             if waits and (interval or self.unwatched_slice) > 0:
-                return self._in_slices(arguments, task_vars, timeout, interval)
-            # A background task cannot print, and without a wait there is no progress.
-            return self._once({**arguments, "progress_interval": 0} if "progress_interval" in arguments else arguments, task_vars)
+                answer = self._in_slices(arguments, task_vars, timeout, interval)
+            else:
+                # A background task cannot print, and without a wait there is no progress.
+                once = {**arguments, "progress_interval": 0} if "progress_interval" in arguments else arguments
+                answer = self._once(once, task_vars)
+        if answer.get("changed") and not self._task.async_val:
+            record("change", {"task": printable(self._task.get_name(), LINE_LIMIT), "check_mode": bool(self._task.check_mode)})
+        return answer
 
     @contextmanager
     def _following_module_notices(self) -> Iterator[None]:

@@ -14,6 +14,11 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 
+
+class ReportError(AnsibleActionFail):  # type: ignore[misc]  # ansible-core has no type information
+    """A report that cannot be written."""
+
+
 MODE = 0o640
 """A report has addresses and names, and no secrets."""
 
@@ -27,7 +32,7 @@ def write_report(path: str, content: str, *, check_mode: bool) -> bool:
         if not check_mode:
             _replace(target, content)
     except (OSError, UnicodeDecodeError) as problem:
-        raise AnsibleActionFail(
+        raise ReportError(
             f"Cannot write the report {target}: {problem}. Choose a file in an existing folder that you may write to"
         ) from problem
     return True
@@ -44,3 +49,11 @@ def _replace(target: Path, content: str) -> None:
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def keep_newest(folder: Path, number: int) -> None:
+    """Delete all reports in the folder but the newest ``number``; their names end with the time. 0 keeps all."""
+    if number <= 0:
+        return
+    for old in sorted(folder.glob("*-*T*Z.html"), key=lambda path: path.stem.rpartition("-")[2])[:-number]:
+        old.unlink(missing_ok=True)

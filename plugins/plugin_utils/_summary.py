@@ -67,6 +67,14 @@ def device_lines(belongings: Any) -> list[str]:
     return rows(continued("Devices", [f"{len(devices)}{total}", *map(printable, listed)]))
 
 
+def cost_of(belongings: Any) -> dict[str, Any]:
+    """Return the number of devices and their price per hour, for the run report; empty if unknown."""
+    clusters = mappings(mapping(belongings).get("clusters"))
+    if not clusters:
+        return {}
+    return {"devices": len(mappings(clusters[0].get("devices"))), "price_per_hour": clusters[0].get("price_per_hour")}
+
+
 def access_lines(state: Any, kubeconfig: str, password_file: str) -> list[str]:
     """Return the addresses and the credentials of the cluster. ``password_file`` is empty where it does not exist."""
     console = printable(mapping(state).get("console_url") or "none yet", LONGEST)

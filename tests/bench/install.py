@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -22,6 +23,9 @@ READS_A_MINUTE = 130
 WAIT = "Wait until the cluster is complete"
 """The phase before which the job that lets them join was begun."""
 LIMIT = 3600.0
+STATUS_CALLS = 40
+STATUS_SECONDS = 15
+"""Calls of status.yml to both APIs, and its seconds, with any number of workers up to 500."""
 
 
 def bench(report: Report, folder: Path) -> None:
@@ -61,6 +65,10 @@ def bench(report: Report, folder: Path) -> None:
             Column("load", ".0f"),
         ],
     )
+    states = Table(
+        "status.yml of the same cluster",
+        [Column("workers"), Column("s", ".1f"), Column("Metal API"), Column("writes"), Column("findings"), Column("load", ".0f")],
+    )
     first: dict[int, Timed] = {}
     for workers in WORKERS:
         report.note(f"install: {workers} workers")
@@ -86,6 +94,7 @@ def bench(report: Report, folder: Path) -> None:
             report.target(
                 f"install with {workers} workers again: writes", str(len(unchanged.run.writes)), "0", met=not unchanged.run.writes
             )
+            _status(report, states, user, workers, place)
         if workers == max(WORKERS):
             job = memory.mebibytes("csr_approval")
             report.target(f"csr_approval with {workers} workers: memory", f"{job:.0f} MiB", f"below {MEMORY} MiB", met=job < MEMORY)
@@ -96,6 +105,19 @@ def bench(report: Report, folder: Path) -> None:
     report.show(installs)
     report.show(_by_phase(first))
     report.show(again)
+    report.show(states)
+
+
+def _status(report: Report, table: Table, user: User, workers: int, place: Path) -> None:
+    """Measure status.yml; the calls to the cluster's API do not grow either (tests/cluster/test_cluster_status.py counts them)."""
+    target = place / "status.json"
+    run = user.play("status.yml", "-e", f"openshift_status_file={target}", timeout=LIMIT).ended_well()
+    findings = len(json.loads(target.read_text(encoding="utf-8"))["findings"])
+    calls = len(run.requests)
+    table.row(workers, run.seconds, calls, len(run.writes), findings, os.getloadavg()[0])
+    report.target(f"status with {workers} workers: calls", str(calls), f"below {STATUS_CALLS}", met=calls < STATUS_CALLS)
+    quick = run.seconds < STATUS_SECONDS
+    report.target(f"status with {workers} workers: seconds", f"{run.seconds:.1f}", f"below {STATUS_SECONDS}", met=quick)
 
 
 def _calls(timed_run: Timed) -> tuple[int, int]:

@@ -21,10 +21,11 @@ def bench(report: Report, folder: Path) -> None:
             ("install", "install.yml"),
             ("install again", "install.yml"),
             ("scale, nothing to do", "scale.yml"),
+            ("status", "status.yml"),
             ("destroy", "destroy.yml"),
         ):
             run = (user.destroy() if playbook == "destroy.yml" else user.play(playbook)).ended_well()
             table.row(title, run.seconds, len(run.requests) - len(run.writes), len(run.writes), run.changed)
-            if title in {"install again", "scale, nothing to do"}:
+            if title in {"install again", "scale, nothing to do", "status"}:
                 report.target(f"{title}: writes", str(len(run.writes)), "0", met=not run.writes)
     report.show(table)

@@ -1,6 +1,7 @@
 """Writes the example of a status into docs/status.md: ``python -m tests.status.page``.
 
-The example is of a cluster in the sandbox that has lost a device and has a cordoned Node; it takes three minutes.
+The example is of a cluster in the sandbox that has lost a device; it takes three minutes. With chromium-headless-shell it also makes the
+screenshots in docs/images.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from pathlib import Path
 
 from sandbox.testing.process import REPOSITORY
 from tests.e2e.harness import NAME, User, until
+from tests.status import browser
 
 PAGE = REPOSITORY / "docs" / "status.md"
+IMAGES = REPOSITORY / "docs" / "images"
 BEGIN, END = "<!-- status: made by `python -m tests.status.page` -->\n", "<!-- end of status -->"
 SPEED = 1200.0
 
@@ -52,7 +55,12 @@ def main() -> int:
         with user.at_work():
             user.play("install.yml").ended_well()
             lose_a_device(user, "worker-1")
-            lines = example(user)
+            target = user.folder / "status.html"
+            lines = example(user, "-e", f"openshift_status_page={target}")
+            if browser.is_installed():
+                browser.screenshot(target, IMAGES / "status.png", width=1100, height=1250)
+                newest = max((user.cluster / "reports").glob("install-*.html"))
+                browser.screenshot(newest, IMAGES / "run-report.png", width=1100, height=1350)
             user.destroy().ended_well()
     write(lines)
     print("\n".join(lines))

@@ -365,6 +365,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "leave_directory",
                 "control_plane_directory",
                 "gather_directory",
+                "report_directory",
                 "status_directory",
                 "validate_directory",
                 "power_directory",
@@ -1136,6 +1137,23 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("status_server_certificates",),
         ),
     ),
+    "Run report": (
+        Variable(
+            "openshift_report_file",
+            "str",
+            "File on the controller for the report of a run, an HTML page. Empty is C(reports/<playbook>-<time>.html) in the "
+            "cluster's folder, if that exists.",
+            default="",
+            options=("report_file",),
+        ),
+        Variable(
+            "openshift_report_keep",
+            "int",
+            "Number of reports that are kept in the cluster's folder, the newest ones; V(0) keeps all.",
+            default=20,
+            options=("report_keep",),
+        ),
+    ),
     "Preflight checks": (
         Variable(
             "openshift_resolver",
@@ -1637,6 +1655,7 @@ COMPUTED_OPTIONS = (
             "load_balancer_cluster",
             "network_cluster",
             "provision_cluster",
+            "report_cluster",
             "status_cluster",
         ),
     ),

@@ -34,6 +34,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import FIELD_OWNER
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tally import TALLY
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.time_limit import TimeLimit, watch
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.pod_exec import (
     Connection,
@@ -453,6 +454,9 @@ class ClusterClient:
         for base in self._bases:
             limit = TimeLimit(self._timeout)
             response: Any = None
+            TALLY.call("cluster API")
+            if failures:
+                TALLY.repeat("cluster API", "no answer from one address")
             try:
                 with limit:
                     response = self._pool.request(

@@ -20,7 +20,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argsp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, PlayEndedError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.secret_options import secret_values, shown, unusable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tally import TALLY
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
 
 LONGEST_MESSAGE = 10_000
 """Characters: room for what failed of hundreds of machines."""
@@ -89,6 +91,8 @@ class ModuleFrame:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> Literal[False]:
         self.end(error)
+        for numbers in TALLY.result():
+            record("calls", numbers)
         if error is None:
             self.module.exit_json(**self.result)
         if isinstance(error, StillWaiting):

@@ -22,6 +22,7 @@ class Scripted(ProgressAction):
 
     def __init__(self, arguments: dict[str, Any], *answers: dict[str, Any], async_val: int = 0, check_mode: bool = False) -> None:
         task = SimpleNamespace(args=arguments, async_val=async_val, check_mode=check_mode, diff=False, action="x", environment=[])
+        task.get_name = lambda: "the task"
         shell = SimpleNamespace(tmpdir="/nowhere")
         super().__init__(task, SimpleNamespace(_shell=shell, has_native_async=False), SimpleNamespace(), None, None, None)
         self._answers = list(answers)

@@ -1,0 +1,84 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The events of a playbook's run, as lines of JSON in a file of the controller, until the run report is made of it.
+
+The file is named after the process of ansible-playbook, so all tasks and modules of a run find it. It exists from the first phase of a
+playbook on; a module that runs elsewhere, or outside of such a playbook, records nothing.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import KEPT, runs_folder
+
+LARGEST = 8 * 1024 * 1024
+"""Bytes: a run of days with a fault in each second ends up with a report that lacks its last lines, not with a full disk."""
+
+
+def record_path() -> Path | None:
+    """Return the file of this run; None where no file can be kept."""
+    try:
+        main = find_play().main
+        return runs_folder() / f"record-{main.pid}-{main.started}.jsonl"
+    except (CollectionError, OSError):
+        return None
+
+
+def begin_record() -> None:
+    """Create the file, empty, and delete those of runs that were killed."""
+    path = record_path()
+    if path is not None:
+        with suppress(OSError):
+            for other in path.parent.glob("record-*.jsonl"):
+                if time.time() - other.stat().st_mtime > KEPT:
+                    other.unlink(missing_ok=True)
+            path.write_bytes(b"")
+            path.chmod(0o600)
+
+
+def record(kind: str, values: Mapping[str, Any]) -> None:
+    """Append an event. A report is no reason for a run to fail: without a file nothing is recorded."""
+    path = record_path()
+    line = json.dumps({"kind": kind, "at": round(time.time(), 1), **values}, default=str) + "\n"
+    with suppress(OSError):
+        # Only a file that a playbook has begun; in one write, since threads and modules append too.
+        if path is None or path.stat().st_size > LARGEST:
+            return
+        number = os.open(path, os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(number, line.encode())
+        finally:
+            os.close(number)
+
+
+def read_record() -> list[dict[str, Any]]:
+    """Return what was recorded, without malformed lines."""
+    path = record_path()
+    events = []
+    with suppress(OSError):
+        for line in path.read_text(encoding="utf-8").splitlines() if path is not None else ():
+            with suppress(ValueError):
+                event = json.loads(line)
+                if isinstance(event, dict) and isinstance(event.get("at"), (int, float)):
+                    events.append(event)
+    return events
+
+
+def end_record() -> None:
+    """Delete the file."""
+    path = record_path()
+    if path is not None:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)

@@ -362,6 +362,12 @@ CHECKS: tuple[Check, ...] = (
         advice=CHOICES,
     ),
     Check(
+        "cluster lock",
+        controller.lock,
+        expected="no other run writes to the cluster",
+        advice="wait until that run has ended",
+    ),
+    Check(
         "kubeconfig",
         controller.kubeconfig,
         expected="the kubeconfig in the cluster folder is for the cluster whose files are beside it (clusterID of ClusterVersion)",
@@ -371,8 +377,8 @@ CHECKS: tuple[Check, ...] = (
         "version of the running cluster",
         controller.running_version,
         expected="openshift_version is the release that the cluster runs, or a channel",
-        advice="set openshift_version to the release of the cluster after an upgrade; to upgrade the cluster use oc adm upgrade, since these"
-        " playbooks do not",
+        advice="set openshift_version to the release of the cluster after an upgrade; to upgrade the cluster use oc adm upgrade, since"
+        " these playbooks do not",
     ),
     Check(
         "existing control plane",

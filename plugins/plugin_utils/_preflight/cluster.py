@@ -18,7 +18,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 
 
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``kubeconfig``: ``cluster_id`` and ``version`` of the cluster, or ``msg`` of the failed request. Empty without a kubeconfig."""
+    """Return ``kubeconfig``: ``cluster_id`` and ``version``, or ``msg`` of the failed request. Empty without a kubeconfig."""
     path = Path(str(settings["directory"])).expanduser() / "kubeconfig"
     if not settings.get("bootstrap_over"):
         return {}

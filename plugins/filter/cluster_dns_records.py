@@ -63,6 +63,11 @@ options:
       - Whether the cluster has a load balancer for API and routers.
     type: bool
     default: false
+  adopted:
+    description:
+      - Whether the cluster was installed in another way. The records of API and routers are not managed then, and in no list.
+    type: bool
+    default: false
 """
 
 EXAMPLES = r"""

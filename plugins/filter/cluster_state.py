@@ -43,6 +43,10 @@ _value:
       description: Whether the control plane runs without the bootstrap device.
       type: bool
       sample: true
+    adopted:
+      description: Whether the cluster was installed in another way, so that its control plane and its DNS records are not managed.
+      type: bool
+      sample: false
     infra_id:
       description: The C(infraID) of the install, empty before its Ignition files exist.
       type: str
@@ -77,6 +81,7 @@ def cluster_state(directory: str, devices: Iterable[Mapping[str, Any]] = ()) -> 
     by_role = devices_by_role(devices)
     return {
         "bootstrap_complete": (folder / "kubeconfig").is_file(),
+        "adopted": (folder / "adopted").is_file(),
         "infra_id": metadata.get("infraID", ""),
         "cluster_id": metadata.get("clusterID", ""),
         "devices": by_role,

@@ -35,12 +35,16 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by
     removed: Iterable[str] = (),
     bootstrap_complete: bool = False,
     balanced: bool = False,
+    adopted: bool = False,
 ) -> list[Record]:
-    """Return every record of the cluster, desired or to be deleted. See the filter of this name."""
+    """Return every record of the cluster, desired or to be deleted. See the filter of this name.
+
+    The records of an adopted cluster's services lead to machines that are not managed, so they are in neither list.
+    """
     end = f".{cluster}"
     known = [name for name in dict.fromkeys([*removed, *(device["hostname"] for device in devices)]) if name.endswith(end)]
     if state == "absent":
-        return [{"name": name, "values": []} for name in [*(service + end for service in SERVICES), *known]]
+        return [{"name": name, "values": []} for name in [*(service + end for service in SERVICES if not adopted), *known]]
     named = [device for device in devices if address_of(device) and (not machines or device["hostname"] in machines)]
     by_role = devices_by_role(named)
     bootstrap = by_role["bootstrap"]
@@ -58,7 +62,7 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by
     ]
     desired = {record["name"] for record in hosts}
     return [
-        *({"name": service + end, "values": values} for service, values in zip(SERVICES, services, strict=True)),
+        *({"name": service + end, "values": values} for service, values in zip(SERVICES, services, strict=True) if not adopted),
         *hosts,
         *({"name": name, "values": []} for name in known if name not in desired),
     ]

@@ -377,6 +377,12 @@ CHECKS: tuple[Check, ...] = (
         advice=CHOICES,
     ),
     Check(
+        "cluster lock",
+        controller.lock,
+        expected="no other run writes to the cluster",
+        advice="wait until that run has ended",
+    ),
+    Check(
         "kubeconfig",
         controller.kubeconfig,
         expected="the kubeconfig in the cluster folder is for the cluster whose files are beside it (clusterID of ClusterVersion)",

@@ -180,10 +180,15 @@ class Context:
         return bool(self.settings.get("bootstrap_over")) and bool(self.devices)
 
     @property
+    def is_adopted(self) -> bool:
+        """Whether the cluster runs on a control plane that is not of this collection, and this inventory has only workers of it."""
+        return bool(self.settings.get("adopted")) and not self.groups["control_plane"] and not self.groups["bootstrap"]
+
+    @property
     def is_ignition_in_use(self) -> bool:
         """Whether devices exist that were ordered with the Ignition files, so that these are not created again."""
         nodes = [device for device in self.devices if "openshift-role=load-balancer" not in (device.get("tags") or [])]
-        return bool(self.settings.get("folder_exists")) and bool(nodes)
+        return self.is_adopted or (bool(self.settings.get("folder_exists")) and bool(nodes))
 
     @property
     def has_bootstrap_machine(self) -> bool:

@@ -68,6 +68,27 @@ def install(context: Context) -> Finding:
     return passed(f"{infra_id}, like the existing devices" if infra_id and exists else infra_id or "nothing of the cluster exists")
 
 
+def lock(context: Context) -> Finding:
+    """Return whether another run writes to the cluster now."""
+    belongings = context.readings.get("belongings") or {}
+    if belongings.get("msg"):
+        return not_checkable(str(belongings["msg"]))
+    locks = [lock for cluster in belongings.get("clusters") or [] for lock in cluster.get("locks") or []]
+    if not locks:
+        return passed("no run writes to the cluster")
+    unknown = "an unknown time"
+    texts = [
+        f"{lock.get('operation') or 'a run'} of {lock.get('holder') or 'an unknown user'}{', ' + lock['job'] if lock.get('job') else ''}"
+        f" since {lock.get('acquired_at') or unknown}, renewed last at {lock.get('renewed_at') or unknown} (lock {lock['id']})"
+        for lock in locks
+    ]
+    return warning(
+        f"held by {'; '.join(texts)}",
+        "wait until that run has ended; if it has certainly ended and its computer is gone, break its lock: ansible-playbook"
+        f" playbooks/unlock.yml -e openshift_unlock={locks[0]['id']}",
+    )
+
+
 def kubeconfig(context: Context) -> Finding:
     """Return whether the kubeconfig is for this cluster. With another one's, that cluster's nodes would be drained and deleted."""
     reading = context.readings.get("kubeconfig")

@@ -83,11 +83,18 @@ def host_variables(context: Context) -> Finding:
     return passed_if(not problems, "; ".join(problems) or f"valid on {counted(len(context.machines), 'host')}")
 
 
+ADOPTED = "none: the control plane of the adopted cluster is not managed"
+
+
 def bootstrap(context: Context) -> Finding:
+    if context.is_adopted:
+        return passed(ADOPTED)
     return passed_if(len(context.groups["bootstrap"]) == 1, counted(len(context.groups["bootstrap"]), "host"))
 
 
 def control_plane(context: Context) -> Finding:
+    if context.is_adopted:
+        return passed(ADOPTED)
     number = len(context.groups["control_plane"])
     found = counted(number, "host")
     if number in (4, 5) and context.release is not None and context.release < (4, 18):
@@ -121,6 +128,8 @@ def reuse(context: Context) -> Finding:
 
 def workers(context: Context) -> Finding:
     workers = len(context.groups["workers"])
+    if context.is_adopted:
+        return passed(f"{counted(workers, 'host')} beside the nodes of the adopted cluster")
     return passed_if(workers != 1 or len(context.groups["control_plane"]) == 1, counted(workers, "host"))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.etcd import read_operator
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import read_node
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import cluster_id_of, version_of
 
@@ -31,9 +32,15 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     try:
         client = ClusterClient(str(path), timeout=float(settings["timeout"]))
         version = client.cluster_version()
-        members = sorted(read_node(node).name for node in client.control_plane_nodes())
+        members = _control_plane(client)
     except CollectionError as problem:
         return {"kubeconfig": {"msg": problem.message}}
     return {
         "kubeconfig": {"cluster_id": cluster_id_of(version) or "", "version": version_of(version) or "", "control_plane": members},
     }
+
+
+def _control_plane(client: ClusterClient) -> list[str]:
+    """Return the names of the control plane nodes, also that of one whose replacement is not complete: it may have no Node now."""
+    replaced = read_operator(client.etcd()).replacing.node
+    return sorted({read_node(node).name for node in client.control_plane_nodes()} | ({replaced} if replaced else set()))

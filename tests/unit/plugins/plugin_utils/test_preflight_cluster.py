@@ -13,6 +13,7 @@ from tests.unit.plugins.module_utils.service import Reply, serving
 
 CLUSTER_ID = "9b0e4f7a-0000-4000-8000-000000000001"
 NODES = {"kind": "NodeList", "items": [{"metadata": {"name": f"master-{number}.demo"}} for number in (1, 0)]}
+ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
 
 
@@ -37,12 +38,22 @@ def test_before_the_bootstrap_is_complete_no_cluster_is_asked(tmp_path: Path) ->
 
 
 def test_the_cluster_id_of_cluster_version_is_returned(tmp_path: Path) -> None:
-    with serving(Reply(data={"kind": "ClusterVersion", "spec": {"clusterID": CLUSTER_ID}}), Reply(data=NODES)) as service:
+    version = {"kind": "ClusterVersion", "spec": {"clusterID": CLUSTER_ID}}
+    with serving(Reply(data=version), Reply(404, data={"kind": "Status"}), Reply(data=NODES)) as service:
         write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
         found = {"cluster_id": CLUSTER_ID, "control_plane": ["master-0.demo", "master-1.demo"]}
         assert cluster.collect(wanted(tmp_path)) == {"kubeconfig": found}
-        assert [(seen.method, seen.path) for seen in service.seen] == [("GET", VERSION), ("GET", "/api/v1/nodes")]
-        assert service.seen[1].query["labelSelector"] == "node-role.kubernetes.io/master"
+        assert [(seen.method, seen.path) for seen in service.seen] == [("GET", VERSION), ("GET", ETCD), ("GET", "/api/v1/nodes")]
+        assert service.seen[2].query["labelSelector"] == "node-role.kubernetes.io/master"
+
+
+def test_a_machine_whose_replacement_is_not_complete_is_of_the_control_plane(tmp_path: Path) -> None:
+    record = {"equinix-metal.openshift/replacing": json.dumps({"node": "master-2.demo", "device": "", "member": ""})}
+    etcd = {"kind": "Etcd", "metadata": {"annotations": record}}
+    with serving(Reply(data={"kind": "ClusterVersion"}), Reply(data=etcd), Reply(data=NODES)) as service:
+        write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
+        found = cluster.collect(wanted(tmp_path))["kubeconfig"]
+    assert found["control_plane"] == ["master-0.demo", "master-1.demo", "master-2.demo"]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +66,7 @@ def test_the_cluster_id_of_cluster_version_is_returned(tmp_path: Path) -> None:
     ids=["no ClusterVersion", "no spec", "null spec"],
 )
 def test_without_a_cluster_id_none_is_returned(reply: Reply, tmp_path: Path) -> None:
-    with serving(reply, Reply(data=NODES)) as service:
+    with serving(reply, Reply(data={"kind": "Etcd"}), Reply(data=NODES)) as service:
         write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
         assert cluster.collect(wanted(tmp_path))["kubeconfig"]["cluster_id"] == ""
 

@@ -36,7 +36,7 @@ SAMPLE = ("metal_vlan", "metal_device_set", "dns_records", "csr_approval")
 LOADED = tuple(f"tests/unit/plugins/{kind}" for kind in ("action", "filter", "inventory", "lookup", "modules", "plugin_utils"))
 """Unit tests of what Ansible loads; module_utils depends on Python alone."""
 SHORT = (*LOADED, "tests/contract/test_contracts.py", "-k", f"plugins or only_reads or {' or '.join(SAMPLE)}")
-TEST_REQUIREMENTS = ("pytest", "pytest-asyncio", "pytest-xdist", "codespell")
+TEST_REQUIREMENTS = ("ansible-builder", "pytest", "pytest-asyncio", "pytest-xdist", "codespell")
 """What the tests need beside requirements-sandbox.txt, at the versions of constraints.txt."""
 
 

@@ -72,6 +72,7 @@ def test_questions_have_the_types_of_their_variables() -> None:
     assert types <= {
         ("str", "text"),
         ("raw", "text"),
+        ("list", "text"),
         ("int", "integer"),
         ("bool", "multiplechoice"),
         ("str", "multiplechoice"),

@@ -106,10 +106,10 @@ def _devices(events: Sequence[Event], began: float, now: float, total: float) ->
                     {
                         "state": str(event.get("state")),
                         "after": duration(event["at"] - began),
-                        "took": duration(end - event["at"]),
+                        "took": "" if event.get("state") == "deleted" else duration(end - event["at"]),
                         "waits": event.get("state") in WAITING,
                         "failed": event.get("state") == "failed",
-                        "bar": _bar(event["at"], end, began, total),
+                        "bar": _bar(event["at"], event["at"] if event.get("state") == "deleted" else end, began, total),
                     }
                     for event, end in zip(states, ends, strict=True)
                 ],

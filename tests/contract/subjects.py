@@ -363,8 +363,8 @@ def _others(sandbox: RunningSandbox) -> Iterator[None]:
 
 
 INVENTORY = "inventory"
-ELSEWHERE = {"dns_records": "test_zone.py", "openshift_installer": "test_installer.py"}
-"""Modules that use neither the Metal API nor a cluster's, and where their faults are tested: those of a DNS server, and of a mirror."""
+ELSEWHERE = {"cluster_status": "test_status.py", "dns_records": "test_zone.py", "openshift_installer": "test_installer.py"}
+"""Modules whose faults are tested in a file of their own: of a DNS server, of a mirror, and faults that are a part of the result."""
 ASKING = ("metal_capacity_info", "metal_device_set")
 """Those who ask whether something can be had: a read that is a POST."""
 SUBJECTS = [

@@ -20,6 +20,8 @@ HOST = "worker-0"
 
 OPTIONS = {module: options_of(module).argument_spec for module in MODULES}
 
+NOT_FAILING = ("cluster_status", "metal_capacity_info")
+"""Modules that return a result where nobody answers."""
 IN_PLACE_OF_TEXT: dict[str, Any] = {
     "text": SECRET,
     "text with blanks around it": f"  {CORE}\n",
@@ -92,7 +94,7 @@ def test_a_secret_of_any_type_is_not_printed(module: str, path: tuple[str, ...])
             del params[taken]  # one name for one option
         result, text = play(module, params)
         assert not revealed(text), (title, text)
-        assert result.get("failed") or module == "metal_capacity_info", title
+        assert result.get("failed") or module in NOT_FAILING, title
         if isinstance(value, (dict, list)) and len(path) == 1:
             assert path[0] in result["msg"], (title, result["msg"])
             assert result["msg"].isprintable() and len(result["msg"]) < 600

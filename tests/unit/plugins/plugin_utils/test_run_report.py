@@ -72,6 +72,15 @@ def test_a_failed_run_and_one_without_events() -> None:
     assert "unknown" in run_page(empty)
 
 
+def test_a_deleted_device_has_no_time_of_its_own() -> None:
+    events = [
+        event("device", 10, name="worker-1", state="active", action="none"),
+        event("device", 20, name="worker-1", state="deleted", action="deleted"),
+    ]
+    [device] = run_report(events, cluster="demo", failure=[], cost={}, now=BEGAN + 100)["devices"]
+    assert [(state["state"], state["took"], state["bar"]["width"]) for state in device["states"]][1] == ("deleted", "", "0.00")
+
+
 class Elements(HTMLParser):
     """Collects the elements of a page, and fails for what is not closed."""
 

@@ -69,6 +69,14 @@ def test_check_mode_leaves_nothing_behind(elsewhere: User) -> None:
     assert sorted(elsewhere.folder.rglob("*")) == before
 
 
+def test_status_is_read_without_a_cluster_folder(elsewhere: User) -> None:
+    before = sorted(elsewhere.folder.rglob("*"))
+    run = elsewhere.play("status.yml", *GIVEN).ended_well()
+    assert f"worker-2.{NAME}" in run.output
+    assert run.writes == []
+    assert sorted(elsewhere.folder.rglob("*")) == before
+
+
 def test_the_cluster_is_upgraded(installed: User) -> None:
     installed.sandbox.call("POST", "upgrade", json={"version": NEW})
     history = until(

@@ -79,7 +79,7 @@ def _without(value: Any, name: str) -> Any:
 FIELDS: Mapping[str, Field] = {
     "method": Field("only requests with this method, any case, the whole of it: POST, or POST|PUT", "pattern"),
     "path": Field("only requests in whose path, with or without its query, this is found: /devices$", "pattern"),
-    "hostname": Field("instead of requests: provisionings of devices in whose hostname this is found fail", "pattern"),
+    "hostname": Field("instead of requests: provisionings and reinstallations of devices in whose hostname this is found fail", "pattern"),
     "times": Field("how many requests meet it; without it all of them", "whole number"),
     "skip": Field("how many matching requests pass before the first that meets it", "whole number"),
     "status": Field("answered without any effect", "whole number", least=200, most=599),

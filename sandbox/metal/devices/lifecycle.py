@@ -236,6 +236,15 @@ class Lifecycle:
                 await self._sleep(duration)
                 with self._store.transaction():
                     self.record_progress(self._now(device), type_)
+        fault = self._world.faults.for_provisioning(device.hostname)
+        if fault is not None:
+            is_on = self._now(device).machine == "on"
+            if is_on:
+                await self._world.machines.power_off(device.id)
+            with self._store.transaction():
+                failing = self._now(device)
+                self._fail(replace(failing, machine="off") if is_on else failing, str(fault.body or "Reinstallation failed"))
+            return
         keep = bool(device.pending_options.get("preserve_data"))
         await self._world.machines.reinstall(self.hardware(self._now(device)), keep_disks=keep)
         self._done(device, machine="on")

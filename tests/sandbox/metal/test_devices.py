@@ -202,6 +202,16 @@ async def test_power_actions(sandbox: Sandbox) -> None:
     assert await sandbox.errors("POST", f"{path}/actions", json={"type": "dance"}) == ["invalid action"]
 
 
+async def test_a_reinstallation_fails_by_a_fault(sandbox: Sandbox) -> None:
+    """The device does not run any more: its disks may be wiped."""
+    device = await sandbox.active(hostname="bad")
+    await sandbox.control.post("/faults", json={"hostname": "^bad", "times": 1})
+    await sandbox.api.post(f"/metal/v1/devices/{device['id']}/actions", json={"type": "reinstall"})
+    await sandbox.until(lambda: sandbox.state(device["id"]) == "failed")
+    assert ("power_off", device["id"]) in sandbox.machines.calls
+    assert not any(call[0].startswith("reinstall") for call in sandbox.machines.calls)
+
+
 async def test_always_pxe_keeps_the_script(sandbox: Sandbox) -> None:
     device = await sandbox.active(always_pxe=True)
     async with machine_client(sandbox.boot_url, device["ip_addresses"][0]["address"]) as machine:

@@ -340,6 +340,20 @@ def test_pending_csrs_have_the_verdict_of_csr_approval() -> None:
     assert "its CSR is pending" in texts(found)[0]
 
 
+def test_an_older_csr_of_a_machine_that_has_joined_is_no_finding() -> None:
+    rules = approval_rules(SETTINGS, [device("worker-0", created_at="2026-11-23T11:50:00Z")], [full("worker-0")])
+    objects = []
+    for number, moment in enumerate(("2026-11-23T11:55:00Z", "2026-11-23T11:57:00Z")):
+        request = client(made(f"system:node:{full('worker-0')}"))
+        request["metadata"] |= {"name": f"csr-{number}", "uid": str(number), "creationTimestamp": moment}
+        objects.append(request)
+    verdicts = [verdict for verdict in decide([assess(each, rules) for each in objects], rules, [], NOW) if verdict.decision == "wait"]
+    assert [verdict.request.name for verdict in verdicts] == ["csr-0"]
+    for nodes, number in (([node("worker-0")], 0), ([], 1), ([node("worker-0", ready=False)], 1)):
+        found = status([machine("worker-0")], [device("worker-0")], nodes, api={"verdicts": verdicts})
+        assert (found["counts"]["csrs"], len(found["certificate_requests"])) == (number, 1)
+
+
 def test_validity_is_read_from_pem_der_requests_and_annotations(tmp_path: Any) -> None:
     assert validity_of_pem(b"no certificate") == []
     assert validity_of_der(b"no certificate") is None

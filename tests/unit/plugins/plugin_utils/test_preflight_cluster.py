@@ -38,7 +38,7 @@ def test_before_the_bootstrap_is_complete_no_cluster_is_asked(tmp_path: Path) ->
 def test_the_cluster_id_of_cluster_version_is_returned(tmp_path: Path) -> None:
     with serving(Reply(data={"kind": "ClusterVersion", "spec": {"clusterID": CLUSTER_ID}})) as service:
         write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
-        assert cluster.collect(wanted(tmp_path)) == {"kubeconfig": {"cluster_id": CLUSTER_ID}}
+        assert cluster.collect(wanted(tmp_path)) == {"kubeconfig": {"cluster_id": CLUSTER_ID, "version": ""}}
         assert [(seen.method, seen.path) for seen in service.seen] == [("GET", VERSION)]
 
 
@@ -54,7 +54,7 @@ def test_the_cluster_id_of_cluster_version_is_returned(tmp_path: Path) -> None:
 def test_without_a_cluster_id_none_is_returned(reply: Reply, tmp_path: Path) -> None:
     with serving(reply) as service:
         write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
-        assert cluster.collect(wanted(tmp_path)) == {"kubeconfig": {"cluster_id": ""}}
+        assert cluster.collect(wanted(tmp_path)) == {"kubeconfig": {"cluster_id": "", "version": ""}}
 
 
 def test_a_refusal_is_returned_as_message_without_the_token(tmp_path: Path) -> None:

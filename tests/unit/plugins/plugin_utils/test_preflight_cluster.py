@@ -41,7 +41,7 @@ def test_the_cluster_id_of_cluster_version_is_returned(tmp_path: Path) -> None:
     version = {"kind": "ClusterVersion", "spec": {"clusterID": CLUSTER_ID}}
     with serving(Reply(data=version), Reply(404, data={"kind": "Status"}), Reply(data=NODES)) as service:
         write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
-        found = {"cluster_id": CLUSTER_ID, "control_plane": ["master-0.demo", "master-1.demo"]}
+        found = {"cluster_id": CLUSTER_ID, "version": "", "control_plane": ["master-0.demo", "master-1.demo"]}
         assert cluster.collect(wanted(tmp_path)) == {"kubeconfig": found}
         assert [(seen.method, seen.path) for seen in service.seen] == [("GET", VERSION), ("GET", ETCD), ("GET", "/api/v1/nodes")]
         assert service.seen[2].query["labelSelector"] == "node-role.kubernetes.io/master"

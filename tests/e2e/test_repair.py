@@ -1,0 +1,203 @@
+"""Machines that are replaced: healthy ones on request, unhealthy ones by rule, a pool in turn, and a cluster that is switched off and on.
+
+The tests build on each other's world, in this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.e2e.harness import NAME, Moment, Run, User, until
+
+pytestmark = pytest.mark.e2e
+
+MASTERS = ["master-0", "master-1", "master-2"]
+WORKERS = ["worker-0", "worker-1", "worker-2"]
+# The sandbox is fast: most of the time would be spent between two polls.
+CHOICES = "all: {vars: {openshift_wait_interval: 1, openshift_stable_for: 5, openshift_progress_interval: 2}}\n"
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    user = User(tmp_path_factory.mktemp("repair"), speed=600)
+    with user.at_work():
+        (user.inventory / "03-choices.yml").write_text(CHOICES, encoding="utf-8")
+        # A failed device stays in its project for longer than a test takes.
+        user.sandbox.call("PUT", "settings", json={"durations": {"failed_visible": 360000}})
+        user.edit_workers(len(WORKERS) - 1)
+        user.play("install.yml", timeout=1800).ended_well()
+        yield user
+
+
+def ids(user: User) -> dict[str, str]:
+    """Ids of the devices by short name."""
+    return {device["hostname"].removesuffix(f".{NAME}"): str(device["id"]) for device in user.devices()}
+
+
+def replace(user: User, *choices: str, **arguments: Any) -> Run:
+    given = [word for choice in choices for word in ("-e", choice)]
+    return user.play("replace.yml", *given, timeout=1800, **arguments)
+
+
+def changed_ids(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    assert before.keys() == after.keys()
+    return sorted(name for name in before if before[name] != after[name])
+
+
+def flat(run: Run) -> str:
+    return " ".join(run.output.split())
+
+
+def refused(run: Run, *texts: str) -> None:
+    """It failed with these words, and changed nothing at the Metal API."""
+    assert run.code not in {0, -9}, run.tail
+    assert "Traceback" not in run.output
+    for text in texts:
+        assert text in flat(run), f"{text!r} is not in:\n{run.tail}"
+    assert run.writes == []
+
+
+def test_check_mode_prints_what_is_replaced_and_changes_nothing(user: User) -> None:
+    run = user.play("replace.yml", "-e", "openshift_replace=worker-1", "--check").ended_well()
+    assert f"Would replace worker-1.{NAME}: drain, DNS records, device, node" in flat(run)
+    assert run.writes == []
+
+
+def test_a_healthy_worker_is_replaced(user: User) -> None:
+    before = ids(user)
+    replace(user, "openshift_replace=worker-1").ended_well()
+    after = ids(user)
+    assert changed_ids(before, after) == ["worker-1"]
+    assert user.nodes() == [*MASTERS, *WORKERS]
+    address = next(device["ip_addresses"][0]["address"] for device in user.devices() if device["id"] == after["worker-1"])
+    assert user.names.addresses(f"worker-1.{NAME}") == [address]
+    again = user.play("scale.yml").ended_well()
+    assert (again.changed, again.writes) == (0, [])
+
+
+@pytest.mark.long
+def test_a_failed_device_is_reported_and_replaced(user: User) -> None:
+    before = ids(user)
+    user.sandbox.call("POST", "faults", json={"hostname": f"worker-2.{NAME}", "times": 1, "body": "Memory test failed"})
+    user.ask("POST", f"devices/{before['worker-2']}/actions", json={"type": "reinstall", "operating_system": "custom_ipxe"})
+    until(lambda: user.ask("GET", f"devices/{before['worker-2']}")["state"] == "failed", what="worker-2 is failed")
+    reported = user.play("scale.yml")
+    assert reported.code != 0
+    assert f"device_failed: worker-2.{NAME}: its device {before['worker-2']} is in the state failed. Replace it: " in flat(reported)
+    assert "ansible-playbook replace.yml -e openshift_replace=worker-2" in flat(reported)
+    assert changed_ids(before, ids(user)) == []
+
+    run = user.play("scale.yml", "-e", "openshift_replace_not_ready_after=3600", "-e", "openshift_drain_unreachable_grace=1", timeout=1800)
+    run.ended_well()
+    assert changed_ids(before, ids(user)) == ["worker-2"]
+    assert user.nodes() == [*MASTERS, *WORKERS]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("choices", "words"),
+    [
+        ([], "No machine to replace is given."),
+        (["openshift_replace=worker-7"], "worker-7 is no worker and no control plane machine of the inventory."),
+        (["openshift_replace_pool=gpu"], "The inventory has no pool gpu. Its pools are: worker."),
+        (["openshift_replace=worker-0", "openshift_least_workers=3"], "only 2 workers that can run pods would remain"),
+    ],
+)
+def test_a_refused_replacement_changes_nothing(user: User, choices: list[str], words: str) -> None:
+    refused(replace(user, *choices), words)
+
+
+@pytest.mark.long
+def test_another_number_of_control_plane_machines_is_refused(user: User) -> None:
+    inventory = user.inventory / "01-cluster.yml"
+    text = inventory.read_text(encoding="utf-8")
+    assert "master-[0:2]" in text
+    try:
+        for hosts, words in (
+            ("master-[0:4]", "not among the 3 control plane nodes of the installed cluster"),
+            ("master-[0:0]", "a control plane node of the installed cluster, but not in the inventory"),
+        ):
+            inventory.write_text(text.replace("master-[0:2]", hosts), encoding="utf-8")
+            for playbook in ("install.yml", "scale.yml"):
+                refused(user.play(playbook), words)
+    finally:
+        inventory.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.long
+def test_a_worker_whose_node_is_not_ready_is_replaced_after_the_time(user: User) -> None:
+    """In the rescue system the device runs, and its kubelet does not."""
+    before = ids(user)
+    user.ask("POST", f"devices/{before['worker-0']}/actions", json={"type": "rescue"})
+    until(lambda: user.nodes("Unknown") == ["worker-0"], within=240, what="worker-0 is unreachable")
+    run = user.play("scale.yml", "-e", "openshift_replace_not_ready_after=1", "-e", "openshift_drain_unreachable_grace=1", timeout=1800)
+    run.ended_well()
+    assert f"node_not_ready: worker-0.{NAME}: its Node is not Ready (Ready=Unknown:" in flat(run)
+    assert changed_ids(before, ids(user)) == ["worker-0"]
+    assert user.nodes() == [*MASTERS, *WORKERS]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("completed_by", ["replace.yml", "scale.yml"])
+def test_an_interrupted_replacement_is_completed(user: User, completed_by: str) -> None:
+    """The old device is deleted, and the new one is ordered or not."""
+    before = ids(user)
+    killed = replace(user, "openshift_replace=worker-1", kill=Moment("boot_files"))
+    assert killed.cut
+    until(lambda: not user.processes(), within=300, what="the modules of the killed run have ended")
+    again = ["-e", "openshift_replace=worker-1"] if completed_by == "replace.yml" else []
+    user.play(completed_by, *again, timeout=1800).ended_well()
+    assert changed_ids(before, ids(user)) == ["worker-1"]
+    assert user.nodes() == [*MASTERS, *WORKERS]
+
+
+@pytest.mark.long
+def test_a_pool_is_replaced_one_worker_after_the_other(user: User) -> None:
+    before = ids(user)
+    limit = max(device["created_at"] for device in user.devices())
+    first = replace(user, "openshift_replace_pool=worker", "openshift_least_workers=2").ended_well()
+    assert changed_ids(before, ids(user)) == WORKERS
+    orders = [request for request in first.requests if request["method"] == "POST" and request["path"].endswith("/devices")]
+    deletions = [request for request in first.requests if request["method"] == "DELETE" and "/devices/" in request["path"]]
+    assert len(orders) == len(deletions) == len(WORKERS)
+    times = sorted([(request["time"], "order") for request in orders] + [(request["time"], "delete") for request in deletions])
+    assert [what for _time, what in times] == ["delete", "order"] * len(WORKERS)
+    # All of them are newer than the newest device before the roll-out.
+    after = ids(user)
+    later = "openshift_replace_older_than=" + str(limit).replace("Z", "+00:00")
+    again = replace(user, "openshift_replace_pool=worker", later).ended_well()
+    assert changed_ids(after, ids(user)) == []
+    assert again.writes == []
+
+
+@pytest.mark.long
+def test_a_cluster_is_stopped_and_started(user: User) -> None:
+    refused(user.play("playbooks/stop.yml"), "was installed", "To switch it off now, run with -e openshift_stop_min_age=0")
+    user.play("playbooks/stop.yml", "-e", "openshift_stop_min_age=0").ended_well()
+    assert {device["state"] for device in user.devices()} == {"inactive"}
+    again = user.play("playbooks/stop.yml").ended_well()
+    assert (again.changed, again.writes) == (0, [])
+
+    user.play("playbooks/start.yml", timeout=1800).ended_well()
+    assert {device["state"] for device in user.devices()} == {"active"}
+    assert user.nodes() == [*MASTERS, *WORKERS]
+    assert not any(node["spec"].get("unschedulable") for node in user.kube("/api/v1/nodes")["items"])
+
+
+@pytest.mark.long
+def test_orphans_are_deleted_after_a_confirmation(user: User) -> None:
+    tags = {"tags": ["openshift-cluster=old.metal.test", "openshift-role=worker"]}
+    user.sandbox.call("POST", "devices", json={"count": 2, "hostname": "old", **tags})
+    chosen = ("-e", "openshift_orphans_delete=old.metal.test")
+    refused(user.play("playbooks/orphans.yml", *chosen), "less than openshift_orphans_min_age (86400 s) ago")
+    now = (*chosen, "-e", "openshift_orphans_min_age=0")
+    refused(user.play("playbooks/orphans.yml", *now), "run with -e openshift_orphans_confirm=old.metal.test")
+    refused(user.play("playbooks/orphans.yml", "-e", f"openshift_orphans_delete={NAME}"), "Use destroy.yml")
+    check = user.play("playbooks/orphans.yml", *now, "--check").ended_well()
+    assert check.writes == []
+    user.play("playbooks/orphans.yml", *now, "-e", "openshift_orphans_confirm=old.metal.test").ended_well()
+    assert [name for name in ids(user) if name.startswith("old")] == []
+    assert user.nodes() == [*MASTERS, *WORKERS]

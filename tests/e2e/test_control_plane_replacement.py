@@ -63,7 +63,7 @@ def other_than_the_kubeconfig_names(user: User) -> str:
 
 def address_of(user: User, name: str) -> str:
     device = next(each for each in user.devices() if each["hostname"] == f"{name}.{NAME}")
-    return next(each["address"] for each in device["ip_addresses"] if each["public"] and each["address_family"] == 4)
+    return str(next(each["address"] for each in device["ip_addresses"] if each["public"] and each["address_family"] == 4))
 
 
 def assert_complete(user: User, before: dict[str, str], *replaced: str) -> None:

@@ -61,7 +61,9 @@ def ended(status: Object, code: int, message: str) -> dict[str, Any]:
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     state = {"terminated": {"exitCode": code, "reason": "Error" if code else "Completed", "message": message, "finishedAt": now}}
     containers = [{**container, "ready": False, "started": False, "state": state} for container in status["containerStatuses"]]
-    return {**status, "phase": "Failed" if code else "Succeeded", "containerStatuses": containers}
+    reason = {"status": "False", "reason": "PodFailed" if code else "PodCompleted", "lastTransitionTime": now}
+    conditions = [{**each, **(reason if each["type"] in {"Ready", "ContainersReady"} else {})} for each in status["conditions"]]
+    return {**status, "phase": "Failed" if code else "Succeeded", "conditions": conditions, "containerStatuses": containers}
 
 
 def _command(container: Object) -> list[str]:

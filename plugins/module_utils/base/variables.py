@@ -1446,7 +1446,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Timeout in seconds until all machines have joined and all nodes are Ready.",
             default=5400,
             unit="seconds",
-            options=("csr_approval_wait_timeout", "cluster_nodes_timeout"),
+            options=("csr_approval_wait_timeout", "cluster_nodes_timeout", "control_plane_nodes_timeout"),
         ),
         Variable(
             "openshift_bootstrap_lifetime",

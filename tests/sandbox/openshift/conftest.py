@@ -255,8 +255,8 @@ async def _installed(state: Path, binaries: Binaries, ignition: dict[str, Any]) 
             return (condition_of(etcd, "EtcdBootstrapMemberRemoved") or {}).get("status") == "True"
 
         made.power_on("worker-0", "worker")
-        await eventually(answers, within=60, what="machine config server of the bootstrap refuses the worker")
-        await eventually(removed, within=60, what="bootstrap complete and its etcd member removed")
+        await eventually(answers, within=240, what="machine config server of the bootstrap refuses the worker")
+        await eventually(removed, within=240, what="bootstrap complete and its etcd member removed")
         made.balance(*masters)
         await made.power_off("bootstrap")
         yield made

@@ -252,7 +252,7 @@ async def test_without_a_quorum_the_api_does_not_answer(lab: Lab, module: Module
         node = await lab.node("master-2")
         return node is not None and is_ready(node)
 
-    await eventually(ready, within=60)
+    await eventually(ready, within=180)
 
 
 @ordered
@@ -294,10 +294,10 @@ async def test_a_new_machine_is_added_without_the_guard_only(lab: Lab, module: M
     async def blocked_by(text: str) -> bool:
         return text in (await _conditions(lab)).get("ClusterMemberControllerDegraded", "")
 
-    await eventually(joined, within=60)
-    await eventually(lambda: blocked_by(f"secret etcd-peer-{LOST} is not valid for {machine.hardware.address}"), within=30)
+    await eventually(joined, within=180)
+    await eventually(lambda: blocked_by(f"secret etcd-peer-{LOST} is not valid for {machine.hardware.address}"), within=120)
     await lab.cluster.api.delete(f"{ETCD_SECRETS}/etcd-peer-{LOST}")
-    await eventually(lambda: blocked_by("3 nodes are required, but only 2 are available"), within=30)
+    await eventually(lambda: blocked_by("3 nodes are required, but only 2 are available"), within=120)
     assert len(list(lab.cluster.etcd)) == 2
     assert (await module("etcd_replacement", node=LOST))["changed"]
     names = [f"master-{number}.demo.metal.test" for number in range(3)]
@@ -312,7 +312,7 @@ async def test_a_new_machine_is_added_without_the_guard_only(lab: Lab, module: M
         ready = [item["metadata"]["name"] for item in items if (condition_of(item, "Ready") or {}).get("status") == "True"]
         return sorted(ready) == [f"etcd-{name}" for name in names]
 
-    await eventually(pods, within=60)
+    await eventually(pods, within=180)
 
     async def operator_is_well() -> bool:
         item = await lab.cluster.api.get(f"{CLUSTER_OPERATORS}/etcd")

@@ -17,7 +17,13 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._failure i
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._notices import display_warning
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._pages import run_page
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._printing_action import PrintingAction
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._report_file import ReportError, keep_newest, write_report
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._report_file import (
+    MODE,
+    PRIVATE,
+    ReportError,
+    keep_newest,
+    write_report,
+)
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._run_report import run_report
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._summary import cost_of
@@ -48,7 +54,7 @@ class ActionModule(PrintingAction):
             target = self._target(options, report, now)
             if target is None:
                 return {"path": None}
-            write_report(str(target), run_page(report), check_mode=False)
+            write_report(str(target), run_page(report), check_mode=False, mode=MODE if options["file"] else PRIVATE)
             if not options["file"]:
                 keep_newest(target.parent, options["keep"])
         except ReportError as problem:

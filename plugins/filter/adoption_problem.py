@@ -40,7 +40,8 @@ options:
 EXAMPLES = r"""
 - name: Fail if the cluster cannot be adopted
   ansible.builtin.assert:
-    that: running.boot | equinix_metal.openshift.adoption_problem({'workers': workers}, project.devices, 'demo.metal.test') | length == 0
+    that: >-
+      running.boot | equinix_metal.openshift.adoption_problem({'workers': workers}, project.devices, 'demo.metal.test') | length == 0
 """
 
 RETURN = r"""

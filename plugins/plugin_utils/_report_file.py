@@ -23,14 +23,18 @@ MODE = 0o640
 """A report has addresses and names, and no secrets."""
 
 
-def write_report(path: str, content: str, *, check_mode: bool) -> bool:
+PRIVATE = 0o600
+"""Of a report in the cluster folder, which no other user can read."""
+
+
+def write_report(path: str, content: str, *, check_mode: bool, mode: int = MODE) -> bool:
     """Write the file, and return whether it has changed; in check mode whether it would. A reader never sees half of a file."""
     target = Path(path).expanduser()
     try:
         if target.is_file() and target.read_text(encoding="utf-8") == content:
             return False
         if not check_mode:
-            _replace(target, content)
+            _replace(target, content, mode)
     except (OSError, UnicodeDecodeError) as problem:
         raise ReportError(
             f"Cannot write the report {target}: {problem}. Choose a file in an existing folder that you may write to"
@@ -38,13 +42,13 @@ def write_report(path: str, content: str, *, check_mode: bool) -> bool:
     return True
 
 
-def _replace(target: Path, content: str) -> None:
+def _replace(target: Path, content: str, mode: int) -> None:
     number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     temporary = Path(name)
     try:
         with os.fdopen(number, "w", encoding="utf-8") as file:
             file.write(content)
-        temporary.chmod(MODE)
+        temporary.chmod(mode)
         temporary.replace(target)
     except OSError:
         temporary.unlink(missing_ok=True)

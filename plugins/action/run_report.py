@@ -66,11 +66,11 @@ class ActionModule(PrintingAction):
 
     @staticmethod
     def _target(options: Mapping[str, Any], report: Mapping[str, Any], now: float) -> Path | None:
-        """Return the file; None for a cluster without a folder, such as one that was just destroyed."""
+        """Return the file; None without the files of a cluster: before they are created, and after destroy.yml has deleted them."""
         if options["file"]:
             return Path(options["file"])
         folder = Path(options["directory"])
-        if not options["directory"] or not folder.is_dir():
+        if not options["directory"] or not (folder / "ignition").is_dir():
             return None
         moment = datetime.fromtimestamp(now, UTC)
         reports = folder / "reports"

@@ -33,6 +33,12 @@ DEVICE_OPTIONS = (
 )
 """Options of ``metal_device_set`` that hosts set as variables with ``metal_`` before them. The module documents them."""
 
+PUBLISH_PORT = (
+    "20000 + ([openshift_cluster_name | default(''), openshift_base_domain | default(''), "
+    "metal_project_id | default(ROLE_directory, true)] | join('.') | hash('sha256') | int(0, 16)) % 5000 * 2"
+)
+"""The first port of the server of the boot files: the same from every controller, and another one for each cluster."""
+
 GATHER_SECRETS = (
     "[metal_api_token | default(''), openshift_pull_secret | default(''), openshift_dns_key_secret | default(''), "
     "openshift_publish_access_key | default(''), openshift_publish_secret_key | default(''), "
@@ -504,10 +510,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_publish_http_port",
             "int",
             "TCP port of boot scripts and live configurations, which have no secrets.",
-            expression=(
-                "openshift_publish_http_port | default(20000 + ([openshift_cluster_name, openshift_base_domain, metal_project_id | "
-                "default(ROLE_directory, true)] | join('.') | hash('sha256') | int(0, 16)) % 5000 * 2)"
-            ),
+            expression=f"openshift_publish_http_port | default({PUBLISH_PORT})",
             computed="computed from the cluster's name and project, from 20000 to 29999",
             options=("provision_publish_http_port", "boot_files_http_port"),
             in_preflight=True,
@@ -516,10 +519,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_publish_https_port",
             "int",
             "TCP port of bootstrap.ign.",
-            expression=(
-                "openshift_publish_https_port | default(20000 + ([openshift_cluster_name, openshift_base_domain, metal_project_id | "
-                "default(ROLE_directory, true)] | join('.') | hash('sha256') | int(0, 16)) % 5000 * 2 + 1)"
-            ),
+            expression=f"openshift_publish_https_port | default({PUBLISH_PORT} + 1)",
             computed="computed from the cluster's name and project, from 20000 to 29999",
             options=("boot_files_https_port",),
             in_preflight=True,

@@ -34,6 +34,8 @@ def elsewhere(installed: User) -> User:
     folder = installed.folder.with_name("second")
     folder.mkdir()
     other = installed.beside(folder)
+    # On a computer of its own it has the same ports.
+    (other.inventory / "03-ports.yml").unlink()
     text = (installed.cluster / "kubeconfig").read_text(encoding="utf-8")
     (folder / "given.json").write_text(json.dumps({"openshift_kubeconfig": text}), encoding="utf-8")
     return other

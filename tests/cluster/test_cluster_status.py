@@ -49,12 +49,12 @@ def test_five_hundred_nodes_take_few_calls_and_none_writes(cluster: ControlPlane
 
 
 def test_pending_csrs_are_judged_and_left_alone(cluster: ControlPlane, run: Play) -> None:
-    cluster.file("csr-stranger", client(made(f"system:node:stranger.{DOMAIN}"))["spec"]).raise_for_status()
+    cluster.file("csr-unauthorized", client(made(f"system:node:unauthorized.{DOMAIN}"))["spec"]).raise_for_status()
     status = run("cluster_status", **options(cluster))["status"]
     [request] = status["certificate_requests"]
-    assert (request["name"], request["verdict"]) == ("csr-stranger", "would be refused")
+    assert (request["name"], request["verdict"]) == ("csr-unauthorized", "would be refused")
     assert "no expected machine" in request["reason"]
-    found = cluster.call("GET", "/apis/certificates.k8s.io/v1/certificatesigningrequests/csr-stranger").json()
+    found = cluster.call("GET", "/apis/certificates.k8s.io/v1/certificatesigningrequests/csr-unauthorized").json()
     assert not found["status"].get("conditions")
 
 

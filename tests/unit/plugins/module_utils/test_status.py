@@ -326,7 +326,7 @@ def test_a_certificate_is_a_finding_once_its_renewal_is_overdue(left: float, lif
 def test_pending_csrs_have_the_verdict_of_csr_approval() -> None:
     rules = approval_rules(SETTINGS, [device("worker-0", created_at="2026-11-23T11:50:00Z")], [full("worker-0")])
     objects = []
-    for name in ("worker-0", "stranger"):
+    for name in ("worker-0", "unauthorized"):
         request = client(made(f"system:node:{full(name)}"))
         request["metadata"] |= {"name": f"csr-{name}", "uid": name, "creationTimestamp": "2026-11-23T11:55:00Z"}
         objects.append(request)
@@ -334,7 +334,7 @@ def test_pending_csrs_have_the_verdict_of_csr_approval() -> None:
     found = status([machine("worker-0")], [device("worker-0")], [], api={"verdicts": verdicts})
     assert {request["name"]: request["verdict"] for request in found["certificate_requests"]} == {
         "csr-worker-0": "would be approved",
-        "csr-stranger": "would be refused",
+        "csr-unauthorized": "would be refused",
     }
     assert found["counts"]["csrs"] == 2
     assert "its CSR is pending" in texts(found)[0]

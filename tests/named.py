@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import subprocess
 import time
@@ -99,10 +100,10 @@ def started(folder: Path) -> Iterator[Named]:
 def _wait_for(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
     until = time.monotonic() + STARTS_WITHIN
     while time.monotonic() < until and process.poll() is None:
-        try:
-            dns.query.tcp(dns.message.make_query(ZONE, "SOA"), "127.0.0.1", port=port, timeout=5)
-        except (OSError, EOFError, dns.exception.DNSException):
-            time.sleep(0.05)
-        else:
-            return
+        with contextlib.suppress(OSError, EOFError, dns.exception.DNSException):
+            answer = dns.query.tcp(dns.message.make_query(ZONE, "SOA"), "127.0.0.1", port=port, timeout=5)
+            # It listens before it has loaded the zone, and refuses updates of it until then.
+            if answer.rcode() == dns.rcode.NOERROR and answer.answer:
+                return
+        time.sleep(0.05)
     raise AssertionError(log.read_text(encoding="utf-8"))

@@ -321,7 +321,14 @@ class ControlPlane:
     def report(self, name: str, *, ready: bool | None) -> None:
         """``ready`` None: nobody has heard from it for long."""
         status = "Unknown" if ready is None else str(ready)
-        condition = {"type": "Ready", "status": status, "reason": "test", "message": "as the test wants it"}
+        since = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        condition = {
+            "type": "Ready",
+            "status": status,
+            "reason": "test",
+            "message": "as the test wants it",
+            "lastTransitionTime": since,
+        }
         node = self.call("GET", f"{NODES}/{name}").json()
         self.call("PUT", f"{NODES}/{name}/status", {**node, "status": {"conditions": [condition]}}).raise_for_status()
 

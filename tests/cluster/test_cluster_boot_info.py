@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tests.cluster.conftest import Play
-from tests.cluster.control_plane import ControlPlane
+from tests.cluster.control_plane import ADDRESS, ControlPlane
 
 
 def test_a_cluster_without_cluster_version_is_no_openshift(cluster: ControlPlane, run: Play) -> None:
-    result = run("cluster_boot_info", kubeconfig=str(cluster.kubeconfig))
+    result = run("cluster_boot_info", kubeconfig=str(cluster.kubeconfig), api_addresses=[ADDRESS])
     assert result["failed"]
     assert "without a ClusterVersion, so it is not OpenShift" in result["msg"]
 

@@ -7,6 +7,9 @@ A module cannot print before it ends. So with ``progress_interval`` one call wai
 what is pending; the action plugin prints them and calls the module again until ``wait_timeout`` is over. The value ``resume`` of a result
 is the option of that name in the next call, so that a call that continues a wait orders nothing again.
 
+Each change of what `stages` returns of a result is one line. With ``OPENSHIFT_PROGRESS=table`` a terminal has a live table of them instead
+of the lists of what is pending.
+
 Notices of a background job are displayed at once: the option ``notices_file`` is the path of the file that it writes them to.
 
 Note that this plugin util is private to the collection: it may change without notice.
@@ -24,6 +27,7 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import out_of_range
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.outage import FILE_VARIABLE
@@ -31,6 +35,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.print
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._notices import NoticeDisplay
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import duration, show
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._stage_table import stage_table
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._stages import Stages
 
 DEFAULT_TIMEOUT = 1800.0
 # Aliases of wait_timeout in modules, from older collections.
@@ -43,7 +49,7 @@ LINE_LIMIT = 600
 class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no type information
     """Call the module of the same name until it waits no longer.
 
-    A subclass may print more of each result (``announce``) and keep more of earlier ones (``merge``).
+    A subclass may return ``stages``, print more of each result (``announce``) and keep more of earlier ones (``merge``).
     """
 
     unwatched_slice = 0.0
@@ -56,6 +62,7 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         super().run(tmp, task_vars)
         self._notices = NoticeDisplay()
+        self._stages = Stages()
         arguments = _without_aliases(self._task.args)
         interval = self._seconds(arguments, "progress_interval", 0.0)
         timeout = self._seconds(arguments, "wait_timeout", DEFAULT_TIMEOUT)
@@ -63,7 +70,8 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
         beside = "" if self._task.async_val else arguments.get("notices_file")
         with self._notices.following(beside), self._following_module_notices():
             if waits and (interval or self.unwatched_slice) > 0:
-                answer = self._in_slices(arguments, task_vars, timeout, interval)
+                with stage_table(self._task.get_name(), self._stages) as has_table:
+                    answer = self._in_slices(arguments, task_vars, timeout, interval, prints_pending=interval > 0 and not has_table)
             else:
                 # A background task cannot print, and without a wait there is no progress.
                 once = {**arguments, "progress_interval": 0} if "progress_interval" in arguments else arguments
@@ -83,7 +91,15 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
             with self._notices.following(file.name):
                 yield
 
-    def _in_slices(self, arguments: Mapping[str, Any], task_vars: dict[str, Any] | None, timeout: float, interval: float) -> dict[str, Any]:
+    def _in_slices(
+        self,
+        arguments: Mapping[str, Any],
+        task_vars: dict[str, Any] | None,
+        timeout: float,
+        interval: float,
+        *,
+        prints_pending: bool,
+    ) -> dict[str, Any]:
         # A task runs in a process and a session of its own: without this check it would survive a killed play, and order and wait
         # in parallel to the next run.
         play, started = os.getppid(), time.monotonic()
@@ -100,7 +116,7 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
             if latest.get("failed") or not isinstance(waiting, list) or not waiting:
                 return answer
             texts = [str(text) for text in waiting]
-            if texts != last and interval > 0:
+            if texts != last and prints_pending:
                 self.show(texts, time.monotonic() - started)
             last = texts
             if os.getppid() != play:
@@ -116,6 +132,10 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
     def announce(self, answer: dict[str, Any]) -> None:
         """Print something of a result; nothing by default. May remove from it what is only for this."""
 
+    def stages(self, answer: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return the stage of each thing that is waited for, by name; none by default."""
+        return {}
+
     def show(self, waiting: Sequence[str], seconds: float) -> None:
         """Print what is pending."""
         lines = [f"    {printable(text, LINE_LIMIT)}" for text in waiting[:SHOWN]]
@@ -125,6 +145,9 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
 
     def _once(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         answer: dict[str, Any] = self._execute_module(module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val)
+        if stages := self.stages(answer):
+            for change in self._stages.changes(stages, time.monotonic()):
+                Display().display(f"    {change.line()}")
         self.announce(answer)
         return answer
 

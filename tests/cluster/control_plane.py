@@ -36,6 +36,7 @@ SERVER_NAME = "api.demo.metal.test"
 BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 NODES = "/api/v1/nodes"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps"
 HISTORY = "csr-approval-history"
 """The ConfigMap that tests let the module write its history to."""
@@ -332,6 +333,14 @@ class ControlPlane:
         node = self.call("GET", f"{NODES}/{name}").json()
         self.call("PUT", f"{NODES}/{name}/status", {**node, "status": {"conditions": [condition]}}).raise_for_status()
 
+    def renew_lease(self, name: str, *, seconds_ago: float) -> None:
+        """Set the Lease of a Node, as its kubelet did so long ago."""
+        renewed = datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=seconds_ago)
+        found = self.call("GET", f"{LEASES}/{name}")
+        lease = found.json() if found.status_code == 200 else {"metadata": {"name": name}}
+        lease["spec"] = {"holderIdentity": name, "renewTime": renewed.strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
+        self.call("PUT", f"{LEASES}/{name}", lease).raise_for_status()
+
     def forget_node(self, name: str) -> None:
         """Delete a Node object, as an administrator does."""
         self.call("DELETE", f"{NODES}/{name}").raise_for_status()
@@ -424,7 +433,7 @@ class ControlPlane:
         """No requests, no nodes, no objects of earlier tests."""
         for pod in self.call("GET", PODS).json()["items"]:
             self.end_pod(pod["metadata"]["name"], pod["metadata"]["namespace"])
-        for path in (REQUESTS, NODES, BUDGETS):
+        for path in (REQUESTS, NODES, LEASES, BUDGETS):
             self.call("DELETE", path).raise_for_status()
         for name in ("bootstrap", HISTORY):
             self.call("DELETE", f"{CONFIG_MAPS}/{name}")

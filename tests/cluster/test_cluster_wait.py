@@ -135,6 +135,18 @@ def test_nodes_ready_names_the_node_that_is_not_ready(cluster: ControlPlane, run
     assert result.startswith("node b is not Ready: as the test wants it")
 
 
+def test_a_node_that_is_ready_by_an_old_report_is_waited_for(cluster: ControlPlane, run: Play) -> None:
+    cluster.register("a")
+    cluster.register("off", ready=None)
+    (waiting,) = run("cluster_wait", **options(cluster, "nodes_current"))["waiting"]
+    assert waiting == "node a is Ready by an old report: its kubelet has not reported"
+    cluster.renew_lease("a", seconds_ago=90)
+    (waiting,) = run("cluster_wait", **options(cluster, "nodes_current"))["waiting"]
+    assert re.fullmatch(r"node a is Ready by an old report: its kubelet has not reported \(since \d\d:\d\d:\d\dZ\)", waiting)
+    cluster.renew_lease("a", seconds_ago=1)
+    assert run("cluster_wait", **options(cluster, "nodes_current"))["reached"]
+
+
 def test_a_failed_wait_returns_the_nodes_that_are_not_ready(cluster: ControlPlane, run: Play) -> None:
     cluster.register("a")
     cluster.register("b", ready=False)

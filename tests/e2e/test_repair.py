@@ -5,7 +5,9 @@ The tests build on each other's world, in this order.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -174,14 +176,23 @@ def test_a_pool_is_replaced_one_worker_after_the_other(user: User) -> None:
 
 
 @pytest.mark.long
-def test_a_cluster_is_stopped_and_started(user: User) -> None:
+def test_a_cluster_is_stopped_and_started(user: User, tmp_path: Path) -> None:
     refused(user.play("playbooks/stop.yml"), "was installed", "To switch it off now, run with -e openshift_stop_min_age=0")
     user.play("playbooks/stop.yml", "-e", "openshift_stop_min_age=0").ended_well()
     assert {device["state"] for device in user.devices()} == {"inactive"}
     again = user.play("playbooks/stop.yml").ended_well()
     assert (again.changed, again.writes) == (0, [])
 
-    user.play("playbooks/start.yml", timeout=1800).ended_well()
+    # Weeks pass: the certificates of all nodes expire. It is started by somebody else, in an empty folder.
+    assert len(user.sandbox.call("POST", "days", json={"days": 40})["certificates"]) >= 2 * len([*MASTERS, *WORKERS])
+    folder = tmp_path / "other"
+    folder.mkdir()
+    other = user.beside(folder)
+    text = (user.cluster / "kubeconfig").read_text(encoding="utf-8")
+    (folder / "given.json").write_text(json.dumps({"openshift_kubeconfig": text}), encoding="utf-8")
+    check = other.play("playbooks/start.yml", "--check", "-e", "@given.json").ended_well()
+    assert check.writes == []
+    other.play("playbooks/start.yml", "-e", "@given.json", timeout=1800).ended_well()
     assert {device["state"] for device in user.devices()} == {"active"}
     assert user.nodes() == [*MASTERS, *WORKERS]
     assert not any(node["spec"].get("unschedulable") for node in user.kube("/api/v1/nodes")["items"])

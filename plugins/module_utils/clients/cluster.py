@@ -154,6 +154,10 @@ class ClusterClient:
     def nodes(self) -> Iterator[dict[str, Any]]:
         return self.objects(NODES)
 
+    def node_leases(self) -> Iterator[dict[str, Any]]:
+        """Return the Leases that kubelets renew every ten seconds, each with the name of its Node."""
+        return self.objects("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")
+
     def control_plane_nodes(self) -> Iterator[dict[str, Any]]:
         """Return the Nodes of the control plane, by the label that OpenShift gives all of them."""
         return self.objects(NODES, labels="node-role.kubernetes.io/master")

@@ -14,12 +14,13 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError, CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import (
     NodeState,
@@ -41,6 +42,9 @@ _LINE, _FIELD = 400, 2000
 
 REPORTS_ETCD_MEMBER = (4, 16)
 """The first release whose etcd operator reports the removal of the bootstrap machine's member, and whose installer waits for it."""
+
+LEASE_DURATION = timedelta(seconds=40)
+"""How long a kubelet's Lease is valid (leaseDurationSeconds of the kubelet, which renews it every ten seconds)."""
 
 
 def since(moment: datetime | None) -> str:
@@ -81,6 +85,8 @@ class View:
     asking: Mapping[str, Request] = field(default_factory=dict)
     skipped_nodes: Collection[str] = ()
     """Nodes that are not waited for any longer, since enough others are Ready."""
+    heard_at: Mapping[str, datetime] = field(default_factory=dict)
+    """When each Node's kubelet renewed its Lease last."""
     machines: Sequence[str] = ()
     """Progress of machines that have not joined yet, shown beside what is pending."""
     stable_for: float = 30.0
@@ -219,10 +225,21 @@ def nodes_ready(view: View) -> list[str]:
     return [*texts, *view.machines] if texts else []
 
 
+def nodes_current(view: View) -> list[str]:
+    """Return the Nodes that are Ready only by a report from before their cluster was off: it has not noticed yet who did not come back."""
+    texts = []
+    for name, node in sorted(view.nodes.items()):
+        heard_at = view.heard_at.get(name)
+        if node.ready and (heard_at is None or view.now - heard_at > LEASE_DURATION):
+            texts.append(f"node {printable(name)} is Ready by an old report: its kubelet has not reported{since(heard_at)}")
+    return texts if view.nodes else ["no node is registered"]
+
+
 CONDITIONS: dict[str, Callable[[View], list[str]]] = {
     "bootstrap_complete": bootstrap_complete,
     "install_complete": install_complete,
     "nodes_ready": nodes_ready,
+    "nodes_current": nodes_current,
 }
 
 
@@ -314,7 +331,7 @@ def check_condition(client: ClusterClient, params: Mapping[str, Any], machines: 
             result["ingress_ca"] = _ca_certificates(client.ingress_ca())
         result["cluster_id"] = cluster_id_of(view.cluster_version)
         result["cluster_version"] = version_of(view.cluster_version)
-        if condition == "nodes_ready" or view.desired_nodes or params.get("node_details"):
+        if condition in ("nodes_ready", "nodes_current") or view.desired_nodes or params.get("node_details"):
             nodes = {}
             for node in client.nodes():
                 state = node_state(node)
@@ -325,6 +342,8 @@ def check_condition(client: ClusterClient, params: Mapping[str, Any], machines: 
             pages = client.certificate_requests() if absent else ()
             view = replace(view, nodes=nodes, asking=pending_client_requests(item for items, _version in pages for item in items))
             result["ready_nodes"] = sorted(name for name, node in nodes.items() if node.ready)
+        if condition == "nodes_current":
+            view = replace(view, now=client.now(), heard_at=dict(_heard(client.node_leases())))
         if params.get("pod_details"):
             result["pods"] = [pod_details(pod) for pod in client.pods() if not pod_is_well(pod)]
     except ClusterUnreachableError as problem:
@@ -337,6 +356,13 @@ def check_condition(client: ClusterClient, params: Mapping[str, Any], machines: 
         view = replace(view, machines=texts, skipped_nodes=skipped_nodes(view, params, machines.lost))
     waiting = missing(view)
     return {**result, "api_answers": True, "reached": not waiting, "waiting": waiting, "skipped_nodes": list(view.skipped_nodes)}
+
+
+def _heard(leases: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, datetime]]:
+    for lease in leases:
+        renewed = time_of(mapping(lease.get("spec")).get("renewTime"))
+        if renewed is not None:
+            yield name_of(lease), renewed
 
 
 def _console_url(route: Mapping[str, Any] | None) -> str | None:

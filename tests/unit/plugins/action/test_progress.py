@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -202,3 +210,56 @@ def test_what_is_missing_is_shown_on_lines_that_cannot_be_forged(capsys: pytest.
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
     assert all(line.isprintable() and len(line) < 700 for line in lines)
+
+
+class Staged(Scripted):
+    """As metal_device_set, whose results have a stage of each device."""
+
+    def stages(self, answer: Any) -> dict[str, str]:
+        return dict(answer.get("states", {}))
+
+
+def test_each_change_of_a_stage_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    first, last = {**WAITING, "states": {"a": "queued", "b": "active"}}, {**DONE, "states": {"a": "provisioning", "b": "active"}}
+    Staged({"progress_interval": 5}, first, last).run()
+    assert re.fullmatch(r"    a is provisioning after \ds queued\n", capsys.readouterr().out)
+
+
+DRAWS = """
+import os
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._stage_table import stage_table
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._stages import Stages
+
+if child := os.fork():
+    raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+# As a task of Ansible: without the terminal of the play.
+os.setsid()
+for stream in (0, 1):
+    os.dup2(os.open(os.devnull, os.O_RDWR), stream)
+stages = Stages()
+stages.changes({"worker-0": "provisioning", "operator [bold]": "available"}, 0)
+with stage_table("Create the workers", stages) as is_drawn:
+    pass
+os._exit(0 if is_drawn else 3)
+"""
+
+
+@pytest.mark.parametrize(("chosen", "code"), [("table", 0), ("", 3)])
+def test_by_choice_a_terminal_has_a_live_table(chosen: str, code: int) -> None:
+    screen, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    environment = {**os.environ, "OPENSHIFT_PROGRESS": chosen, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", DRAWS], stdout=terminal, env=environment, timeout=60, check=False)
+    assert done.returncode == code
+    os.set_blocking(screen, False)
+    drawn = os.read(screen, 1 << 16).decode() if chosen else ""
+    os.close(terminal)
+    os.close(screen)
+    for text in ("Create the workers", "worker-0", "provisioning", "3m00s", "operator [bold]") if chosen else ():
+        assert text in drawn
+
+
+def test_without_a_terminal_there_is_no_table() -> None:
+    environment = {**os.environ, "OPENSHIFT_PROGRESS": "table", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", DRAWS], capture_output=True, env=environment, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (3, b"")

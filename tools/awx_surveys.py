@@ -38,7 +38,7 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "replace": ("openshift_replace", "openshift_replace_pool", "openshift_replace_older_than"),
     "status": (),
     "destroy": ("openshift_destroy_confirm", "openshift_destroy_without_state"),
-    "orphans": (),
+    "orphans": ("openshift_orphans_expected",),
 }
 """The variables that each template asks for."""
 

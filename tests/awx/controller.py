@@ -30,6 +30,7 @@ UNIFIED = {"job_templates": "job_template", "projects": "project", "workflow_job
 UNIQUE_IN = {"inventory_sources": "inventory", "workflow_job_template_nodes": "workflow_job_template"}
 QUESTIONS = ("text", "textarea", "password", "multiplechoice", "multiselect", "integer", "float")
 EXTERNAL = frozenset({"tower"})
+NOTIFICATIONS = ("awssns", "email", "grafana", "irc", "mattermost", "pagerduty", "rocketchat", "slack", "twilio", "webhook")
 APPROVAL = ("name", "description", "timeout")
 
 Item = dict[str, Any]
@@ -151,7 +152,7 @@ class Controller:
         return self._shown(item)
 
     def _shown(self, item: Item) -> Item:
-        related = {name: f"{item['url']}{name}/" for name in ("survey_spec", "credentials")}
+        related = {name: f"{item['url']}{name}/" for name in ("survey_spec", "credentials", "notification_templates_error")}
         if item["type"] == "workflow_job_template_node" and item.get("unified_job_template") in self.objects.get(
             "workflow_approval_templates", {}
         ):
@@ -171,7 +172,7 @@ class Controller:
             made = self._created("workflow_approval_templates", body)
             item["unified_job_template"] = made["id"]
             return 201, made
-        source = collection if name.endswith("_nodes") else name
+        source = collection if name.endswith("_nodes") else name.removesuffix("_error")
         linked = below.setdefault(name, [])
         if method == "GET":
             found = [self._shown(self.objects[source][number]) for number in linked]
@@ -212,6 +213,8 @@ class Controller:
                 raise RefusedError(f"{collection} with this {name} already exists")
         if collection == "credential_types":
             _check_injectors(item)
+        if collection == "notification_templates" and item.get("notification_type") not in NOTIFICATIONS:
+            raise RefusedError("notification_type is no valid choice")
         if collection == "job_templates" and (item.get("job_slice_count", 1) < 1 or item.get("job_type") not in ("run", "check")):
             raise RefusedError("job_slice_count or job_type is no valid choice")
         if "extra_vars" in item and not isinstance(item["extra_vars"], str):

@@ -79,6 +79,13 @@ def test_a_survey_removes_machines_of_a_pool(cluster: Cluster) -> None:
     )
     assert f"worker-3.{NAME} is removed: pool worker has 3 machines (openshift_pool_sizes)" in plan.ended_well().flat
     assert plan.writes == []
+    assert plan.artifacts["scale_plan"] == {
+        "cluster": NAME,
+        "created": [],
+        "removed": [f"worker-3.{NAME}"],
+        "replaced": [],
+        "kept": [],
+    }
     cluster.launch("scale.yml", openshift_pool_sizes="worker=3").ended_well()
     assert cluster.workers() == ["worker-0", "worker-1", "worker-2"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -13,12 +14,14 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
 from sandbox.testing.process import REPOSITORY
 from tests.awx.controller import TOKEN, Controller
 from tests.e2e.harness import RECAP
 from tools import awx_surveys
 
+HOOK = "https://chat.example.com/hook?key=secret"
 URL = "https://git.example.com/openshift.git"
 
 
@@ -102,7 +105,8 @@ def test_templates_give_a_job_the_whole_inventory(data: dict[str, Any]) -> None:
 def test_credentials_are_the_variables_that_the_example_inventory_reads(data: dict[str, Any]) -> None:
     injected = {name for kind in data["controller_credential_types"] for name in kind["injectors"]["env"]}
     inventory = (REPOSITORY / "inventory" / "01-cluster.yml").read_text(encoding="utf-8")
-    assert injected == set(re.findall(r"ansible.builtin.env', '(\w+)'", inventory))
+    # Modules read the path of the CA themselves.
+    assert injected == set(re.findall(r"ansible.builtin.env', '(\w+)'", inventory)) | set(ENVIRONMENT["metal_api_ca_path"])
     secrets = {field["id"] for kind in data["controller_credential_types"] for field in kind["inputs"]["fields"] if field.get("secret")}
     assert secrets == {"token", "key_secret", "pull_secret"}
 
@@ -111,7 +115,8 @@ def test_credentials_are_the_variables_that_the_example_inventory_reads(data: di
 @pytest.mark.long
 def test_objects_are_created_once_changed_and_deleted(controller: Controller, tmp_path: Path) -> None:
     """Check mode writes nothing, a second run changes nothing, and of what was created the organization alone is left."""
-    given = ("-e", f"openshift_awx_project_url={URL}")
+    hook = {"notification_type": "webhook", "notification_configuration": {"url": HOOK, "http_method": "POST", "headers": {}}}
+    given = ("-e", json.dumps({"openshift_awx_project_url": URL, "openshift_awx_notification": hook}))
     code, output = play(controller, tmp_path, *given, "--check")
     assert (code, controller.writes) == (0, []), output
     assert "would be created" in output
@@ -127,6 +132,12 @@ def test_objects_are_created_once_changed_and_deleted(controller: Controller, tm
     survey = controller.one("job_templates", "OpenShift scale")["below"]["survey_spec"]["spec"]
     assert [question["variable"] for question in survey][:2] == ["openshift_pool_sizes", "openshift_remove"]
     assert controller.one("credential_types", "Metal API")["injectors"]["env"]["METAL_AUTH_TOKEN"] == "{{ token }}"
+    (notification,) = controller.objects["notification_templates"].values()
+    assert notification["notification_configuration"]["url"] == HOOK
+    assert HOOK not in output
+    assert {tuple(each["below"]["notification_templates_error"]) for each in controller.objects["job_templates"].values()} == {
+        (notification["id"],)
+    }
     assert controller.one("inventory_sources", "02.metal.yml")["enabled_var"] == "metal_state"
 
     code, output = play(controller, tmp_path, *given)

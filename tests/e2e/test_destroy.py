@@ -269,6 +269,14 @@ def test_orphans_are_listed_by_cluster_and_not_changed(user: User, decoys: dict[
     assert "-e openshift_cluster_name=demo2 -e openshift_base_domain=metal.test -e openshift_destroy_without_state=true" in run.output
 
 
+def test_orphans_fails_for_a_cluster_that_is_not_expected(user: User, decoys: dict[str, Any]) -> None:
+    names = [NAME, NAME.upper()]
+    run = user.play("playbooks/orphans.yml", "-e", json.dumps({"openshift_orphans_expected": names}))
+    assert run.code != 0
+    assert "demo2.metal.test is not in openshift_orphans_expected" in " ".join(run.output.split())
+    user.play("playbooks/orphans.yml", "-e", json.dumps({"openshift_orphans_expected": [*names, "demo2.metal.test"]})).ended_well()
+
+
 def test_an_interrupted_destroy_changed_only_the_clusters_resources(
     user: User, project: Project, decoys: dict[str, dict[str, Any]], ours: dict[str, dict[str, Any]]
 ) -> None:

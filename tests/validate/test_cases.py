@@ -77,6 +77,7 @@ def report(case: Case, **settings: Any) -> dict[str, Any]:
         **settings,
         "bootstrap_over": case.entry.get("installed", False),
         "folder_exists": case.entry.get("installed", False),
+        "adopted": case.entry.get("adopted", False),
         "job": str(given.get("awx_job_id", "")),
     }
     if case.entry.get("installed"):

@@ -1037,6 +1037,16 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("leave_orphans_min_age",),
         ),
         Variable(
+            "openshift_orphans_expected",
+            "list",
+            "Clusters that orphans.yml expects, each as C(<name>.<domain>). If set, it fails when another cluster has something in the "
+            "project: for a scheduled job with a notification.",
+            default=[],
+            elements="str",
+            example=["demo.example.com"],
+            options=("leave_orphans_expected",),
+        ),
+        Variable(
             "openshift_interactive",
             "bool",
             "Whether playbooks may ask for a confirmation. Otherwise, in jobs of AWX and without a terminal they fail at once, with the "
@@ -1240,6 +1250,15 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "dict",
             "Variables of all job templates, such as O(openshift_directory).",
             default={},
+        ),
+        Variable(
+            "openshift_awx_notification",
+            "dict",
+            "Notification that failed jobs send, with C(notification_type) and C(notification_configuration) as in the module "
+            "C(awx.awx.notification_template). Empty sends none.",
+            default={},
+            no_log=True,
+            example={"notification_type": "webhook", "notification_configuration": {"url": "https://chat.example.com/hook"}},
         ),
         Variable(
             "openshift_awx_state",

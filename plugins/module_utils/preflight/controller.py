@@ -132,6 +132,8 @@ def control_plane(context: Context) -> Finding:
 
     No playbook but replace.yml orders a control plane machine then: a new device would not be a member of etcd.
     """
+    if context.is_adopted:
+        return passed("that of the adopted cluster is not managed")
     ordered = context.machines_to_order_by_group.get("control_plane", [])
     hosts = {
         machine["hostname"]: str(machine.get("inventory_hostname") or machine["hostname"]) for machine in context.groups["control_plane"]

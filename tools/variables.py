@@ -167,7 +167,7 @@ def template(variable: Variable, role: str) -> str:
         text = variable.name if variable.required else f"{variable.name} | default({_jinja(variable.default)})"
     if role == "validate":  # where a required variable that is not set is reported by a check
         required = "|".join(name for name, each in VARIABLES.items() if each.required)
-        text = f"{text} | default('')" if variable.required else re.sub(rf"\b({required})\b", r"(\1 | default(''))", text)
+        text = f"{text} | default('')" if variable.required else re.sub(rf"\b({required})\b(?! \| default)", r"(\1 | default(''))", text)
     return text if "{{" in text else f"{{{{ {text} }}}}"
 
 

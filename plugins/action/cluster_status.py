@@ -9,18 +9,20 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._module_process import ModuleAction
+
 USED = ("hostname", "role", "pool", "plan", "metro", "placement", "labels", "taints")
 """Keys of ``machines``. Nothing else of a machine leaves the controller."""
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no type information
+class ActionModule(ModuleAction):
     """Calls the module with these keys of the inventory's machines."""
 
-    _supports_check_mode = True
+    _supports_async = False
     _supports_diff = False
 
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        super().run(tmp, task_vars)
+        ActionBase.run(self, tmp, task_vars)
         arguments = dict(self._task.args)
         machines = arguments.get("machines")
         if isinstance(machines, list) and all(isinstance(machine, dict) for machine in machines):

@@ -128,6 +128,7 @@ options:
     description:
       - File to which each approval, refusal and alarm is appended at once, one JSON object with C(level) and C(text) a line.
         For a job with C(async), which cannot display anything; O(equinix_metal.openshift.cluster_wait#module:notices_file) displays them.
+        Its folder is created with the first notice, if the folder above exists.
       - What is in the file already is not displayed again by a task that has the same file.
     type: path
   wait:

@@ -33,6 +33,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argsp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.outage import FILE_VARIABLE
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._module_process import ModuleAction
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._notices import NoticeDisplay
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import duration, show
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._stage_table import stage_table
@@ -46,7 +47,7 @@ SHOWN = 8
 LINE_LIMIT = 600
 
 
-class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no type information
+class ProgressAction(ModuleAction):
     """Call the module of the same name until it waits no longer.
 
     A subclass may return ``stages``, print more of each result (``announce``) and keep more of earlier ones (``merge``).
@@ -55,12 +56,9 @@ class ProgressAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
     unwatched_slice = 0.0
     """Seconds until a call ends and is repeated although no progress is printed (``progress_interval`` 0). 0: no limit."""
 
-    _supports_check_mode = True
-    _supports_async = True
-    _supports_diff = True
-
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        super().run(tmp, task_vars)
+        # Not that of ModuleAction, which calls the module.
+        ActionBase.run(self, tmp, task_vars)
         self._notices = NoticeDisplay()
         self._stages = Stages()
         arguments = _without_aliases(self._task.args)

@@ -30,6 +30,12 @@ class Tally:
         with self._lock:
             self._repeated[api, reason] += 1
 
+    def clear(self) -> None:
+        """Forget all calls: a fork has those of its parent."""
+        self._lock = threading.Lock()
+        self._calls.clear()
+        self._repeated.clear()
+
     def result(self) -> list[dict[str, object]]:
         """Return the numbers of each API, empty when nothing was sent."""
         with self._lock:

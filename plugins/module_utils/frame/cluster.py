@@ -88,11 +88,16 @@ class ClusterModule(ModuleFrame):
         )
 
     def leave_notices(self, notices: Sequence[Mapping[str, str]]) -> None:
-        """Append notices to the option ``notices_file``, if it is given. A full disk is a warning: it keeps no machine waiting."""
+        """Append notices to the option ``notices_file``, if it is given. A full disk is a warning: it keeps no machine waiting.
+
+        The folder is created for the first notice, but not by a job that ends because the play has deleted it with the job's kubeconfig.
+        """
         path = self.params["notices_file"]
-        if not path or self.check_mode:
+        if not path or not notices or self.check_mode:
             return
         try:
+            if Path(self.params["kubeconfig"]).is_file():
+                Path(path).parent.mkdir(mode=0o700, exist_ok=True)
             append(path, notices)
         except OSError as problem:
             self.module.warn(f"Cannot write to notices_file {path}: {problem.strerror}")

@@ -1,0 +1,186 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Modules of this computer as forks of Ansible's worker process: the base class of the action plugins of modules.
+
+For each task Ansible packs a module and all files that it imports into an archive, starts Python, compiles the files and imports the
+libraries of the APIs: about a second of a task whose one request takes milliseconds. With ``connection: local``, and for Ansible's own
+Python, none of this is needed: the main process imports the module once, and each task forks a process that has it. The fork is a process
+like that of any module: its result is what it prints, its environment, signals and memory are its own, and the play is found as its parent
+(``module_utils/base/play``). ``ansible.netcommon`` runs its modules in the worker itself (ANSIBLE_NETWORK_IMPORT_MODULES).
+
+Everything else takes the usual way: other hosts, other users (become), another Python, background tasks, and ANSIBLE_KEEP_REMOTE_FILES.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import atexit
+import io
+import json
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
+from inspect import signature
+from typing import Any, NoReturn
+
+from ansible import constants
+from ansible.module_utils.common import json as ansible_json
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible.vars.clean import remove_internal_keys
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tally import TALLY
+
+MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"
+ACTIONS = "ansible_collections.equinix_metal.openshift.plugins.action."
+FAILED = 1
+"""Exit code of a module that ends with an exception, as Python's own."""
+
+
+class ModuleAction(ActionBase):  # type: ignore[misc]  # ansible-core has no type information
+    """Run the module of the same name in a fork of this process where that is possible."""
+
+    _supports_check_mode = True
+    _supports_async = True
+    _supports_diff = True
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Import the module where the action plugin is loaded: in the main process, which all workers are forks of."""
+        super().__init_subclass__(**more)
+        if _has_module(cls):
+            import_module(f"{MODULES}.{_name(cls)}")
+
+    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        super().run(tmp, task_vars)
+        answer: dict[str, Any] = self._execute_module(task_vars=task_vars, wrap_async=self._task.async_val)
+        return answer
+
+    def _execute_module(
+        self,
+        module_name: str | None = None,
+        module_args: dict[str, Any] | None = None,
+        tmp: Any = None,
+        task_vars: dict[str, Any] | None = None,
+        **more: Any,
+    ) -> dict[str, Any]:
+        if module_name is not None or not self._can_fork(task_vars or {}):
+            answer: dict[str, Any] = super()._execute_module(module_name, module_args, tmp, task_vars, **more)
+            return answer
+        arguments = dict(self._task.args if module_args is None else module_args)
+        self._update_module_args(self._task.action, arguments, task_vars)
+        environment: dict[str, Any] = {}
+        self._compute_environment_string(environment)
+        name = _name(type(self))
+        Display().vvv(f"Running module {MODULES}.{name} in a fork of the worker process")
+        found = run_module(name, _encoded(arguments), environment)
+        # From ansible-core 2.19 on, with the name of the encoding.
+        profile = ("legacy",) if "profile" in signature(self._parse_returned_data).parameters else ()
+        data: dict[str, Any] = self._parse_returned_data(found, *profile)
+        remove_internal_keys(data)
+        return data
+
+    def _can_fork(self, task_vars: Mapping[str, Any]) -> bool:
+        """Return whether a fork of this process is what Ansible would start for this task."""
+        task = self._task
+        if task.async_val or task.delegate_to or constants.DEFAULT_KEEP_REMOTE_FILES or not _has_module(type(self)):
+            return False
+        if self._connection.transport not in ("local", "ansible.builtin.local") or self._connection.become:
+            return False
+        return bool(self._templar.template(task_vars.get("ansible_python_interpreter")) == sys.executable)
+
+
+def _name(action: type) -> str:
+    return action.__module__.rpartition(".")[2]
+
+
+def _has_module(action: type) -> bool:
+    """Return whether it is an action plugin, and no base class of some."""
+    return action.__module__.startswith(ACTIONS)
+
+
+def _encoded(arguments: Mapping[str, Any]) -> bytes:
+    """Return the arguments as Ansible hands them to a module."""
+    given = {"ANSIBLE_MODULE_ARGS": arguments}
+    if hasattr(ansible_json, "get_module_encoder"):
+        return json.dumps(given, cls=ansible_json.get_module_encoder("legacy", ansible_json.Direction.CONTROLLER_TO_MODULE)).encode()
+    # Before ansible-core 2.19.
+    return json.dumps(given, cls=ansible_json.AnsibleJSONEncoder, vault_to_text=True).encode()
+
+
+def run_module(name: str, arguments: bytes, environment: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a module in a fork of this process, and return its exit code and output, as ``_parse_returned_data`` takes them."""
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
+        given.write(arguments)
+        given.flush()
+        given.seek(0)
+        child = os.fork()
+        if child == 0:
+            _become_module(name, environment, given.fileno(), printed.fileno(), errors.fileno())
+        ended = False
+        try:
+            _child, status = os.waitpid(child, 0)
+            ended = True
+        finally:
+            # The task's own timeout, for example.
+            if not ended:
+                with suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+        return {"rc": os.waitstatus_to_exitcode(status), "stdout": _text(printed), "stderr": _text(errors)}
+
+
+def _text(file: Any) -> str:
+    file.seek(0)
+    text: str = file.read().decode("utf-8", "surrogateescape")
+    return text
+
+
+def _become_module(name: str, environment: Mapping[str, Any], given: int, printed: int, errors: int) -> NoReturn:
+    """Be the process of a module, in a fork that has just begun: no line of the worker's own code may run in it afterwards."""
+    code = FAILED
+    try:
+        # The worker's handlers end its whole group.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number, file in enumerate((given, printed, errors)):
+            os.dup2(file, number)
+        sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
+        sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), encoding="utf-8", errors="surrogateescape")
+        sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), encoding="utf-8", errors="surrogateescape", write_through=True)
+        # With these, a module reads its arguments from stdin.
+        sys.argv = [name]
+        atexit._clear()
+        os.environ.update({str(key): str(value) for key, value in environment.items()})
+        _leave_controller()
+        TALLY.clear()
+        code = _exit_code(name)
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+    except BaseException:
+        code = FAILED
+        traceback.print_exc()
+        raise
+    finally:
+        # Also after an exception: what is above on the stack is the worker's.
+        os._exit(code)
+
+
+def _exit_code(name: str) -> int:
+    try:
+        import_module(f"{MODULES}.{name}").main()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
+
+
+def _leave_controller() -> None:
+    """Have warnings returned with the result, as by a module, and not displayed, as by a plugin (ansible-core 2.19 and newer)."""
+    with suppress(ImportError):
+        import_module("ansible.module_utils._internal").is_controller = False  # type: ignore[attr-defined]

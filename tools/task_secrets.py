@@ -54,6 +54,7 @@ NAMES_ALONE = re.compile(r"\w+\s*\|\s*map\(attribute='name'\)")
 HARMLESS = re.compile(r"\|\s*hash\([^)]*\)\s*(?:\}\}|$)|\|\s*equinix_metal\.openshift\.(?:redact|installer_log)\b")
 PUBLIC = {
     "__ignition_other_streams": "names of streams, of an install-config that has more",
+    "__state_store_problem": "says whether the password is set",
     "__validate_input": "read by the lookup and the filter preflight, which return no secret",
 }
 """Variables that are made of secrets and show none, each with the reason."""

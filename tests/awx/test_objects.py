@@ -103,12 +103,21 @@ def test_templates_give_a_job_the_whole_inventory(data: dict[str, Any]) -> None:
 
 
 def test_credentials_are_the_variables_that_the_example_inventory_reads(data: dict[str, Any]) -> None:
-    injected = {name for kind in data["controller_credential_types"] for name in kind["injectors"]["env"]}
+    injected = {name for kind in data["controller_credential_types"] for name in kind["injectors"].get("env", {})}
     inventory = (REPOSITORY / "inventory" / "01-cluster.yml").read_text(encoding="utf-8")
     # Modules read the path of the CA themselves.
     assert injected == set(re.findall(r"ansible.builtin.env', '(\w+)'", inventory)) | set(ENVIRONMENT["metal_api_ca_path"])
     secrets = {field["id"] for kind in data["controller_credential_types"] for field in kind["inputs"]["fields"] if field.get("secret")}
-    assert secrets == {"token", "key_secret", "pull_secret"}
+    assert secrets == {"token", "key_secret", "pull_secret", "password", "access_key", "secret_key"}
+
+
+def test_other_credentials_are_variables_of_the_collection(data: dict[str, Any]) -> None:
+    """Those of an optional service are injected as variables: an inventory without them needs no line."""
+    (store,) = [kind for kind in data["controller_credential_types"] if "extra_vars" in kind["injectors"]]
+    injected = store["injectors"]["extra_vars"]
+    secrets = {field["id"] for field in store["inputs"]["fields"] if field.get("secret")}
+    assert {name for name in injected if VARIABLES[name].no_log} == {f"openshift_state_{secret}" for secret in secrets}
+    assert injected["openshift_state_store"] == "object_storage"
 
 
 # Each module of awx.awx takes seconds.

@@ -63,6 +63,7 @@ DEFAULTS = {
     "clock_tolerance": 60,
     "disk_needed": 3,
     "run_hours": 1,
+    "state_store": "folder",
 }
 
 

@@ -42,7 +42,8 @@ PUBLISH_PORT = (
 GATHER_SECRETS = (
     "[metal_api_token | default(''), openshift_pull_secret | default(''), openshift_dns_key_secret | default(''), "
     "openshift_publish_access_key | default(''), openshift_publish_secret_key | default(''), "
-    "openshift_publish_session_token | default('')] "
+    "openshift_publish_session_token | default(''), openshift_state_password | default(''), openshift_state_access_key | default(''), "
+    "openshift_state_secret_key | default(''), openshift_state_session_token | default('')] "
     "+ query('ansible.builtin.env', 'METAL_AUTH_TOKEN', 'METAL_API_TOKEN', 'PACKET_API_TOKEN', 'PACKET_AUTH_TOKEN', 'PACKET_TOKEN', "
     "'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN') "
     "+ [openshift_proxy | default({}), openshift_install_config.proxy | default({}), lookup('ansible.builtin.env', 'METAL_API_PROXY')] "
@@ -375,6 +376,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "status_directory",
                 "validate_directory",
                 "power_directory",
+                "state_store_directory",
             ),
         ),
     ),
@@ -695,6 +697,103 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "URL of the metadata service, which returns the URL for events of a machine.",
             default="https://metadata.packet.net/metadata",
             options=("boot_files_metadata_url",),
+        ),
+    ),
+    "State store": (
+        Variable(
+            "openshift_state_store",
+            "str",
+            "Where the files that an interrupted install needs to continue are saved. V(folder) is O(openshift_directory) alone. With "
+            "V(object_storage) they are also in a bucket of an S3 service, as an encrypted archive, which a run in an empty folder "
+            "restores. With V(cluster) they are also in a Secret of the cluster, once its bootstrap is complete.",
+            default="folder",
+            choices=("folder", "object_storage", "cluster"),
+            options=("state_store_kind",),
+            in_preflight=True,
+            has_check=True,
+        ),
+        Variable(
+            "openshift_state_password",
+            "str",
+            "Password of the archive, required with V(object_storage) and V(cluster). Nobody can read the archive without it.",
+            default="",
+            no_log=True,
+            options=("state_store_password",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_state_bucket",
+            "str",
+            "With O(openshift_state_store=object_storage), the bucket. It has to exist.",
+            default="",
+            expression="openshift_state_bucket | default(openshift_publish_bucket | default(''), true)",
+            computed="`openshift_publish_bucket`",
+            options=("state_store_bucket",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_state_prefix",
+            "str",
+            "Prefix of the names of objects in the bucket. The name of the cluster follows.",
+            default="openshift-state/",
+            options=("state_store_prefix",),
+        ),
+        Variable(
+            "openshift_state_region",
+            "str",
+            "Region of the bucket.",
+            default="",
+            expression="openshift_state_region | default(openshift_publish_region | default(''), true)",
+            computed="`openshift_publish_region`",
+            options=("state_store_region",),
+        ),
+        Variable(
+            "openshift_state_endpoint",
+            "str",
+            "URL of the S3 service. Empty is Amazon S3.",
+            default="",
+            expression="openshift_state_endpoint | default(openshift_publish_endpoint | default(''), true)",
+            computed="`openshift_publish_endpoint`",
+            options=("state_store_endpoint",),
+        ),
+        Variable(
+            "openshift_state_ca",
+            "path",
+            "Path of a PEM file with the CA of the S3 service, unless it is a public one.",
+            default="",
+            expression="openshift_state_ca | default(openshift_publish_ca | default(''), true)",
+            computed="`openshift_publish_ca`",
+            options=("state_store_ca",),
+        ),
+        Variable(
+            "openshift_state_access_key",
+            "str",
+            "Access key of the S3 service. Empty, credentials are found as boto3 finds them.",
+            default="",
+            expression="openshift_state_access_key | default(openshift_publish_access_key | default(''), true)",
+            computed="`openshift_publish_access_key`",
+            no_log=True,
+            options=("state_store_access_key",),
+        ),
+        Variable(
+            "openshift_state_secret_key",
+            "str",
+            "Secret key of the S3 service.",
+            default="",
+            expression="openshift_state_secret_key | default(openshift_publish_secret_key | default(''), true)",
+            computed="`openshift_publish_secret_key`",
+            no_log=True,
+            options=("state_store_secret_key",),
+        ),
+        Variable(
+            "openshift_state_session_token",
+            "str",
+            "Session token of the S3 service.",
+            default="",
+            expression="openshift_state_session_token | default(openshift_publish_session_token | default(''), true)",
+            computed="`openshift_publish_session_token`",
+            no_log=True,
+            options=("state_store_session_token",),
         ),
     ),
     "DNS and load balancer": (
@@ -1075,7 +1174,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "int",
             "Number of failure bundles of the cluster that are kept, the newest ones; V(0) keeps all.",
             default=5,
-            options=("gather_keep",),
+            options=("gather_keep", "state_store_keep"),
         ),
         Variable(
             "openshift_gather_files",
@@ -1675,6 +1774,7 @@ COMPUTED_OPTIONS = (
             "network_cluster",
             "provision_cluster",
             "report_cluster",
+            "state_store_cluster",
             "status_cluster",
         ),
     ),

@@ -31,6 +31,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight 
     publishing,
     removals,
     settings,
+    state_store,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import Finding
@@ -359,9 +360,17 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "cluster folder of a job",
         job.folder,
-        expected="in a job of AWX, a cluster folder outside the private folder of the job, or the kubeconfig of an installed cluster",
-        advice="set openshift_directory to a folder below a path that the job's container has from outside (Paths to expose to isolated"
-        " jobs, or a volume of the container group); for an installed cluster openshift_kubeconfig is sufficient",
+        expected="in a job of AWX, a cluster folder outside the private folder of the job, or a copy of it in object storage, or the"
+        " kubeconfig of an installed cluster",
+        advice="set openshift_state_store to object_storage, or openshift_directory to a folder below a path that the job's container has"
+        " from outside (Paths to expose to isolated jobs, or a volume of the container group); for an installed cluster"
+        " openshift_kubeconfig is sufficient",
+    ),
+    Check(
+        "state store",
+        state_store.settings,
+        expected="openshift_state_store folder; or object_storage with a bucket, or cluster, both with openshift_state_password",
+        advice="set openshift_state_bucket to the name of a bucket; docs/recovery.md describes the stores",
     ),
     Check(
         "project of the cluster folder",

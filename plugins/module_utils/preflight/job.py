@@ -20,6 +20,8 @@ def folder(context: Context) -> Finding:
         return passed(NO_JOB)
     if not (context.readings.get("controller") or {}).get("in_job_folder"):
         return passed(f"{context.text('directory')} is not in the job's private folder")
+    if context.text("state_store") == "object_storage":
+        return passed("the cluster folder is saved in object storage (openshift_state_store)")
     given = context.settings.get("given_variables") or []
     found = f"{context.text('directory')} is in the private folder of job {context.text('job')}, which AWX removes at its end"
     # After the install a kubeconfig is sufficient.

@@ -1,0 +1,165 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The files of a cluster folder that an interrupted install needs to continue, and the record of the archive that they were saved in.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+RECORD = "state-store.json"
+"""The file in the cluster folder that names the archive its files were saved in or restored from."""
+
+BOOTSTRAP_COMPLETE = "kubeconfig"
+"""The file that the playbooks write when the bootstrap is complete."""
+
+METADATA = "ignition/metadata.json"
+
+SAVED = (
+    "kubeconfig",
+    "project",
+    "release.json",
+    "adopted",
+    "object-storage.json",
+    "ignition/*",
+    "publish/method",
+    "publish/bearer",
+    "publish/bootstrap-pointer.ign",
+    "publish/tls/*",
+)
+"""Patterns of the saved files. A ``*`` also matches a slash. Other files are written again from these, or have logs and reports."""
+
+LEFT_OUT = ("ignition/openshift-install", "ignition/.openshift_install.log", "ignition/log-bundle-*", "ignition/.openshift_install.lock")
+
+LEFT_OUT_AFTER_BOOTSTRAP = (
+    "ignition/bootstrap.ign",
+    "ignition/.openshift_install_state.json",
+    "ignition/stream.json",
+    "ignition/images.json",
+    "publish/bootstrap-pointer.ign",
+)
+"""What only machines of the bootstrap need, and the boot images, which the running cluster names."""
+
+DIGEST_LENGTH = 16
+
+
+@dataclass(frozen=True)
+class Record:
+    """The archive that the files of a folder were last saved in or restored from. ``is_complete``: whether that ended."""
+
+    location: str
+    archive: str
+    digest: str
+    is_complete: bool = True
+
+
+@dataclass(frozen=True)
+class ClusterFiles:
+    """The saved files of a cluster folder by their names relative to it, and the record of the store at ``location``."""
+
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    record: Record | None = None
+
+    @property
+    def infra_id(self) -> str:
+        """The infraID of the install; empty before its Ignition files exist."""
+        return infra_id_of(self.files)
+
+    @property
+    def is_bootstrapped(self) -> bool:
+        return BOOTSTRAP_COMPLETE in self.files
+
+    @property
+    def digest(self) -> str:
+        return digest_of(self.files)
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the files are those of the recorded archive."""
+        return self.record is not None and self.record.is_complete and self.record.digest == self.digest
+
+
+def infra_id_of(files: Mapping[str, bytes]) -> str:
+    try:
+        found = json.loads(files.get(METADATA, b"{}"))
+    except ValueError:
+        return ""
+    return str(found.get("infraID") or "") if isinstance(found, dict) else ""
+
+
+def digest_of(files: Mapping[str, bytes]) -> str:
+    """Return the beginning of a SHA-256 of names and contents."""
+    total = hashlib.sha256()
+    for name in sorted(files):
+        total.update(f"{name}\0{len(files[name])}\0".encode())
+        total.update(files[name])
+    return total.hexdigest()[:DIGEST_LENGTH]
+
+
+def is_saved(name: str, *, after_bootstrap: bool = False) -> bool:
+    """Return whether a file of a cluster folder belongs into an archive, by its name relative to the folder."""
+    left_out = (*LEFT_OUT, *(LEFT_OUT_AFTER_BOOTSTRAP if after_bootstrap else ()))
+    return _matches(name, SAVED) and not _matches(name, left_out)
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def read_files(directory: Path, location: str = "") -> ClusterFiles:
+    """Read the files to save, without links; raises OSError. The record of another location counts as none."""
+    after_bootstrap = (directory / BOOTSTRAP_COMPLETE).is_file()
+    names = (str(path.relative_to(directory)) for path in _regular_files(directory))
+    files = {name: (directory / name).read_bytes() for name in names if is_saved(name, after_bootstrap=after_bootstrap)}
+    record = read_record(directory)
+    return ClusterFiles(files, record if record and record.location == location else None)
+
+
+def _regular_files(directory: Path) -> Iterator[Path]:
+    tops = [directory / top for top in {pattern.partition("/")[0] for pattern in SAVED}]
+    for top in tops:
+        if top.is_symlink():
+            continue
+        if top.is_file():
+            yield top
+        for folder, _folders, names in os.walk(top):
+            yield from (path for path in (Path(folder) / name for name in names) if path.is_file() and not path.is_symlink())
+
+
+def read_record(directory: Path) -> Record | None:
+    try:
+        found: Any = json.loads((directory / RECORD).read_bytes())
+        return Record(str(found["location"]), str(found["archive"]), str(found["digest"]), found["is_complete"] is True)
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_record(directory: Path, record: Record) -> None:
+    text = json.dumps({"location": record.location, "archive": record.archive, "digest": record.digest, "is_complete": record.is_complete})
+    write_file(directory / RECORD, f"{text}\n".encode())
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file for its owner alone, completely or not at all, with its folders."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    number, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(number, "wb") as stream:
+            stream.write(content)
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            Path(name).unlink()
+        raise

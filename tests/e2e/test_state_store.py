@@ -1,0 +1,174 @@
+"""An install that is cut off continues in an empty folder, from object storage; a running cluster's folder is restored from its Secret."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.boot_files.methods import Method, object_storage
+from tests.e2e.harness import NAME, End, Moment, User
+
+pytestmark = [pytest.mark.e2e]
+
+PASSWORD = "pl4nted password of the archive"
+NODES = ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
+REFUSAL = "Not today, says the service"
+KEYS = ("ignition/auth/kubeconfig", "ignition/auth/kubeadmin-password", "ignition/metadata.json")
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    user = User(tmp_path_factory.mktemp("store") / "user", speed=1200)
+    user.folder.mkdir()
+    with user.at_work():
+        yield user
+
+
+@pytest.fixture(scope="module")
+def bucket(user: User, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Method]:
+    """An S3 service, which the inventory names as state store."""
+    with object_storage(user.cluster, tmp_path_factory.mktemp("bucket") / "workspace") as method:
+        names = ("bucket", "region", "endpoint", "ca", "access_key", "secret_key")
+        variables = {f"openshift_state_{name}": method.variables[f"openshift_publish_{name}"] for name in names}
+        choose(user, openshift_state_store="object_storage", openshift_state_password=PASSWORD, **variables)
+        yield method
+
+
+def choose(user: User, **variables: Any) -> None:
+    (user.inventory / "03-store.yml").write_text(yaml.safe_dump({"all": {"vars": variables}}), encoding="utf-8")
+
+
+def infra_id(user: User) -> str:
+    return str(json.loads((user.cluster / "ignition" / "metadata.json").read_bytes())["infraID"])
+
+
+def keys(user: User) -> dict[str, bytes]:
+    return {name: (user.cluster / name).read_bytes() for name in KEYS}
+
+
+def archives(method: Method) -> list[str]:
+    return [name for name in method.objects if name.startswith(f"openshift-state/{NAME}/state/")]
+
+
+def generations(method: Method) -> list[int]:
+    return [int(name.rpartition("/")[2].partition("-")[0]) for name in archives(method)]
+
+
+def lose_folder(user: User) -> None:
+    shutil.rmtree(user.cluster.parent)
+
+
+def test_a_failed_install_saves_its_folder_and_the_failure_bundle(user: User, bucket: Method) -> None:
+    fault = {"method": "POST", "path": "/devices$", "status": 403, "body": json.dumps({"errors": [REFUSAL]})}
+    user.sandbox.call("POST", "faults", json=fault)
+    failed = user.play("install.yml")
+    assert failed.code != 0
+    assert REFUSAL in failed.output
+    assert PASSWORD not in failed.output
+    (bundle,) = user.cluster.parent.glob(f"{NAME}-failed-*.tar.gz")
+    assert f"openshift-state/{NAME}/failures/{bundle.name}" in bucket.objects
+    assert generations(bucket) == [1, 2]
+
+
+def test_an_empty_folder_gets_the_same_keys(user: User, bucket: Method) -> None:
+    before, stored = keys(user), archives(bucket)
+    lose_folder(user)
+    again = user.play("install.yml")
+    assert again.code != 0
+    assert REFUSAL in again.output
+    assert keys(user) == before
+    assert archives(bucket) == stored, "nothing has changed, so nothing was saved"
+
+
+@pytest.mark.long
+def test_check_mode_and_a_wrong_password_leave_nothing_behind(user: User, bucket: Method) -> None:
+    before = keys(user)
+    lose_folder(user)
+    checked = user.play("install.yml", "--check").ended_well()
+    assert f"(infraID {infra_id_in(before)}, generation 2)" in checked.output
+    assert not user.cluster.exists()
+    wrong = user.play("install.yml", "-e", "openshift_state_password=another")
+    assert wrong.code != 0
+    assert "Set openshift_state_password to the password it was saved with" in " ".join(wrong.output.split())
+    assert not user.cluster.exists()
+    user.play("install.yml")
+    assert keys(user) == before
+
+
+def infra_id_in(files: dict[str, bytes]) -> str:
+    return str(json.loads(files["ignition/metadata.json"])["infraID"])
+
+
+@pytest.mark.long
+def test_the_folder_of_another_install_is_refused(user: User, bucket: Method) -> None:
+    metadata = user.cluster / "ignition" / "metadata.json"
+    before = keys(user)
+    metadata.write_text(json.dumps({**json.loads(before["ignition/metadata.json"]), "infraID": "demo-other"}), encoding="utf-8")
+    (user.cluster / "state-store.json").unlink()
+    refused = user.play("install.yml")
+    assert refused.code != 0
+    message = " ".join(refused.output.split())
+    assert "has the files of the install demo-other" in message
+    assert f"(infraID {infra_id_in(before)}, generation 2)" in message
+    assert refused.writes == []
+    lose_folder(user)
+
+
+@pytest.mark.long
+def test_an_install_that_is_cut_off_continues_in_an_empty_folder(user: User, bucket: Method) -> None:
+    user.sandbox.call("DELETE", "faults")
+    cut = user.play("install.yml", kill=Moment("provision", 3.0, end=End.POWER_CUT))
+    assert cut.cut
+    ordered = {device["hostname"]: device["id"] for device in user.devices()}
+    assert ordered
+    before = keys(user)
+    lose_folder(user)
+
+    continued = user.play("install.yml").ended_well()
+    assert f"(infraID {infra_id_in(before)}, generation" in continued.output
+    assert keys(user) == before
+    assert user.nodes() == NODES
+    kept = {device["hostname"]: device["id"] for device in user.devices()}
+    assert {name: kept[name] for name in ordered if name in kept} == {name: ordered[name] for name in ordered if name in kept}
+    assert len(archives(bucket)) == 2, "the newest one and the one before"
+
+    stored = archives(bucket)
+    again = user.play("install.yml").ended_well()
+    assert (again.changed, again.writes) == (0, [])
+    assert archives(bucket) == stored
+
+
+@pytest.mark.long
+def test_the_cluster_is_deleted_from_an_empty_folder_with_its_archives(user: User, bucket: Method) -> None:
+    lose_folder(user)
+    user.destroy().ended_well()
+    assert user.sandbox.inventory_is_empty()
+    assert archives(bucket) == []
+    assert not user.cluster.exists()
+    assert [name for name in bucket.objects if "/failures/" in name], "as on the controller, failure bundles are kept"
+
+
+@pytest.mark.long
+def test_the_folder_of_a_running_cluster_is_restored_from_its_secret(user: User) -> None:
+    choose(user, openshift_state_store="cluster", openshift_state_password=PASSWORD)
+    user.play("install.yml").ended_well()
+    before = keys(user)
+    secret = user.kube("/api/v1/namespaces/kube-system/secrets/equinix-metal-openshift-state")
+    assert len(secret["data"]) == 1
+    given = user.folder / "given.kubeconfig"
+    shutil.copyfile(user.cluster / "kubeconfig", given)
+    assert user.play("install.yml").ended_well().changed == 0
+    lose_folder(user)
+
+    restored = user.play("install.yml", "-e", f"openshift_kubeconfig={given}").ended_well()
+    assert f"(infraID {infra_id_in(before)}, generation" in restored.output
+    assert (user.cluster / "ignition" / "auth" / "kubeadmin-password").read_bytes() == before["ignition/auth/kubeadmin-password"]
+    assert infra_id(user) == infra_id_in(before)
+    again = user.play("install.yml").ended_well()
+    assert (again.changed, again.writes) == (0, [])
+    user.destroy().ended_well()

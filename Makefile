@@ -77,7 +77,7 @@ e2e: system-packages programs ## all end-to-end tests, and what `make test` leav
 chaos: programs ## runs ended at any moment under faults of the API, started again: the same world? Makes docs/generated/resume.md (about an hour; CHAOS="--only 23")
 	@python -m tests.e2e.chaos $(CHAOS) && ended=0 || ended=$$?; python -m tests.e2e.resume; exit $$ended
 
-bench: programs ## figures, their growth and targets, beside a baseline: inventory, sets of devices, sandbox, joining, playbooks, installs (BENCH="inventory --json FILE")
+bench: programs ## figures, their growth and targets, beside a baseline: inventory, sets of devices, sandbox, joining, playbooks, installs, scaling (BENCH="inventory --json FILE")
 	@PYTHONPATH=collections python -m tests.bench $(BENCH)
 
 docs: dev ## build the documentation site in .build/docs/html: all pages, plugins and roles, with links checked

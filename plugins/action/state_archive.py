@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -50,7 +48,6 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         "archives": {"type": "list", "elements": "str", "default": []},
         "archive": {"type": "str", "default": ""},
         "path": {"type": "path", "default": ""},
-        "content": {"type": "str", "default": "", "no_log": True},
         "most_bytes": {"type": "int", "default": 0},
     }
 
@@ -115,7 +112,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
     def _unpack(self, options: Options, local: ClusterFiles) -> dict[str, Any]:
         """Restore the folder. The record is written first, as incomplete, so that an interrupted restore is repeated."""
         location, directory = options["location"], Path(options["directory"])
-        archive = unpack(options["archive"], _content(options), options["cluster"], options["password"], location)
+        content = Path(options["path"]).read_bytes()
+        archive = unpack(options["archive"], content, options["cluster"], options["password"], location)
         restored = restoration(local, archive, str(directory), location)
         if not self._task.check_mode:
             begun = Record(location, str(archive.name), archive.name.digest, is_complete=False)
@@ -144,13 +142,3 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         write_record(Path(options["directory"]), Record(location, name, saved.digest))
         parsed = (ArchiveName.parse(each) for each in options["archives"])
         return {"outdated": [str(each) for each in sorted(each for each in parsed if each) if each.generation < saved.generation - 1]}
-
-
-def _content(options: Options) -> bytes:
-    """Return the bytes of the archive: of the file ``path``, or of ``content`` in base64."""
-    try:
-        return base64.b64decode(options["content"], validate=True) if options["content"] else Path(options["path"]).read_bytes()
-    except (OSError, binascii.Error) as problem:
-        raise StateError(
-            f"The archive {options['archive']} of {options['location']} cannot be read: {problem}. Run the playbook again"
-        ) from problem

@@ -26,7 +26,7 @@ options:
       - V(compare) returns which of O(archives) has to be restored into the folder, if any.
       - V(pack) writes an archive to the folder O(path), unless the newest of O(archives) has the same files. It fails if the newest one was
         saved by another run.
-      - V(unpack) restores O(archive) from O(path) or O(content). It fails before it writes anything if the archive is damaged, of another
+      - V(unpack) restores O(archive) from O(path). It fails before it writes anything if the archive is damaged, of another
         cluster or of another install, or if the folder has files of this install that were not saved.
       - V(record) records that the folder was saved as O(archive). It fails if O(archive) is not the newest of O(archives).
     type: str
@@ -67,11 +67,6 @@ options:
     description:
       - For V(pack) the folder to write the archive to, for V(unpack) its file.
     type: path
-    default: ""
-  content:
-    description:
-      - For V(unpack), the archive in base64 instead of O(path).
-    type: str
     default: ""
   most_bytes:
     description:

@@ -153,7 +153,9 @@ def write_record(directory: Path, record: Record) -> None:
 
 def write_file(path: Path, content: bytes) -> None:
     """Write a file for its owner alone, completely or not at all, with its folders."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # The mode of mkdir is that of the last folder alone.
+    for folder in reversed([each for each in path.parents if not each.exists()]):
+        folder.mkdir(mode=0o700, exist_ok=True)
     number, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(number, "wb") as stream:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tests.bench import device_set, install, inventory, joining, overhead, playbooks, sandbox
+from tests.bench import device_set, install, inventory, joining, overhead, playbooks, sandbox, scaling
 from tests.bench.figures import Report
 
 BENCHES: dict[str, Callable[[Report, Path], None]] = {
@@ -26,6 +26,7 @@ BENCHES: dict[str, Callable[[Report, Path], None]] = {
     "playbooks": playbooks.bench,
     "overhead": overhead.bench,
     "install": install.bench,
+    "scaling": scaling.bench,
 }
 
 

@@ -73,13 +73,13 @@ class Side:
         calls = [entry for entry in self.sandbox.journal() if entry["who"].endswith(self._key)]
         measured = Measured(wall, len(calls), sum(map(is_write, calls)), sum(entry["status"] == 429 for entry in calls))
         # Not the cluster lock, which is a virtual network.
-        ordered = [entry for entry in calls if entry["method"] == "POST" and entry["status"] == 201 and _is_of_devices(entry["path"])]
+        ordered = [entry for entry in calls if entry["method"] == "POST" and entry["status"] == 201 and is_of_devices(entry["path"])]
         orders = sorted(entry["time"] for entry in ordered)
         if orders:
             # Without those of the cluster lock.
             reads = [each for each in calls if each["method"] == "GET" and each["time"] > orders[-1] and "/devices" in each["path"]]
             measured.orders, measured.slowest = orders[-1] - orders[0], self._slowest(orders)
-            measured.poll_calls, measured.polls = len(reads), sum(_begins_a_list(entry["path"]) for entry in reads)
+            measured.poll_calls, measured.polls = len(reads), sum(begins_a_list(entry["path"]) for entry in reads)
         return measured
 
     def _take_another_token(self) -> None:
@@ -100,13 +100,14 @@ class Side:
         return max(ready[name] - moment for name, moment in zip(names, orders, strict=True))
 
 
-def _is_of_devices(path: str) -> bool:
+def is_of_devices(path: str) -> bool:
+    """Return whether a request is for the devices of the project, or an order of one."""
     return urlsplit(path).path.endswith("/devices")
 
 
-def _begins_a_list(path: str) -> bool:
+def begins_a_list(path: str) -> bool:
     """Return whether a request is for the devices of the project and no further page."""
-    return _is_of_devices(path) and parse_qs(urlsplit(path).query).get("page", ["1"]) == ["1"]
+    return is_of_devices(path) and parse_qs(urlsplit(path).query).get("page", ["1"]) == ["1"]
 
 
 class Module:

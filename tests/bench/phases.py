@@ -60,13 +60,13 @@ class Timed:
         return self.run.seconds - sum(phase.waiting for phase in self.phases)
 
 
-def timed(user: User, playbook: str, folder: Path, **arguments: Any) -> Timed:
+def timed(user: User, playbook: str, folder: Path, arguments: Sequence[str] = (), **more: Any) -> Timed:
     """Run a playbook with a stopwatch beside it. Raises AssertionError when it fails."""
     file = folder / "stopwatch"
     file.unlink(missing_ok=True)
     variables = {"STOPWATCH": str(file), "ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS), "ANSIBLE_CALLBACKS_ENABLED": "stopwatch"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run = user.play(playbook, variables=variables, **arguments).ended_well()
+    run = user.play(playbook, *arguments, variables=variables, **more).ended_well()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     messages = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     tasks = [

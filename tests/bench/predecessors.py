@@ -43,6 +43,12 @@ class Predecessor:
                 return devices
             page += 1
 
+    def refresh(self) -> None:
+        """Read the project and each of its devices by itself, as terraform refreshes the resources in its state."""
+        self._call("GET", self._devices.removesuffix("/devices"))
+        for device in self.list_devices():
+            self._call("GET", f"devices/{device['id']}")
+
     def order(self, machines: list[dict[str, Any]], interval: float) -> None:
         """Have these machines: check whether they exist, order them, wait until they are active."""
         there = {device["hostname"] for device in self.list_devices()}

@@ -88,6 +88,13 @@ def test_which_files_are_saved(name: str, before: bool, after: bool) -> None:
     assert is_saved(name, after_bootstrap=True) is after
 
 
+def test_files_and_all_their_folders_are_for_the_owner_alone(tmp_path: Path) -> None:
+    write_file(tmp_path / "clusters" / "demo" / METADATA, b"{}")
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (tmp_path / "clusters").rglob("*"))
+    write_file(tmp_path / "clusters" / "demo" / METADATA, b"[]")
+    assert [path.name for path in (tmp_path / "clusters").rglob("*") if path.is_file()] == ["metadata.json"]
+
+
 def test_links_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "outside").write_bytes(b"of another folder")
     folder = tmp_path / "cluster"

@@ -1,0 +1,136 @@
+"""Day 2 with up to 500 workers: runs with nothing to do, adding 1, 10 and 100 workers, and removing 10 at once."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.bench.device_set import begins_a_list, is_of_devices
+from tests.bench.figures import Column, Report, Table
+from tests.bench.phases import Timed, timed
+from tests.bench.predecessors import Predecessor
+from tests.e2e.harness import NAME, User
+
+IDLE = {10: 10.0, 500: 15.0}
+"""Seconds of a run with nothing to do, by the number of workers."""
+MOST_CALLS = 30
+ADDED = (1, 10, 100)
+REMOVED = 10
+SPEED = 60.0
+LIMIT = 3600.0
+MOST_OF_ONE = 2.0
+"""How much longer the removal of ten workers may take than that of one."""
+
+
+def bench(report: Report, folder: Path) -> None:
+    idle = Table(
+        "Nothing to do",
+        [
+            Column("workers"),
+            Column("what"),
+            Column("s", ".1f"),
+            Column("processor s", ".1f"),
+            Column("tasks"),
+            Column("Metal API"),
+            Column("writes"),
+            Column("load", ".0f"),
+        ],
+        [
+            "The baseline refreshes each resource by itself, as terraform plan does: a GET of each device, and of each Node.",
+            "It compares nothing, asks neither DNS nor the mirror, and checks no certificate.",
+        ],
+    )
+    sizes = Table(
+        f"scale.yml, machines at {SPEED:g} times life",
+        [
+            Column("workers"),
+            Column("change"),
+            Column("s", ".0f"),
+            Column("processor s", ".0f"),
+            Column("Metal API"),
+            Column("writes"),
+            Column("polls"),
+            Column("calls per poll", ".2f"),
+            Column("load", ".0f"),
+        ],
+        ["Polls: lists of devices begun after the last order or deletion. Calls: all reads of devices after it."],
+    )
+    user = User(folder, speed=SPEED)
+    with user.at_work():
+        workers = min(IDLE)
+        user.edit_workers(workers - 1)
+        report.note(f"scaling: {workers} workers are installed")
+        timed(user, "install.yml", folder, timeout=LIMIT)
+        _measure_idle(report, idle, user, workers, folder)
+        per_poll = []
+        for more in ADDED:
+            workers += more
+            report.note(f"scaling: to {workers} workers")
+            per_poll.append(_measure_change(sizes, user, workers, f"+{more}", folder))
+            _expect(report, user, workers)
+        seconds = []
+        for fewer in (1, REMOVED):
+            workers -= fewer
+            report.note(f"scaling: {fewer} of the workers are removed")
+            started = time.monotonic()
+            _measure_change(sizes, user, workers, f"-{fewer}", folder)
+            seconds.append(time.monotonic() - started)
+            _expect(report, user, workers)
+        workers = max(IDLE)
+        report.note(f"scaling: to {workers} workers")
+        _measure_change(sizes, user, workers, "to all", folder)
+        _expect(report, user, workers)
+        _measure_idle(report, idle, user, workers, folder)
+    figures = ", ".join(f"{calls:g}" for calls in per_poll)
+    report.target(f"adding {', '.join(map(str, ADDED))} workers: calls per poll", figures, "1 each", met=set(per_poll) == {1.0})
+    ratio = seconds[1] / seconds[0]
+    desired = f"at most {MOST_OF_ONE:g} times"
+    report.target(f"removing {REMOVED} workers to removing one: seconds", f"{ratio:.2f} times", desired, met=ratio <= MOST_OF_ONE)
+    report.show(idle)
+    report.show(sizes)
+
+
+def _measure_idle(report: Report, table: Table, user: User, workers: int, folder: Path) -> None:
+    for playbook in ("install.yml", "scale.yml"):
+        run = timed(user, playbook, folder, timeout=LIMIT)
+        calls, writes = len(run.run.requests), len(run.run.writes)
+        table.row(workers, playbook, run.run.seconds, run.processor, len(run.tasks), calls, writes, os.getloadavg()[0])
+        name = f"{playbook} with {workers} workers, nothing to do"
+        quick = run.run.seconds < IDLE[workers]
+        report.target(f"{name}: seconds", f"{run.run.seconds:.1f}", f"below {IDLE[workers]:g}", met=quick)
+        desired = f"below {MOST_CALLS} calls, no write"
+        report.target(name, f"{calls} calls, {writes} writes", desired, met=calls < MOST_CALLS and not writes and not run.run.changed)
+    began, started = time.time(), time.monotonic()
+    Predecessor(user.environment).refresh()
+    for name in [node["metadata"]["name"] for node in user.kube("/api/v1/nodes")["items"]]:
+        user.kube(f"/api/v1/nodes/{name}")
+    seconds = time.monotonic() - started
+    table.row(workers, "baseline", seconds, None, None, len(user.sandbox.journal(since=began)), 0, os.getloadavg()[0])
+
+
+def _measure_change(table: Table, user: User, workers: int, change: str, folder: Path) -> float:
+    """Return the calls of each poll."""
+    user.edit_workers(workers - 1)
+    run = timed(user, "scale.yml", folder, arguments=("-e", f"openshift_remove_at_most={REMOVED}"), timeout=LIMIT)
+    polls, calls = _polls(run)
+    per_poll = calls / polls
+    reads, writes = len(run.run.requests) - len(run.run.writes), len(run.run.writes)
+    table.row(workers, change, run.run.seconds, run.processor, reads, writes, polls, per_poll, os.getloadavg()[0])
+    return per_poll
+
+
+def _polls(run: Timed) -> tuple[int, int]:
+    """Return the lists of devices that were begun after the last order or deletion, and all reads of devices after it."""
+    last = max((each["time"] for each in run.run.writes if "/devices" in each["path"]), default=0.0)
+    reads: list[dict[str, Any]] = [each for each in run.run.requests if each["method"] == "GET" and each["time"] > last]
+    reads = [each for each in reads if is_of_devices(each["path"]) or "/devices/" in each["path"]]
+    return sum(begins_a_list(each["path"]) for each in reads), len(reads)
+
+
+def _expect(report: Report, user: User, workers: int) -> None:
+    ready = [name for name in user.nodes() if name.startswith("worker-")]
+    devices = [name for name in user.hostnames() if name.startswith("worker-")]
+    figure = f"{len(ready)} nodes, {len(devices)} devices"
+    report.target(f"{NAME} with {workers} workers: ready", figure, f"{workers} each", met=len(ready) == len(devices) == workers)

@@ -1,0 +1,174 @@
+"""The role state_store alone, against an S3 service: what it saves, restores, refuses and deletes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.boot_files.methods import ROOT, Method, client, object_storage
+from tests.boot_files.storage import ACCESS_KEY, SECRET_KEY
+
+CLUSTER = "demo.metal.test"
+PASSWORD = "pl4nted password of the archive"
+OBJECTS = f"openshift-state/{CLUSTER}/state/"
+
+
+@pytest.fixture(scope="module")
+def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Method]:
+    folder = tmp_path_factory.mktemp("storage")
+    with object_storage(folder / "none", folder / "workspace") as method:
+        yield method
+
+
+def buckets(storage: Method) -> Any:
+    """An S3 client that asks nothing of the role."""
+    port = urllib.parse.urlsplit(storage.variables["openshift_publish_open_endpoint"]).port
+    assert port is not None
+    return client(port)
+
+
+def names(storage: Method, prefix: str = OBJECTS) -> list[str]:
+    found = buckets(storage).list_objects_v2(Bucket="boot", Prefix=prefix).get("Contents", [])
+    return sorted(entry["Key"].removeprefix(prefix) for entry in found)
+
+
+def folder_of(path: Path, infra_id: str = "demo-abc12") -> Path:
+    """A cluster folder with the files of an install."""
+    (path / "ignition" / "auth").mkdir(parents=True)
+    (path / "ignition" / "metadata.json").write_text(json.dumps({"infraID": infra_id}), encoding="utf-8")
+    (path / "ignition" / "auth" / "kubeadmin-password").write_text("pl4nt-edKub", encoding="utf-8")
+    return path
+
+
+def play(storage: Method, folder: Path, *verbs: str, check: bool = False, **variables: Any) -> tuple[int, str]:
+    """Run files of tasks of the role, one after the other; return how the play ended and what was printed."""
+    tasks = [
+        {
+            "name": f"Run {verb}",
+            "ansible.builtin.include_role": {"name": "equinix_metal.openshift.state_store", "tasks_from": verb},
+        }
+        for verb in verbs
+    ]
+    settings = {
+        name.replace("publish", "state"): value for name, value in storage.variables.items() if name.startswith("openshift_publish_")
+    }
+    given = {
+        **settings,
+        "openshift_cluster_name": "demo",
+        "openshift_base_domain": "metal.test",
+        "openshift_directory": str(folder),
+        "openshift_state_store": "object_storage",
+        "openshift_state_password": PASSWORD,
+        "ansible_python_interpreter": sys.executable,
+        **variables,
+    }
+    playbook = folder.parent / "play.json"
+    content = [{"name": "Store", "hosts": "localhost", "connection": "local", "gather_facts": False, "vars": given, "tasks": tasks}]
+    playbook.write_text(json.dumps(content), encoding="utf-8")
+    done = subprocess.run(
+        [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", playbook, "-vvv", "--diff", *(["--check"] if check else [])],
+        cwd=folder.parent,
+        env={**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"), "ANSIBLE_NOCOLOR": "1"},
+        check=False,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    output = done.stdout + done.stderr
+    assert not [secret for secret in (PASSWORD, SECRET_KEY, ACCESS_KEY, "pl4nt-edKub") if secret in output]
+    return done.returncode, output
+
+
+def test_a_folder_is_saved_when_it_has_changed_and_restored_elsewhere(storage: Method, tmp_path: Path) -> None:
+    first = folder_of(tmp_path / "first")
+    code, output = play(storage, first, "save", check=True)
+    assert (code, names(storage)) == (0, []), output
+    code, output = play(storage, first, "save", "save")
+    assert code == 0, output
+    (saved,) = names(storage)
+    assert saved.startswith("00000001-")
+    content = buckets(storage).get_object(Bucket="boot", Key=OBJECTS + saved)["Body"].read()
+    assert content.startswith(b"$ANSIBLE_VAULT;1.1;AES256")
+
+    (first / "ignition" / "worker.ign").write_text("{}", encoding="utf-8")
+    assert play(storage, first, "save")[0] == 0
+    (first / "ignition" / "worker.ign").write_text("{ }", encoding="utf-8")
+    assert play(storage, first, "save")[0] == 0
+    assert [name[:8] for name in names(storage)] == ["00000002", "00000003"], "the newest one and the one before"
+
+    second = tmp_path / "second"
+    code, output = play(storage, second, "main", "main", "save")
+    assert code == 0, output
+    assert f"Restored 3 files of {CLUSTER} (infraID demo-abc12, generation 3)" in output
+    assert (second / "ignition" / "worker.ign").read_text(encoding="utf-8") == "{ }"
+    assert all(path.stat().st_mode & 0o077 == 0 for path in [second, *second.rglob("*")])
+    assert len(names(storage)) == 2
+
+    # The first controller is behind now: it gets what the second one has saved, and loses nothing.
+    (second / "kubeconfig").write_text("of the running cluster", encoding="utf-8")
+    assert play(storage, second, "save")[0] == 0
+    (first / "release.json").write_text("{}", encoding="utf-8")
+    code, output = play(storage, first, "save")
+    assert code != 0
+    assert "has generation 4, saved by another run, and this folder continues generation 3" in " ".join(output.split())
+    code, output = play(storage, first, "main")
+    assert code != 0
+    assert "differ from the generation they were saved as" in " ".join(output.split())
+    (first / "release.json").unlink()
+    assert play(storage, first, "main")[0] == 0
+    assert (first / "kubeconfig").read_text(encoding="utf-8") == "of the running cluster"
+
+    # Only the archives of the install in the folder are deleted.
+    other = folder_of(tmp_path / "other", "demo-other")
+    stored = names(storage)
+    code, output = play(storage, other, "remove")
+    assert (code, names(storage)) == (0, stored)
+    assert "was neither saved there nor restored from there" in " ".join(output.split())
+    assert play(storage, first, "remove", check=True)[0] == 0
+    assert names(storage) == stored
+    assert play(storage, first, "remove", "remove")[0] == 0
+    assert names(storage) == []
+
+
+def test_damaged_archives_and_a_missing_bucket_are_refused(storage: Method, tmp_path: Path) -> None:
+    first = folder_of(tmp_path / "first")
+    assert play(storage, first, "save")[0] == 0
+    (saved,) = names(storage)
+    content = buckets(storage).get_object(Bucket="boot", Key=OBJECTS + saved)["Body"].read()
+    buckets(storage).put_object(Bucket="boot", Key=OBJECTS + saved, Body=content[:-7])
+    second = tmp_path / "second"
+    code, output = play(storage, second, "main")
+    assert code != 0
+    assert "is damaged" in output
+    assert not second.exists()
+    buckets(storage).delete_object(Bucket="boot", Key=OBJECTS + saved)
+
+    code, output = play(storage, folder_of(tmp_path / "third"), "save", openshift_state_bucket="missing")
+    assert code != 0
+    assert "Check openshift_state_bucket" in " ".join(output.split())
+    assert not (tmp_path / "third" / "state-store.json").exists()
+    code, output = play(storage, first, "save", openshift_state_password="")
+    assert "openshift_state_password is not set" in " ".join(output.split())
+    assert code != 0
+
+
+def test_the_newest_failure_bundles_are_kept(storage: Method, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "first")
+    prefix = f"openshift-state/{CLUSTER}/failures/"
+    for hour in range(3):
+        bundle = tmp_path / f"{CLUSTER}-failed-20261123T0{hour}0000Z.tar.gz"
+        bundle.write_bytes(b"redacted")
+        assert play(storage, folder, "failure", state_store_bundle=str(bundle), openshift_gather_keep=2)[0] == 0
+    assert names(storage, prefix) == [f"{CLUSTER}-failed-20261123T0{hour}0000Z.tar.gz" for hour in (1, 2)]
+    # A store that does not answer hides no failure.
+    code, output = play(storage, folder, "failure", state_store_bundle=str(bundle), openshift_state_bucket="missing")
+    assert code == 0
+    assert "Not everything is saved in s3://missing/" in " ".join(output.split())

@@ -43,8 +43,8 @@ options:
       - V(install_complete) is reached when the ClusterVersion is available, not failing and not progressing, and every ClusterOperator is
         available, not degraded, and has not been progressing for O(stable_for) seconds.
       - V(nodes_ready) is reached when each of O(nodes) is registered and Ready.
-      - V(nodes_current) is reached when no Node is Ready by an old report only, as all are after a cluster was off: the Lease of each Ready
-        Node was renewed within 40 seconds. A machine that does not come back is noticed by then, and its Node is not Ready.
+      - V(nodes_current) is reached when no Node is Ready by an old report only, as all are after a cluster was off. The Lease of each Ready
+        Node was renewed within 40 seconds then. A machine that does not come back is noticed by then, and its Node is not Ready.
     type: str
     choices: [bootstrap_complete, install_complete, nodes_ready, nodes_current]
     required: true

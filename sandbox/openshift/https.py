@@ -127,6 +127,14 @@ class Listener:
 
         self._server = await loop.create_server(protocol, address, port, ssl=context, reuse_address=True)
 
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        if self._server is None:
+            raise RuntimeError("the listener is closed")
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
     async def close(self) -> None:
         """Stop listening and cut every connection: the machine is off."""
         server, self._server = self._server, None

@@ -189,7 +189,7 @@ class Kubelet:
     """
 
     def __init__(self, machine: Machine, config: KubeletConfig, on_ready: OnReady | None = None, execute: Execute | None = None) -> None:
-        self._application = _application(execute)
+        self._application = application(execute)
         self._machine = machine
         self._config = config
         self._on_ready = on_ready
@@ -500,7 +500,7 @@ async def _healthz(request: Request) -> PlainTextResponse:
     return PlainTextResponse("ok")
 
 
-def _application(execute: Execute | None) -> Starlette:
+def application(execute: Execute | None) -> Starlette:
     """Return the endpoints of a kubelet: ``/healthz``, and ``/exec`` for the API server."""
 
     async def exec_(websocket: WebSocket) -> None:

@@ -32,6 +32,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from sandbox.openshift.binaries import Binaries
 
 ADDRESS = "127.64.250.1"
+KUBELETS_CLIENT = "system:kube-apiserver"
+"""User of the API server at kubelets (OpenShift's kubelet-client certificate)."""
 SERVER_NAME = "api.demo.metal.test"
 BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
@@ -64,13 +66,15 @@ class CertificateAuthority:
         self.certificate = builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
         self.key = _private(self._key)
 
-    def pair(self, common_name: str, organizations: tuple[str, ...] = (), *, server: bool = False) -> tuple[bytes, bytes]:
-        """Certificate and key for a client, or for the server."""
+    def pair(
+        self, common_name: str, organizations: tuple[str, ...] = (), *, server: bool = False, address: str = ADDRESS
+    ) -> tuple[bytes, bytes]:
+        """Certificate and key for a client, or for a server at an address."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, text) for text in organizations]
         builder = self._builder(x509.Name([*subject, x509.NameAttribute(NameOID.COMMON_NAME, common_name)]), key)
         if server:
-            names = [x509.DNSName(common_name), x509.IPAddress(ipaddress.ip_address(ADDRESS))]
+            names = [x509.DNSName(common_name), x509.IPAddress(ipaddress.ip_address(address))]
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         use = ExtendedKeyUsageOID.SERVER_AUTH if server else ExtendedKeyUsageOID.CLIENT_AUTH
         issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
@@ -122,6 +126,7 @@ class ControlPlane:
         self._audited = audited
         self._binaries = binaries
         self._clients: dict[str, httpx.Client] = {}
+        self._objects: list[str] = []
         self._processes: list[subprocess.Popen[bytes]] = []
         self._signer = CertificateAuthority("signer")
         with socket.socket() as probe:
@@ -134,6 +139,7 @@ class ControlPlane:
     def _write_files(self) -> None:
         serving = self._signer.pair(SERVER_NAME, server=True)
         self.admin = self._identity("admin", "system:admin", ("system:masters",))
+        self._identity("kubelet-client", KUBELETS_CLIENT, ("kube-master",))
         service_account = _private(ec.generate_private_key(ec.SECP256R1()))
         public = serialization.load_pem_private_key(service_account, None).public_key()
         files = {
@@ -180,6 +186,10 @@ class ControlPlane:
         path.chmod(0o600)
         return path
 
+    def kubelet_pair(self, node: str, address: str) -> tuple[bytes, bytes]:
+        """Return the serving certificate of a kubelet, and its key: signed by the CA that the API server verifies kubelets with."""
+        return self._signer.pair(f"system:node:{node}", ("system:nodes",), server=True, address=address)
+
     def _identity(self, file: str, common_name: str, organizations: tuple[str, ...]) -> tuple[Path, Path]:
         paths = (self.directory / f"{file}.crt", self.directory / f"{file}.key")
         for path, content in zip(paths, self._signer.pair(common_name, organizations), strict=True):
@@ -210,7 +220,13 @@ class ControlPlane:
                 "--tls-cert-file=serving.crt",
                 "--tls-private-key-file=serving.key",
                 "--client-ca-file=ca.crt",
+                "--kubelet-certificate-authority=ca.crt",
+                "--kubelet-client-certificate=kubelet-client.crt",
+                "--kubelet-client-key=kubelet-client.key",
+                "--kubelet-preferred-address-types=InternalIP",
                 "--token-auth-file=tokens.csv",
+                # As OpenShift's: backups of etcd are pods that need it.
+                "--allow-privileged=true",
                 "--authorization-mode=Node,RBAC",
                 "--enable-admission-plugins=NodeRestriction",
                 "--service-account-issuer=https://kubernetes.default.svc",
@@ -312,26 +328,28 @@ class ControlPlane:
         kept = {key: spec[key] for key in ("request", "signerName", "usages") if key in spec}
         return self.call("POST", REQUESTS, {"metadata": {"name": name}, "spec": kept}, headers=headers)
 
-    def register(self, name: str, *, ready: bool | None = True) -> None:
+    def register(
+        self, name: str, *, ready: bool | None = True, labels: Mapping[str, str] | None = None, status: Mapping[str, Any] | None = None
+    ) -> None:
         """Make a Node object, Ready or not or, with None, silent."""
         # With something to own, as every kubelet registers: without it the API server keeps no managed fields of the object.
-        metadata = {"name": name, "labels": {"kubernetes.io/hostname": name}}
+        metadata = {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}}
         self.call("POST", NODES, {"apiVersion": "v1", "kind": "Node", "metadata": metadata}).raise_for_status()
-        self.report(name, ready=ready)
+        self.report(name, ready=ready, status=status)
 
-    def report(self, name: str, *, ready: bool | None) -> None:
-        """``ready`` None: nobody has heard from it for long."""
-        status = "Unknown" if ready is None else str(ready)
+    def report(self, name: str, *, ready: bool | None, status: Mapping[str, Any] | None = None) -> None:
+        """``ready`` None: nobody has heard from it for long. ``status``: what its kubelet reports besides."""
+        is_ready = "Unknown" if ready is None else str(ready)
         since = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         condition = {
             "type": "Ready",
-            "status": status,
+            "status": is_ready,
             "reason": "test",
             "message": "as the test wants it",
             "lastTransitionTime": since,
         }
         node = self.call("GET", f"{NODES}/{name}").json()
-        self.call("PUT", f"{NODES}/{name}/status", {**node, "status": {"conditions": [condition]}}).raise_for_status()
+        self.call("PUT", f"{NODES}/{name}/status", {**node, "status": {"conditions": [condition], **(status or {})}}).raise_for_status()
 
     def renew_lease(self, name: str, *, seconds_ago: float) -> None:
         """Set the Lease of a Node, as its kubelet did so long ago."""
@@ -365,6 +383,37 @@ class ControlPlane:
         self.call("PUT", f"/api/v1/namespaces/{namespace}/pods/{name}/status", {**made.json(), "status": status}).raise_for_status()
         uid: str = made.json()["metadata"]["uid"]
         return uid
+
+    def define(self, group: str, plural: str, kind: str) -> None:
+        """Define a custom resource of the whole cluster with any content, and wait until the API server has it."""
+        path, name = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", f"{plural}.{group}"
+        if self.call("GET", f"/apis/{group}/v1/{plural}").status_code == 200:
+            return
+        version = {
+            "name": "v1",
+            "served": True,
+            "storage": True,
+            "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+        }
+        names = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
+        body = {"metadata": {"name": name}, "spec": {"group": group, "scope": "Cluster", "names": names, "versions": [version]}}
+        self.call("POST", path, {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", **body}).raise_for_status()
+        deadline = time.monotonic() + START_LIMIT
+        while self.call("GET", f"/apis/{group}/v1/{plural}").status_code != 200:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{name} is not served")
+            time.sleep(0.05)
+
+    def create_object(self, path: str, body: Mapping[str, Any]) -> None:
+        """Create an object of the collection ``path`` until the next ``clear``."""
+        self.call("POST", path, body).raise_for_status()
+        self._objects.append(f"{path}/{body['metadata']['name']}")
+
+    def ensure_namespace(self, name: str) -> None:
+        """Create a namespace, which stays: its deletion would need a controller."""
+        answer = self.call("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+        if answer.status_code != 409:
+            answer.raise_for_status()
 
     def end_pod(self, name: str, namespace: str = "default") -> None:
         """Remove a pod, as its kubelet does when its containers have stopped. Finalizers are removed first, as their owners do."""
@@ -433,6 +482,10 @@ class ControlPlane:
         """No requests, no nodes, no objects of earlier tests."""
         for pod in self.call("GET", PODS).json()["items"]:
             self.end_pod(pod["metadata"]["name"], pod["metadata"]["namespace"])
+        while self._objects:
+            answer = self.call("DELETE", self._objects.pop())
+            if answer.status_code != 404:
+                answer.raise_for_status()
         for path in (REQUESTS, NODES, LEASES, BUDGETS):
             self.call("DELETE", path).raise_for_status()
         for name in ("bootstrap", HISTORY):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import DEVICE
-from tests.cluster.control_plane import NODES, REQUESTS, ControlPlane
-from tests.contract.faults import Kind
-from tests.contract.scenario import TAGS
+from tests.cluster.control_plane import NODES, REQUESTS
+from tests.contract.boot_info import BOOT_INFO_SCENARIOS
+from tests.contract.etcd import ETCD_SCENARIOS
+from tests.contract.scenario import TAGS, ClusterScenario
 from tests.unit.plugins.module_utils.csr_cases import OTHER, WORKER, client, dns, made, serving
 
 if TYPE_CHECKING:
@@ -75,13 +75,14 @@ def devices(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {name: device or "no device recorded" for name, device in found.items()}
 
 
-def approved(cluster: ControlPlane) -> Any:
+def approved(testbed: Testbed) -> Any:
     """Names of the approved requests."""
-    return sorted(cluster.approved())
+    return sorted(testbed.cluster.approved())
 
 
-def pods_left(cluster: ControlPlane) -> Any:
+def pods_left(testbed: Testbed) -> Any:
     """Whether each node is cordoned, and the pods that are left on it."""
+    cluster = testbed.cluster
     nodes = cluster.call("GET", NODES).json()["items"]
     return {
         node["metadata"]["name"]: (bool(node["spec"].get("unschedulable")), sorted(cluster.pods_on(node["metadata"]["name"])))
@@ -89,35 +90,9 @@ def pods_left(cluster: ControlPlane) -> Any:
     }
 
 
-def nodes_left(cluster: ControlPlane) -> Any:
+def nodes_left(testbed: Testbed) -> Any:
     """Whether the device of each node is recorded."""
-    return {name: device != "no device recorded" for name, device in devices(cluster.call("GET", NODES).json()).items()}
-
-
-@dataclass(frozen=True)
-class ClusterScenario:
-    """The lifecycle of what a cluster module manages, from ``lay`` on.
-
-    ``create``, ``change``: options; None: there is no such step. ``absent`` has no meaning: an approval or an eviction is not taken back,
-    and what is waited for comes by itself. ``worlds``: what ``read_state`` returns after each step. ``listing``: the API's list of the
-    module's diff, ``view`` what it says of it. ``metal``: whether it speaks to the Metal API as well. ``clear``: takes away what is left.
-    """
-
-    module: str
-    create: Mapping[str, Any]
-    change: Mapping[str, Any] | None
-    worlds: Mapping[str, Any]
-    meetings: tuple[tuple[Kind, str], ...]
-    lay: Callable[[Testbed], None] = field(default=lay_requests)
-    read_state: Callable[[ControlPlane], Any] = field(default=approved)
-    listing: str = REQUESTS
-    view: Callable[[Mapping[str, Any]], Any] = field(default=requests)
-    metal: bool = False
-    clear: Callable[[Testbed], None] | None = None
-
-    @property
-    def title(self) -> str:
-        return self.module
+    return {name: device != "no device recorded" for name, device in devices(testbed.cluster.call("GET", NODES).json()).items()}
 
 
 CLUSTER_SCENARIOS = [
@@ -127,6 +102,10 @@ CLUSTER_SCENARIOS = [
         change={"machines": MACHINES, "wait": True},
         worlds={"nothing": [], "create": ["serving-0"], "change": ["serving-0", "serving-1"]},
         meetings=(("read", "create"), ("follow", "create"), ("change", "create"), ("change", "change")),
+        lay=lay_requests,
+        read_state=approved,
+        listing=REQUESTS,
+        view=requests,
     ),
     ClusterScenario(
         module="cluster_wait",
@@ -134,6 +113,10 @@ CLUSTER_SCENARIOS = [
         change=None,
         worlds={"nothing": [], "create": []},
         meetings=(("read", "create"),),
+        lay=lay_requests,
+        read_state=approved,
+        listing=REQUESTS,
+        view=requests,
     ),
     ClusterScenario(
         module="node_drain",
@@ -156,6 +139,10 @@ CLUSTER_SCENARIOS = [
         change=None,
         worlds={"nothing": [], "create": []},
         meetings=(("read", "create"),),
+        lay=lay_requests,
+        read_state=approved,
+        listing=REQUESTS,
+        view=requests,
     ),
     ClusterScenario(
         module="node_ownership",
@@ -174,4 +161,6 @@ CLUSTER_SCENARIOS = [
         metal=True,
         clear=remove_devices,
     ),
+    *BOOT_INFO_SCENARIOS,
+    *ETCD_SCENARIOS,
 ]

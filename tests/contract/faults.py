@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Verdict = Literal["success", "error", "either"]
-Kind = Literal["read", "ask", "follow", "create", "change", "delete"]
+Kind = Literal["read", "ask", "follow", "run", "remove", "create", "change", "delete"]
+"""What a request does. Of a cluster's API: ``run`` is a command in a pod that reads, ``remove`` one that removes an etcd member."""
+Meeting = tuple[Kind, str]
+"""Which requests meet the fault, in which step of a lifecycle."""
 Service = Literal["metal", "cluster"]
 
 TIMEOUT = 0.6
@@ -28,7 +31,7 @@ class Verdicts:
     """Outcome of a call when a request of this kind meets the fault once; None: there is no such case.
 
     ``always``: the outcome when the fault is permanent, in any request. ``ask``: the outcome of a capacity check, if it differs from that
-    of a read.
+    of a read. ``run``, ``remove``: those of commands in pods.
     """
 
     read: Verdict | None
@@ -37,6 +40,8 @@ class Verdicts:
     delete: Verdict | None = None
     follow: Verdict | None = None
     ask: Verdict | None = None
+    run: Verdict | None = None
+    remove: Verdict | None = None
     always: Verdict = "error"
 
     def of(self, kind: Kind) -> Verdict | None:
@@ -47,6 +52,8 @@ class Verdicts:
             "change": self.change,
             "delete": self.delete,
             "follow": self.follow,
+            "run": self.run,
+            "remove": self.remove,
         }[kind]
 
 
@@ -95,9 +102,10 @@ HTML = {"status": 200, "body": "<html><body>maintenance</body></html>", "headers
 REFUSED = Verdicts("error", "error", "error", "error")
 PASSES = Verdicts("success", "success", "success", "success")
 LATE_ORDER = Verdicts("success", "error", "success", "success")
-FOLLOWED = Verdicts("success", change="success", follow="success")
+FOLLOWED = Verdicts("success", change="success", delete="success", follow="success", run="success", remove="success")
 """Cluster modules that wait retry until ``wait_timeout``, also refused requests, which end the wait if they are refused for minutes."""
-CLUSTER_EITHER = Verdicts("success", change="success", follow="success", always="either")
+CLUSTER_EITHER = replace(FOLLOWED, always="either")
+GUESSING = replace(CLUSTER_EITHER, read="either", follow="either", run="either", remove="either")
 
 UNKNOWN_EFFECT = "the effect of an order without an answer is unknown, so nothing is ordered again: the next run finds the device"
 NOT_DONE = "the answer to a delete has no body: an object that still exists is deleted again, and reported as an error if it remains"
@@ -115,7 +123,7 @@ FAULTS = [
     Fault(
         "404", "refused", "404 in the middle of a run", _status(404, "Not found"),
         Verdicts("either", "error", "error", "either", always="either"),
-        Verdicts("success", change="success", follow="success", always="either"),
+        CLUSTER_EITHER,
         why="an object that disappears while it is read is an error, one that does not exist before its deletion is not; a new device "
         "may be missing from two lists",
         why_cluster="a missing list of nodes counts as empty, a missing list of CSRs is read again; a CSR that does not exist when it is "
@@ -146,7 +154,7 @@ FAULTS = [
     Fault(
         "slow", "silent", "a slow first byte, within the timeout", {"delay": TIMEOUT / 3},
         Verdicts("success", "success", "success", "success", always="success"),
-        Verdicts("success", change="success", follow="success", always="success"),
+        replace(FOLLOWED, always="success"),
         silent=True,
     ),
     Fault(
@@ -156,17 +164,17 @@ FAULTS = [
     Fault(
         "dripping", "silent", "a body that arrives byte by byte, beyond the timeout", {"drip": TIMEOUT / 10},
         Verdicts("success", "success", "success", "success", always="either"),
-        Verdicts("success", change="success", always="either"),
+        replace(CLUSTER_EITHER, follow=None),
         why="the ordered device is searched, since its answer began but did not end",
         why_cluster="the watch of CSRs is an answer that arrives in parts and ends with the wait", silent=True,
     ),
     Fault(
         "unknown-field", "malformed", "an unknown extra field", {"odd": "more"},
-        _malformed(), Verdicts("success", change="success", follow="success", always="success"),
+        _malformed(), replace(FOLLOWED, always="success"),
     ),
     Fault(
         "null-lists", "malformed", "null instead of a list inside an object", {"odd": "null-lists"},
-        _malformed("either", "either"), Verdicts("either", change="success", follow="either", always="either"),
+        _malformed("either", "either"), GUESSING,
         why="an object without tags has no ownership tag, and objects without an ownership tag are never changed",
     ),
     Fault(
@@ -192,7 +200,7 @@ FAULTS = [
     *(
         Fault(
             f"without-{name}", "malformed", f"a missing field: {name}", {"without": name}, METAL,
-            Verdicts("either", change="success", follow="either", always="either"), why_cluster=GUESSED,
+            GUESSING, why_cluster=GUESSED,
         )
         for name in ("items", "metadata", "spec", "status", "conditions", "resourceVersion", "uid")
     ),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import socket
 import ssl
 import threading
 import time
@@ -11,9 +13,11 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
+from urllib.parse import urlsplit
 
 import httpx
+from websocket import ABNF, frame_buffer
 
 from sandbox.metal.core.faults import Fault, Faults
 from sandbox.testing.process import RunningSandbox
@@ -79,7 +83,7 @@ class ClusterFront(ThreadingHTTPServer):
         self._events: list[bytes] = []
         self._trust = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._trust.load_cert_chain(cluster.directory / "serving.crt", cluster.directory / "serving.key")
-        beyond = ssl.create_default_context(cafile=str(cluster.directory / "ca.crt"))
+        self.identity = beyond = ssl.create_default_context(cafile=str(cluster.directory / "ca.crt"))
         beyond.load_cert_chain(*cluster.admin)
         self.beyond = httpx.Client(base_url=cluster.url, verify=beyond, timeout=30, limits=httpx.Limits(max_connections=None))
 
@@ -111,6 +115,38 @@ class ClusterFront(ThreadingHTTPServer):
                 return None, answer
             fault, changed = self._faults.for_answer(method, path.partition("?")[0], path, json.loads(answer))
         return fault, answer if fault is None else json.dumps(changed).encode()
+
+    def upgrade(self, head: bytes) -> tuple[int, bytes, bytes]:
+        """Send the head of a request that begins a WebSocket; return the status, the head of the answer, and all that follows it.
+
+        The server's last message closes the WebSocket: it then waits for the client to close the connection.
+        """
+        url = urlsplit(str(self.beyond.base_url))
+        assert url.hostname
+        with (
+            socket.create_connection((url.hostname, url.port or 443), timeout=30) as plain,
+            self.identity.wrap_socket(plain, server_hostname=url.hostname) as stream,
+        ):
+            stream.sendall(head)
+            answer = stream.makefile("rb")
+            begin = b"".join(iter(answer.readline, b"\r\n")) + b"\r\n"
+            status = int(begin.split(b" ", 2)[1])
+            if status != 101:
+                return status, begin, answer.read(int(re.findall(rb"(?i)content-length: (\d+)", begin)[0]))
+            return status, begin, b"".join(_formatted(opcode, content) for opcode, content in _frames(answer))
+
+    def spoil_messages(self, path: str, messages: bytes) -> tuple[Fault | None, bytes]:
+        """The messages of a command in a pod as a fault wants them: JSON in its output and its status. The same when none does."""
+        met: Fault | None = None
+        spoilt = b""
+        for opcode, content in _frames(io.BytesIO(messages)):
+            if opcode == ABNF.OPCODE_BINARY and _is_json(content[1:]):
+                fault, changed = self.spoil("GET", path, content[1:])
+                met = met or fault
+                spoilt += _formatted(opcode, content[:1] + changed)
+            else:
+                spoilt += _formatted(opcode, content)
+        return met, spoilt if met else messages
 
     def note(self, method: str, path: str, status: int, request_id: str, fault: Fault | None) -> None:
         entry = {"time": time.time(), "method": method, "path": path, "status": status, "request_id": request_id}
@@ -209,6 +245,9 @@ class _Request(BaseHTTPRequestHandler):
             headers = {"Content-Type": "application/json", "Audit-Id": request_id, **fault.headers}
             self._answer(fault.status, headers, said.encode())
             return
+        if self.headers.get("Upgrade", "").lower() == "websocket":
+            self._upgrade(fault)
+            return
         headers = {name: self.headers[name] for name in ("Accept", "Content-Type") if name in self.headers}
         # A watch whose reader has gone is noticed when there is an event to send, or when it ends: so it ends soon.
         path = re.sub(r"timeoutSeconds=\d+", "timeoutSeconds=5", self.path)
@@ -222,6 +261,22 @@ class _Request(BaseHTTPRequestHandler):
         self.server.note(self.command, self.path, answer.status_code, answer.headers.get("Audit-Id", ""), fault)
         kept = {name: answer.headers[name] for name in ("Content-Type", "Audit-Id", "Date") if name in answer.headers}
         self._answer(answer.status_code, kept, content, fault)
+
+    def _upgrade(self, fault: Fault | None) -> None:
+        """A command in a pod over a WebSocket: passed on when it has ended, since it takes no input and ends by itself."""
+        self.close_connection = True
+        lines = [f"{name}: {value}\r\n" for name, value in self.headers.items() if name.lower() != "authorization"]
+        head = f"{self.command} {self.path} HTTP/1.1\r\n{''.join(lines)}\r\n"
+        status, begin, rest = self.server.upgrade(head.encode())
+        if fault is None and status == 101:
+            fault, rest = self.server.spoil_messages(self.path, rest)
+        self.server.note(self.command, self.path, status, "", fault)
+        if fault is not None and fault.cut == "after":
+            return
+        self.wfile.write(begin)
+        for part in [bytes([byte]) for byte in rest] if fault is not None and fault.drip else [rest]:
+            self.wfile.write(part[: len(part) // 2] if fault is not None and fault.cut == "body" else part)
+            time.sleep(fault.drip if fault is not None else 0)
 
     def _answer(self, status: int, headers: Mapping[str, str], content: bytes, fault: Fault | None = None) -> None:
         cut = fault.cut if fault is not None else None
@@ -269,3 +324,29 @@ class _Request(BaseHTTPRequestHandler):
 
     def _chunk(self, content: bytes) -> None:
         self.wfile.write(f"{len(content):x}\r\n".encode() + content + b"\r\n")
+
+
+def _frames(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield opcode and content of the messages of a WebSocket's server, of the one that closes it as the last."""
+    buffer = frame_buffer(stream.read, skip_utf8_validation=True)
+    while True:
+        frame = buffer.recv_frame()
+        yield frame.opcode, frame.data.encode() if isinstance(frame.data, str) else bytes(frame.data)
+        if frame.opcode == ABNF.OPCODE_CLOSE:
+            return
+
+
+def _formatted(opcode: int, content: bytes) -> bytes:
+    """Return a message as a server sends it: without a mask."""
+    frame = ABNF.create_frame(content, opcode)
+    frame.mask_value = 0
+    return frame.format()
+
+
+def _is_json(content: bytes) -> bool:
+    """Return whether a message is JSON as a whole."""
+    try:
+        json.loads(content)
+    except ValueError:
+        return False
+    return True

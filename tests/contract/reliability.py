@@ -23,7 +23,13 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "generated" / "reliability
 WORDS: dict[Verdict, str] = {"success": "success", "error": "one clear error", "either": "success or one clear error"}
 COLUMNS: dict[Service, list[tuple[str, tuple[Kind, ...]]]] = {
     "metal": [("while reading", ("read", "ask")), ("creating", ("create",)), ("changing", ("change",)), ("deleting", ("delete",))],
-    "cluster": [("while reading", ("read",)), ("following requests", ("follow",)), ("approving", ("change",))],
+    "cluster": [
+        ("while reading", ("read",)),
+        ("following requests", ("follow",)),
+        ("running a command that reads", ("run",)),
+        ("removing an etcd member", ("remove",)),
+        ("writing", ("change", "delete")),
+    ],
 }
 
 HEAD = """\
@@ -55,6 +61,10 @@ TAIL = """
 - After any other write whose answer was lost, the effect is read before the write is repeated.
 - Pauses grow and are random, so that clients do not retry at the same time. If the service counts calls (`X-RateLimit-Remaining`,
   `X-RateLimit-Reset`), calls are spread over the rest of its window before it refuses one.
+- The modules of etcd run `etcdctl` in a pod, through the API server and over a WebSocket (GET, whatever the command does). A command that
+  only reads is run in another pod if there is no answer. After a lost answer to the removal of a member the members are read again before
+  it is repeated.
+- `etcd_backup` creates its pod again, with the same random name, if the answer to its creation was lost, so that no second backup is made.
 - The cluster modules wait (`wait`) for an API server that does not answer as for any other pending condition; with `wait: false` it is an
   error at once.
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.contract.faults import Meeting
+    from tests.contract.subjects import Testbed
 
 SECRET = "swordfish-that-must-never-be-seen"
 """In everything that a scenario gives as a secret."""
@@ -54,6 +58,35 @@ class Scenario:
 
     def entries(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
         return [answer] if not self.key else answer[self.key]
+
+
+@dataclass(frozen=True)
+class ClusterScenario:
+    """The lifecycle of what a cluster module manages, from ``lay`` on.
+
+    ``create``, ``change``: options; None: there is no such step. ``absent`` has no meaning: an approval or an eviction is not taken back,
+    and what is waited for comes by itself. ``worlds``: what ``read_state`` returns after each step. ``listing``: the API's list of the
+    module's diff, ``view`` what it says of it. ``metal``: whether it speaks to the Metal API as well. ``clear``: takes away what is left.
+    ``returned``: results that are the same with and without a fault. ``is_idempotent``: whether a second run changes nothing.
+    """
+
+    module: str
+    create: Mapping[str, Any]
+    change: Mapping[str, Any] | None
+    worlds: Mapping[str, Any]
+    meetings: tuple[Meeting, ...]
+    lay: Callable[[Testbed], None]
+    read_state: Callable[[Testbed], Any]
+    listing: str
+    view: Callable[[Mapping[str, Any]], Any]
+    metal: bool = False
+    clear: Callable[[Testbed], None] | None = None
+    returned: tuple[str, ...] = ()
+    is_idempotent: bool = True
+
+    @property
+    def title(self) -> str:
+        return self.module
 
 
 def machine(number: int, **more: Any) -> dict[str, Any]:

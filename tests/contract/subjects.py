@@ -16,19 +16,18 @@ import pytest
 
 from sandbox.testing.process import RunningSandbox
 from tests.cluster.control_plane import ControlPlane
-from tests.contract.cluster import CLUSTER_SCENARIOS, ClusterScenario
+from tests.contract.cluster import CLUSTER_SCENARIOS
 from tests.contract.environment import call, filled, inventory, laid, made, run
-from tests.contract.faults import PATIENCE, RETRIES, TIMEOUT, Fault, Kind, Service
+from tests.contract.etcd import Machines
+from tests.contract.faults import PATIENCE, RETRIES, TIMEOUT, Fault, Kind, Meeting, Service
 from tests.contract.front import ClusterFront, Front, MetalFront
 from tests.contract.installer import InstallerScenario
 from tests.contract.readings import PREREQUISITES, READINGS
-from tests.contract.scenario import Scenario
+from tests.contract.scenario import ClusterScenario, Scenario
 from tests.contract.scenarios import SCENARIOS
 from tests.contract.zone import ZoneScenario
 
 Result = dict[str, Any]
-Meeting = tuple[Kind, str]
-"""Which requests meet the fault, in which step of a lifecycle."""
 
 
 class Testbed:
@@ -52,6 +51,11 @@ class Testbed:
         return self.stack.enter_context(ClusterFront(self.cluster).serving())
 
     @cached_property
+    def machines(self) -> Machines:
+        """The control plane machines of the cluster."""
+        return self.stack.enter_context(Machines(self.cluster, self.folder).serving())
+
+    @cached_property
     def reading(self) -> Mapping[str, Any]:
         """The facts of what all readers read."""
         return self.stack.enter_context(made(PREREQUISITES, self.sandbox, self.environment))
@@ -62,7 +66,7 @@ class Testbed:
     def clear(self) -> None:
         """Remove what was created so far; it is created again on first use."""
         self.stack.close()
-        for part in ("cluster_front", "reading"):
+        for part in ("cluster_front", "machines", "reading"):
             vars(self).pop(part, None)
 
 
@@ -78,10 +82,14 @@ METAL_REQUESTS: dict[Kind, dict[str, str]] = {
     "change": {"method": WRITES, "path": NO_QUESTION},
     "delete": {"method": WRITES, "path": NO_QUESTION},
 }
+REMOVAL = "command=member&command=remove&"
 CLUSTER_REQUESTS: dict[Kind, dict[str, str]] = {
-    "read": {"method": "GET", "path": "^(?!.*watch=true)"},
+    "read": {"method": "GET", "path": r"^(?!.*(watch=true|/exec(\?|$)))"},
     "follow": {"method": "GET", "path": "watch=true"},
+    "run": {"method": "GET", "path": rf"/exec\?(?!.*{REMOVAL})"},
+    "remove": {"method": "GET", "path": rf"/exec\?.*{REMOVAL}"},
     "change": {"method": WRITES},
+    "delete": {"method": "DELETE"},
 }
 
 
@@ -271,6 +279,15 @@ class InCluster(Life):
         self._scenario = scenario
         self._testbed = testbed
         self.front = testbed.cluster_front
+        self._failed = False
+        """Whether the last run has failed."""
+        self._plain: dict[str, Result] = {}
+        if scenario.returned:
+            self.prepare("create")
+            self._plain["create"] = self._returned(well(self.act("create")))
+
+    def _returned(self, result: Result) -> Result:
+        return {name: result[name] for name in self._scenario.returned}
 
     def prepare(self, step: str) -> None:
         self._scenario.lay(self._testbed)
@@ -291,15 +308,24 @@ class InCluster(Life):
             "_ansible_check_mode": check,
         }
         page_size = fault.page_size if fault is not None else None
-        return run(self._scenario.module, options, self._testbed.environment, without_pauses=True, page_size=page_size)
+        result = run(self._scenario.module, options, self._testbed.environment, without_pauses=True, page_size=page_size)
+        self._failed = bool(result.get("failed"))
+        if step in self._plain and fault is not None and not result.get("failed") and not fault.rewrites:
+            assert self._returned(result) == self._plain[step], f"{fault.name}: other results than without"
+        return result
 
     def state(self) -> Any:
-        return self._scenario.read_state(self._testbed.cluster)
+        return self._scenario.read_state(self._testbed)
 
     def converged(self, step: str) -> None:
-        well(self.act(step))
+        if not self._scenario.is_idempotent:
+            assert self._failed or self.state() == self._scenario.worlds[step]
+            # What the next run makes is compared without what this one has made.
+            self.prepare(step)
+        result = well(self.act(step))
         assert self.state() == self._scenario.worlds[step]
-        assert not well(self.act(step))["changed"]
+        assert step not in self._plain or self._returned(result) == self._plain[step]
+        assert not self._scenario.is_idempotent or not well(self.act(step))["changed"]
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,12 @@ import pytest
 
 from tests.ansible_doc import programs
 from tests.contract import installer, zone
-from tests.contract.cluster import CLUSTER_SCENARIOS, ClusterScenario
+from tests.contract.cluster import CLUSTER_SCENARIOS
 from tests.contract.conftest import Lives
 from tests.contract.environment import call, laid
 from tests.contract.installer import INSTALLER_SCENARIOS, InstallerScenario
 from tests.contract.playbook import Outcome, Task, is_read, run, run_modules
-from tests.contract.scenario import SECRET, Scenario
+from tests.contract.scenario import SECRET, ClusterScenario, Scenario
 from tests.contract.scenarios import SCENARIOS
 from tests.contract.subjects import INVENTORY, SUBJECTS, Subject, Testbed, one_process
 from tests.contract.zone import ZONE_SCENARIOS, ZoneScenario, reach
@@ -35,13 +35,22 @@ ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "equinix_metal.openshift"
 ASK = Path(__file__).with_name("ask.py")
 
+ELSEWHERE = {
+    "cluster_status": "tests/contract/test_status.py",
+    # Each call makes a backup.
+    "etcd_backup": "tests/sandbox/openshift/test_etcd.py",
+    # No list of the API has the members.
+    "etcd_member": "tests/sandbox/openshift/test_etcd.py",
+}
+"""Modules whose contracts are in tests of their own."""
+
 CHANGING: list[Scenario | ClusterScenario | ZoneScenario | InstallerScenario] = [
     *SCENARIOS,
-    *(scenario for scenario in CLUSTER_SCENARIOS if scenario.change is not None),
+    *(scenario for scenario in CLUSTER_SCENARIOS if scenario.change is not None and scenario.module not in ELSEWHERE),
     *ZONE_SCENARIOS,
     *INSTALLER_SCENARIOS,
 ]
-READING = [subject for subject in SUBJECTS if subject.module not in {scenario.module for scenario in CHANGING} | {INVENTORY}]
+READING = [subject for subject in SUBJECTS if subject.module not in {scenario.module for scenario in CHANGING} | {INVENTORY, *ELSEWHERE}]
 
 BY_PLAYBOOK = ("metal_vlan", "metal_device_set", "dns_records", "csr_approval")
 """One scenario of each kind of module, one with an action plugin among them, whose contract is tested through Ansible in `make test`."""
@@ -66,18 +75,6 @@ class Setup:
     """What of the world the module's diff speaks of."""
     journal: Callable[[], list[dict[str, Any]]]
     secrets: tuple[str, ...]
-
-
-ELSEWHERE = {
-    "cluster_boot_info": "tests/cluster/test_cluster_boot_info.py",
-    "cluster_status": "tests/contract/test_status.py",
-    # The cluster of the scenarios has no machines, so no etcd pods.
-    "etcd_backup": "tests/sandbox/openshift/test_etcd.py",
-    "etcd_info": "tests/sandbox/openshift/test_etcd.py",
-    "etcd_member": "tests/sandbox/openshift/test_etcd.py",
-    "etcd_replacement": "tests/sandbox/openshift/test_etcd.py",
-}
-"""Modules whose contracts are in tests of their own."""
 
 
 def test_modules_without_a_scenario_are_tested() -> None:

@@ -18,9 +18,9 @@ import pytest
 from tests.ansible_doc import programs
 from tests.contract import outcomes
 from tests.contract.conftest import Lives
-from tests.contract.faults import FAULTS, GROUPS, LATE, Fault, Kind, Verdict, Verdicts
+from tests.contract.faults import FAULTS, GROUPS, LATE, Fault, Kind, Meeting, Verdict, Verdicts
 from tests.contract.reliability import PAGE, everything, page
-from tests.contract.subjects import ELSEWHERE, INVENTORY, SUBJECTS, Life, Meeting, Subject, one_process
+from tests.contract.subjects import ELSEWHERE, INVENTORY, SUBJECTS, Life, Subject, one_process
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,16 +12,18 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import json
+import socket
 import ssl
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterRefusedError, ClusterUnreachableError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.time_limit import TimeLimit
 
 try:
     import websocket
@@ -35,7 +37,8 @@ except ImportError:
 PROTOCOL = "v4.channel.k8s.io"
 STDOUT, STDERR, STATUS = 1, 2, 3
 
-_MESSAGE_LIMIT = 500
+_MESSAGE_LIMIT = 250
+_NAME_LIMIT = 80
 _LONGEST_OUTPUT = 1 << 20
 
 
@@ -70,33 +73,52 @@ def execute(base: str, path: str, command: Sequence[str], connection: Connection
     parts = urlsplit(base)
     query = urlencode([("stdout", "true"), ("stderr", "true"), *(("command", word) for word in command)])
     url = f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}{path}&{query}"
-    end = time.monotonic() + connection.timeout
-    stream: Any = websocket.WebSocket(sslopt=_tls(connection.configuration), enable_multithread=False)
-    stream.settimeout(connection.connect_timeout)
-    try:
-        stream.connect(
-            url, subprotocols=[PROTOCOL], header=dict(connection.headers), suppress_origin=True, **_proxy(connection.configuration.proxy)
-        )
-    except websocket.WebSocketBadStatusException as refused:
-        raise _refusal(path, refused) from refused
-    except (websocket.WebSocketException, OSError) as problem:
-        raise NotConnectedError(f"{base}: {printable(problem)}") from problem
-    try:
-        return _output(stream, end, path)
-    except (websocket.WebSocketException, OSError) as problem:
-        raise ClusterUnreachableError(f"{_attempt(path)}: the answer broke off: {printable(problem)} (GET {printable(path)})") from problem
-    finally:
-        stream.close(timeout=1)
+    configuration = connection.configuration
+    context = _tls(configuration)
+    name = configuration.tls_server_name or parts.hostname
+    stream: Any = websocket.WebSocket(sslopt={"context": context, "server_hostname": name}, enable_multithread=False)
+    # Each read of the library may last so long, all together as long as the limit.
+    stream.settimeout(connection.timeout)
+    limit = TimeLimit(connection.timeout)
+    with limit:
+        try:
+            through = _proxy(configuration.proxy) if configuration.proxy else {"socket": _connected(parts, context, name, connection)}
+        except OSError as problem:
+            raise NotConnectedError(f"{base}: {printable(problem)}") from problem
+        try:
+            stream.connect(url, subprotocols=[PROTOCOL], header=dict(connection.headers), suppress_origin=True, **through)
+            TimeLimit.watch(stream)
+            done = _output(stream, path)
+        except websocket.WebSocketBadStatusException as refused:
+            raise _refusal(path, refused) from refused
+        except (websocket.WebSocketException, OSError) as problem:
+            # The request may have been sent, and the command may have been run.
+            because = f"it did not end within {connection.timeout:g} seconds (api_timeout)" if limit.over else printable(problem)
+            raise ClusterUnreachableError(f"{_attempt(path)}: the answer broke off: {because} (GET {printable(path)})") from problem
+        finally:
+            stream.shutdown()
+    return done
 
 
-def _output(stream: Any, end: float, path: str) -> Execution:
+def _connected(parts: SplitResult, context: ssl.SSLContext, name: str | None, connection: Connection) -> socket.socket:
+    """Return a connection to the API server, whose limit is shorter than that of its answer."""
+    plain = socket.create_connection(
+        (parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)), connection.connect_timeout
+    )
+    try:
+        found = context.wrap_socket(plain, server_hostname=name) if parts.scheme == "https" else plain
+    except BaseException:
+        plain.close()
+        raise
+    found.settimeout(connection.timeout)
+    TimeLimit.watch(SimpleNamespace(sock=found))
+    return found
+
+
+def _output(stream: Any, path: str) -> Execution:
     """Read messages until the Status."""
     output = {STDOUT: bytearray(), STDERR: bytearray(), STATUS: bytearray()}
-    while True:
-        left = end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("it did not end in time (api_timeout)")
-        stream.settimeout(left)
+    while not output[STATUS]:
         message = stream.recv()
         if not message:
             # The server has closed the stream; an empty message has a byte for its channel.
@@ -104,8 +126,6 @@ def _output(stream: Any, end: float, path: str) -> Execution:
         data = message.encode() if isinstance(message, str) else bytes(message)
         if data[0] in output and len(output[data[0]]) + len(data) <= _LONGEST_OUTPUT:
             output[data[0]] += data[1:]
-        if output[STATUS]:
-            break
     code = _exit_code(bytes(output[STATUS]), path)
     return Execution(code, *(output[channel].decode("utf-8", "replace") for channel in (STDOUT, STDERR)))
 
@@ -121,7 +141,8 @@ def _exit_code(content: bytes, path: str) -> int:
     for cause in mappings(mapping(status.get("details")).get("causes")):
         if cause.get("reason") == "ExitCode" and text(cause.get("message")).isdecimal():
             return int(cause["message"])
-    if not status:
+    if status.get("status") != "Failure":
+        # It may have been run.
         raise ClusterUnreachableError(f"{_attempt(path)}: the stream ended without a status (GET {printable(path)})")
     message = printable(text(status.get("message")), _MESSAGE_LIMIT)
     raise ClusterRefusedError(f"{_attempt(path)}: {message} (GET {printable(path)})", 500)
@@ -134,7 +155,9 @@ def _refusal(path: str, refused: Any) -> ClusterRefusedError | ClusterUnreachabl
     except ValueError:
         message = ""
     message = printable(message or body.decode("utf-8", "replace"), _MESSAGE_LIMIT)
-    problem = f"{_attempt(path)}: the cluster's API returned {refused.status_code}: {message} (GET {printable(path)})"
+    identity = (refused.resp_headers or {}).get("audit-id")
+    request = f", request {printable(identity, _NAME_LIMIT)}" if identity else ""
+    problem = f"{_attempt(path)}: the cluster's API returned {refused.status_code}: {message} (GET {printable(path)}{request})"
     if refused.status_code >= 500:
         return ClusterUnreachableError(problem)
     if refused.status_code in (401, 403):
@@ -147,24 +170,25 @@ def _attempt(path: str) -> str:
     return f"Cannot run a command in the pod {printable(pod)}"
 
 
-def _tls(configuration: Any) -> dict[str, Any]:
-    files = {
-        "ca_certs": configuration.ssl_ca_cert,
-        "certfile": configuration.cert_file,
-        "keyfile": configuration.key_file,
-        "server_hostname": configuration.tls_server_name,
-    }
-    return {
-        "cert_reqs": ssl.CERT_REQUIRED if configuration.verify_ssl else ssl.CERT_NONE,
-        "check_hostname": bool(configuration.verify_ssl and configuration.assert_hostname is not False),
-        **{option: value for option, value in files.items() if value},
-    }
+def _tls(configuration: Any) -> ssl.SSLContext:
+    """Return the settings of TLS that the other calls use."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if not configuration.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    elif configuration.ssl_ca_cert:
+        context.load_verify_locations(configuration.ssl_ca_cert)
+    else:
+        context.load_default_certs()
+    if configuration.assert_hostname is False:
+        context.check_hostname = False
+    if configuration.cert_file:
+        context.load_cert_chain(configuration.cert_file, configuration.key_file)
+    return context
 
 
-def _proxy(url: str | None) -> dict[str, Any]:
-    """Return the options for the proxy that the other calls use; without one, none of the environment."""
-    if not url:
-        return {"http_no_proxy": ["*"]}
+def _proxy(url: str) -> dict[str, Any]:
+    """Return the options for the proxy that the other calls use."""
     parts = urlsplit(url)
     login = {"http_proxy_auth": (parts.username, parts.password)} if parts.username else {}
     return {"http_proxy_host": parts.hostname, "http_proxy_port": parts.port or 80, "proxy_type": parts.scheme or "http", **login}

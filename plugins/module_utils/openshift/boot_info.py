@@ -58,11 +58,18 @@ def read_boot_info(client: ClusterClient, pools: Iterable[str]) -> dict[str, Any
     """
     cluster_version = client.cluster_version()
     if cluster_version is None:
-        raise CollectionError(
-            "The kubeconfig connects to a Kubernetes cluster without a ClusterVersion, so it is not OpenShift or its installation has not"
-            " begun. Set openshift_kubeconfig to the kubeconfig of the OpenShift cluster."
+        foreign = CollectionError(
+            "Cannot read what machines boot from: the kubeconfig connects to a Kubernetes cluster without a ClusterVersion, so it is not"
+            " OpenShift or its installation has not begun. Set openshift_kubeconfig to the kubeconfig of the OpenShift cluster."
         )
-    infrastructure = mapping(client.get(INFRASTRUCTURE))
+        client.add_origin(foreign)
+        raise foreign
+    infrastructure = client.get(INFRASTRUCTURE)
+    if infrastructure is None:
+        # Every OpenShift cluster has one, before it has a worker.
+        missing = ClusterUnreachableError("Cannot read the identity of the cluster: it has no Infrastructure named cluster")
+        client.add_origin(missing)
+        raise missing
     status = mapping(infrastructure.get("status"))
     architectures = machine_architectures(cluster_version, client.nodes())
     stream, release = boot_images(client.get(BOOT_IMAGES))

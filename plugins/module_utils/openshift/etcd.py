@@ -36,6 +36,8 @@ CONTAINER = "etcdctl"
 REPLACING = "equinix-metal.openshift/replacing"
 """Annotation of the Etcd resource: the replacement in progress, a JSON object with ``node``, ``device`` and ``member``."""
 
+MEMBER_NOT_FOUND = "etcdserver: member not found"
+"""etcd's refusal to remove a member that was removed (api/v3rpc/rpctypes)."""
 GUARD_OFF = "useUnsupportedUnsafeNonHANonProductionUnstableEtcd"
 SECRETS = ("etcd-peer", "etcd-serving", "etcd-serving-metrics")
 
@@ -97,10 +99,11 @@ def read_members(client: ClusterClient, avoid: str = "") -> list[Member]:
     """Return the etcd members, asked for in a pod on any node but ``avoid``, if there is one."""
     listed = _etcdctl(client, ("member", "list", "-w", "json"), avoid)
     health = _etcdctl(client, ("endpoint", "health", "--cluster", "-w", "json"), avoid, codes=(0, 1))
+    entries = mappings(mapping(listed).get("members"))
+    if not entries:
+        raise ClusterUnreachableError("Cannot read the etcd members: etcdctl lists none")
     healthy = {text(entry.get("endpoint")) for entry in mappings(health) if entry.get("health") is True}
-    return sorted(
-        (_member(entry, healthy) for entry in mappings(mapping(listed).get("members"))), key=lambda member: (member.name, member.id)
-    )
+    return sorted((_member(entry, healthy) for entry in entries), key=lambda member: (member.name, member.id))
 
 
 def _member(entry: Mapping[str, Any], healthy: set[str]) -> Member:
@@ -149,6 +152,9 @@ def _etcdctl(client: ClusterClient, arguments: Sequence[str], avoid: str, codes:
                 raise
             failures.append(problem.message)
             continue
+        if changes and MEMBER_NOT_FOUND in done.stderr:
+            # An earlier request arrived late, after the members had been read again.
+            return done.stderr
         if done.code not in codes:
             answer = printable(done.stderr or done.stdout, 500)
             raise CollectionError(f"etcdctl {' '.join(arguments)} failed in the pod {pod} with exit code {done.code}: {answer}")
@@ -160,8 +166,12 @@ def _etcdctl(client: ClusterClient, arguments: Sequence[str], avoid: str, codes:
             failures.append(
                 f"etcdctl {' '.join(arguments)} in the pod {pod} returned no JSON: {printable(done.stderr or done.stdout, 200)}"
             )
-    reason = "; ".join(failures) or f"no pod with the label app=etcd in {NAMESPACE} is Ready"
-    raise ClusterUnreachableError(f"Cannot run etcdctl {' '.join(arguments)}: {reason}")
+    attempt = f"Cannot run etcdctl {' '.join(arguments)}"
+    if failures:
+        raise ClusterUnreachableError(f"{attempt}: {'; '.join(failures)}")
+    missing = ClusterUnreachableError(f"{attempt}: no pod with the label app=etcd in {NAMESPACE} is Ready")
+    client.add_origin(missing)
+    raise missing
 
 
 def _pods(client: ClusterClient, avoid: str) -> list[str]:
@@ -241,14 +251,13 @@ class EtcdInfo:
         """Read everything; return what is waited for."""
         node = self._params["removal_of"] or ""
         try:
-            operator = read_operator(self._client.etcd())
+            operator = read_operator(self._etcd())
             members = read_members(self._client, avoid=node)
-            nodes = [read_node(obj) for obj in self._client.nodes()] if node else []
+            unready = self._unready_nodes() if node else []
         except ClusterUnreachableError as problem:
             if not patient:
                 raise
             return [problem.message]
-        unready = [each.name for each in nodes if each.control_plane and not each.ready]
         replacing = asdict(operator.replacing) if operator.replacing.node else None
         self._result.update(
             members=[asdict(member) for member in members],
@@ -259,6 +268,24 @@ class EtcdInfo:
         )
         expected = self._params["members"]
         return membership_problems(members, operator, expected) if expected else []
+
+    def _etcd(self) -> dict[str, Any]:
+        """Return the Etcd resource, without which a replacement in progress would not be seen."""
+        found = self._client.etcd()
+        if found is None:
+            raise self._pending("the cluster has no resource etcd/cluster of operator.openshift.io")
+        return found
+
+    def _unready_nodes(self) -> list[str]:
+        nodes = [each for each in (read_node(obj) for obj in self._client.nodes()) if each.control_plane]
+        if not nodes:
+            raise self._pending("the cluster lists no control plane node")
+        return [each.name for each in nodes if not each.ready]
+
+    def _pending(self, reason: str) -> ClusterUnreachableError:
+        pending = ClusterUnreachableError(f"Cannot read the etcd members: {reason}")
+        self._client.add_origin(pending)
+        return pending
 
 
 class MemberRemoval:
@@ -346,9 +373,12 @@ class ReplacementRecord:
         node, state = self._params["node"], self._params["state"]
         obj = self._client.etcd()
         if obj is None:
-            raise CollectionError(
-                "Cannot replace a control plane machine: the cluster has no resource etcd/cluster of operator.openshift.io."
+            missing = CollectionError(
+                "Cannot replace a control plane machine: the cluster has no resource etcd/cluster of operator.openshift.io. Check that the"
+                " kubeconfig is of an OpenShift cluster that is installed."
             )
+            self._client.add_origin(missing)
+            raise missing
         operator = read_operator(obj)
         if operator.replacing.node not in ("", node):
             raise CollectionError(

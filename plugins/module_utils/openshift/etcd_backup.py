@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
 
 SCRIPT = "/usr/local/bin/cluster-backup.sh"
+CREATED, ENDED = "created", "ended"
+"""States of a backup in a wait: its pod exists, and it has succeeded, after which its pod is deleted."""
 
 ETCD_BACKUP_OPTIONS = Options(
     {
@@ -47,8 +49,9 @@ class Backup:
         self._result = result
         self._resume = resume
         earlier = mapping(params.get("resume"))
-        resume.update({name: text(earlier.get(name)) for name in ("pod", "node")})
+        resume.update({name: text(earlier.get(name)) for name in ("pod", "node", "image", "state")})
         result.update(node="", directory=params["directory"])
+        self._absent = False
 
     def poll(self, *, patient: bool) -> list[str]:
         """Create the pod, then read its state; return what is waited for."""
@@ -62,13 +65,16 @@ class Backup:
     def _step(self) -> list[str]:
         if not self._resume["pod"]:
             node, image = self._place()
-            self._resume.update(pod=f"etcd-backup-{secrets.token_hex(4)}", node=node)
-            self._result["changed"] = True
-            self._result["diff"] = shown({"backup": None}, {"backup": f"{self._params['directory']} on {node}"}, "backup of etcd")
-            self._create(node, image)
+            self._resume.update(pod=f"etcd-backup-{secrets.token_hex(4)}", node=node, image=image)
         self._result["node"] = self._resume["node"]
-        if self._client.read_only:
-            return []
+        if not self._resume["state"]:
+            self._result["changed"] = True
+            backup = f"{self._params['directory']} on {self._resume['node']}"
+            self._result["diff"] = shown({"backup": None}, {"backup": backup}, "backup of etcd")
+            if self._client.read_only:
+                return []
+            self._create()
+            self._resume["state"] = CREATED
         return self._follow(self._resume["pod"])
 
     def _place(self) -> tuple[str, str]:
@@ -80,6 +86,8 @@ class Backup:
             images = [text(each.get("image")) for each in mappings(spec.get("containers")) if each.get("name") == CONTAINER]
             if node in healthy and images and mapping(mapping(pod.get("metadata")).get("labels")).get("app") == "etcd":
                 return node, images[0]
+        if healthy:
+            raise self._pending(f"no etcd pod is listed on {', '.join(sorted(healthy))}")
         others = f" besides {', '.join(self._params['not_on'])}" if self._params["not_on"] else ""
         raise CollectionError(
             f"Cannot back up etcd: no control plane node{others} has a healthy member. Run without a backup, or repair one."
@@ -88,11 +96,16 @@ class Backup:
     def _members(self) -> list[Member]:
         return read_members(self._client)
 
-    def _create(self, node: str, image: str) -> None:
-        if self._client.read_only:
-            return
+    def _pending(self, reason: str) -> ClusterUnreachableError:
+        pending = ClusterUnreachableError(f"Cannot back up etcd: {reason}")
+        self._client.add_origin(pending)
+        return pending
+
+    def _create(self) -> None:
         try:
-            self._client.create_etcd_pod(backup_pod(self._resume["pod"], node, image, self._params["directory"]))
+            self._client.create_etcd_pod(
+                backup_pod(self._resume["pod"], self._resume["node"], self._resume["image"], self._params["directory"])
+            )
         except ClusterConflictError:
             # An earlier request had its effect, and its answer was lost: the name is random.
             return
@@ -100,7 +113,14 @@ class Backup:
     def _follow(self, name: str) -> list[str]:
         pod = self._client.etcd_pod(name)
         if pod is None:
+            if self._resume["state"] == ENDED:
+                return []
+            if not self._absent:
+                # Read again before it is an error, since the backup may have been made.
+                self._absent = True
+                raise self._pending(f"the cluster returns no pod {NAMESPACE}/{name}")
             raise CollectionError(f"Cannot back up etcd: the pod {NAMESPACE}/{name} was deleted before it had ended. Run again.")
+        self._absent = False
         status = mapping(pod.get("status"))
         phase = text(status.get("phase"))
         if phase not in ("Succeeded", "Failed"):
@@ -112,7 +132,11 @@ class Backup:
                 f"Cannot back up etcd: {SCRIPT} failed on {self._resume['node']}: {message or 'no message'}. The log is in the pod"
                 f" {NAMESPACE}/{name}; delete the pod after reading it."
             )
+        self._resume["state"] = ENDED
         self._client.delete_etcd_pod(name)
+        # Deleted again if it exists when it is read again.
+        if self._client.etcd_pod(name) is not None:
+            raise self._pending(f"the pod {NAMESPACE}/{name} was deleted and exists still")
         return []
 
 

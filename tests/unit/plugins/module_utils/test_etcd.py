@@ -101,6 +101,9 @@ class Cluster:
         self.refuse = ""
         self.lost: list[str] = []
 
+    def add_origin(self, error: CollectionError) -> None:
+        error.add_origin("GET /api/v1/namespaces/openshift-etcd/pods")
+
     def etcd(self) -> dict[str, Any] | None:
         return self.object
 
@@ -231,6 +234,14 @@ def test_a_refusal_of_etcd_is_an_error_with_its_text() -> None:
         removal(cluster)
 
 
+def test_a_member_that_is_gone_meanwhile_is_removed() -> None:
+    """An earlier removal without an answer may take effect after the members were read again."""
+    cluster = Cluster(members("abc"), nodes="ac")
+    cluster.refuse = "etcdserver: member not found"
+    assert removal(cluster)["removed"] == members("b")[0].id
+    assert not any(name.endswith("-b") for name in cluster.secrets)
+
+
 def test_the_record_keeps_what_is_old() -> None:
     cluster = Cluster(members("abc"))
     begun = record(cluster, "started")
@@ -281,3 +292,22 @@ def test_etcd_info_returns_blockers_and_waits_for_members() -> None:
     cluster.lost = ["etcd-a", "etcd-b", "etcd-c"]
     (text,) = EtcdInfo(cluster, {"members": [], "removal_of": None}, result).poll(patient=True)  # type: ignore[arg-type]  # same
     assert "does not answer" in text
+
+
+def test_nothing_is_decided_without_what_it_depends_on() -> None:
+    def blockers(cluster: Cluster) -> str:
+        (text,) = EtcdInfo(cluster, {"members": [], "removal_of": "b"}, {}).poll(patient=True)  # type: ignore[arg-type]  # same
+        return text
+
+    assert "lists no control plane node" in blockers(Cluster(members("abc"), nodes=""))
+    without_record = Cluster(members("abc"))
+    without_record.etcd = lambda: None  # type: ignore[method-assign]  # as one of a cluster that has no such resource
+    assert "no resource etcd/cluster" in blockers(without_record)
+
+
+def test_an_empty_list_of_members_deletes_no_secrets() -> None:
+    cluster = Cluster([], nodes="ac")
+    before = list(cluster.secrets)
+    with pytest.raises(ClusterUnreachableError, match="etcdctl lists none"):
+        removal(cluster)
+    assert cluster.secrets == before

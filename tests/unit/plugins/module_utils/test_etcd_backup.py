@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterConflictError, CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
+    ClusterConflictError,
+    ClusterUnreachableError,
+    CollectionError,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.etcd_backup import Backup, backup_pod
 from tests.unit.plugins.module_utils.test_etcd import Cluster, members
 
@@ -19,6 +23,8 @@ class Machines(Cluster):
         self.created: dict[str, dict[str, Any]] = {}
         self.status: dict[str, Any] = {"phase": "Running"}
         self.conflict = False
+        self.failing = 0
+        """How many of the next writes have no answer, and no effect."""
 
     def etcd_pods(self) -> list[dict[str, Any]]:
         found = super().etcd_pods()
@@ -28,6 +34,7 @@ class Machines(Cluster):
 
     def create_etcd_pod(self, body: dict[str, Any]) -> None:
         assert not self.read_only
+        self._fail()
         self.created[body["metadata"]["name"]] = body
         if self.conflict:
             raise ClusterConflictError("it exists", 409)
@@ -36,7 +43,13 @@ class Machines(Cluster):
         return {**self.created[name], "status": self.status} if name in self.created else None
 
     def delete_etcd_pod(self, name: str) -> None:
+        self._fail()
         del self.created[name]
+
+    def _fail(self) -> None:
+        if self.failing:
+            self.failing -= 1
+            raise ClusterUnreachableError("no answer")
 
 
 def start(cluster: Machines, *, not_on: str = "", resume: dict[str, Any] | None = None) -> tuple[Backup, dict[str, Any], dict[str, Any]]:
@@ -96,5 +109,36 @@ def test_a_deleted_pod_is_an_error() -> None:
     backup, _result, _kept = start(cluster)
     backup.poll(patient=True)
     cluster.created.clear()
+    assert "returns no pod" in backup.poll(patient=True)[0]
     with pytest.raises(CollectionError, match="was deleted before it had ended"):
         backup.poll(patient=True)
+
+
+def test_a_pod_that_was_not_created_is_created_by_the_next_poll() -> None:
+    cluster = Machines(members("abc"))
+    backup, result, kept = start(cluster)
+    cluster.failing = 1
+    assert backup.poll(patient=True) == ["no answer"]
+    assert backup.poll(patient=True) == [f"the backup of etcd on a runs: pod openshift-etcd/{kept['pod']} is Running"]
+    assert (result["changed"], result["node"], list(cluster.created)) == (True, "a", [kept["pod"]])
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_a_backup_whose_pod_was_deleted_without_an_answer_is_complete(*, deleted: bool) -> None:
+    cluster = Machines(members("abc"))
+    backup, _result, _kept = start(cluster)
+    assert "is Running" in backup.poll(patient=True)[0]
+    cluster.status = {"phase": "Succeeded"}
+    cluster.failing = 1
+    assert backup.poll(patient=True) == ["no answer"]
+    if deleted:
+        cluster.created.clear()
+    assert backup.poll(patient=True) == []
+    assert cluster.created == {}
+
+
+def test_a_machine_whose_pod_is_not_listed_is_waited_for() -> None:
+    cluster = Machines(members("abc"))
+    backup, _result, _kept = start(cluster, not_on="ab")
+    cluster.pods = ["a", "b"]
+    assert "no etcd pod is listed on c" in backup.poll(patient=True)[0]

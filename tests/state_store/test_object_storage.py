@@ -92,6 +92,7 @@ def test_a_folder_is_saved_when_it_has_changed_and_restored_elsewhere(storage: M
     assert names(storage) == []
 
 
+@pytest.mark.long
 def test_damaged_archives_and_a_missing_bucket_are_refused(storage: Method, tmp_path: Path) -> None:
     first = folder_of(tmp_path / "first")
     assert play(storage, first, "save")[0] == 0
@@ -114,6 +115,7 @@ def test_damaged_archives_and_a_missing_bucket_are_refused(storage: Method, tmp_
     assert code != 0
 
 
+@pytest.mark.long
 def test_the_newest_failure_bundles_are_kept(storage: Method, tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "first")
     prefix = f"openshift-state/{CLUSTER}/failures/"

@@ -31,11 +31,10 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
 
 @pytest.fixture(scope="module")
 def bucket(user: User, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Method]:
-    """An S3 service, which the inventory names as state store."""
+    """An S3 service, which the inventory names for boot files; the state store is in the same bucket unless it has variables of its own."""
     with object_storage(user.cluster, tmp_path_factory.mktemp("bucket") / "workspace") as method:
-        names = ("bucket", "region", "endpoint", "ca", "access_key", "secret_key")
-        variables = {f"openshift_state_{name}": method.variables[f"openshift_publish_{name}"] for name in names}
-        choose(user, openshift_state_store="object_storage", openshift_state_password=PASSWORD, **variables)
+        # As in AWX: devices boot from there while no run is at work.
+        choose(user, openshift_state_store="object_storage", openshift_state_password=PASSWORD, **method.variables)
         yield method
 
 

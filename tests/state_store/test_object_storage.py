@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.boot_files.methods import ROOT, Method, client, object_storage
-from tests.boot_files.storage import ACCESS_KEY, SECRET_KEY
+from tests.boot_files.methods import Method, client, object_storage
+from tests.state_store import role
+from tests.state_store.role import CLUSTER, folder_of
 
-CLUSTER = "demo.metal.test"
-PASSWORD = "pl4nted password of the archive"
 OBJECTS = f"openshift-state/{CLUSTER}/state/"
 
 
@@ -40,51 +35,10 @@ def names(storage: Method, prefix: str = OBJECTS) -> list[str]:
     return sorted(entry["Key"].removeprefix(prefix) for entry in found)
 
 
-def folder_of(path: Path, infra_id: str = "demo-abc12") -> Path:
-    """A cluster folder with the files of an install."""
-    (path / "ignition" / "auth").mkdir(parents=True)
-    (path / "ignition" / "metadata.json").write_text(json.dumps({"infraID": infra_id}), encoding="utf-8")
-    (path / "ignition" / "auth" / "kubeadmin-password").write_text("pl4nt-edKub", encoding="utf-8")
-    return path
-
-
 def play(storage: Method, folder: Path, *verbs: str, check: bool = False, **variables: Any) -> tuple[int, str]:
-    """Run files of tasks of the role, one after the other; return how the play ended and what was printed."""
-    tasks = [
-        {
-            "name": f"Run {verb}",
-            "ansible.builtin.include_role": {"name": "equinix_metal.openshift.state_store", "tasks_from": verb},
-        }
-        for verb in verbs
-    ]
-    settings = {
-        name.replace("publish", "state"): value for name, value in storage.variables.items() if name.startswith("openshift_publish_")
-    }
-    given = {
-        **settings,
-        "openshift_cluster_name": "demo",
-        "openshift_base_domain": "metal.test",
-        "openshift_directory": str(folder),
-        "openshift_state_store": "object_storage",
-        "openshift_state_password": PASSWORD,
-        "ansible_python_interpreter": sys.executable,
-        **variables,
-    }
-    playbook = folder.parent / "play.json"
-    content = [{"name": "Store", "hosts": "localhost", "connection": "local", "gather_facts": False, "vars": given, "tasks": tasks}]
-    playbook.write_text(json.dumps(content), encoding="utf-8")
-    done = subprocess.run(
-        [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", playbook, "-vvv", "--diff", *(["--check"] if check else [])],
-        cwd=folder.parent,
-        env={**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"), "ANSIBLE_NOCOLOR": "1"},
-        check=False,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-    )
-    output = done.stdout + done.stderr
-    assert not [secret for secret in (PASSWORD, SECRET_KEY, ACCESS_KEY, "pl4nt-edKub") if secret in output]
-    return done.returncode, output
+    """Run files of tasks of the role with the settings of the S3 service."""
+    given = {name.replace("publish", "state"): value for name, value in storage.variables.items() if name.startswith("openshift_publish_")}
+    return role.play(folder, *verbs, check=check, **{"openshift_state_store": "object_storage", **given, **variables})
 
 
 def test_a_folder_is_saved_when_it_has_changed_and_restored_elsewhere(storage: Method, tmp_path: Path) -> None:
@@ -138,6 +92,7 @@ def test_a_folder_is_saved_when_it_has_changed_and_restored_elsewhere(storage: M
     assert names(storage) == []
 
 
+@pytest.mark.long
 def test_damaged_archives_and_a_missing_bucket_are_refused(storage: Method, tmp_path: Path) -> None:
     first = folder_of(tmp_path / "first")
     assert play(storage, first, "save")[0] == 0
@@ -160,6 +115,7 @@ def test_damaged_archives_and_a_missing_bucket_are_refused(storage: Method, tmp_
     assert code != 0
 
 
+@pytest.mark.long
 def test_the_newest_failure_bundles_are_kept(storage: Method, tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "first")
     prefix = f"openshift-state/{CLUSTER}/failures/"

@@ -70,19 +70,19 @@ def bench(report: Report, folder: Path) -> None:
         for more in ADDED:
             workers += more
             report.note(f"scaling: to {workers} workers")
-            per_poll.append(_measure_change(report, sizes, user, workers, f"+{more}", folder))
+            per_poll.append(_measure_change(report, sizes, user, workers, change=f"+{more}"))
             _expect(report, user, workers)
         seconds = []
         for fewer in (1, REMOVED):
             workers -= fewer
             report.note(f"scaling: {fewer} of the workers are removed")
             started = time.monotonic()
-            _measure_change(report, sizes, user, workers, f"-{fewer}", folder)
+            _measure_change(report, sizes, user, workers, change=f"-{fewer}")
             seconds.append(time.monotonic() - started)
             _expect(report, user, workers)
         workers = max(IDLE)
         report.note(f"scaling: to {workers} workers")
-        _measure_change(report, sizes, user, workers, "to all", folder)
+        _measure_change(report, sizes, user, workers, change="to all")
         _expect(report, user, workers)
         _measure_idle(report, idle, user, workers, folder)
     figures = ", ".join(f"{calls:g}" for calls in per_poll)
@@ -112,10 +112,10 @@ def _measure_idle(report: Report, table: Table, user: User, workers: int, folder
     table.row(workers, "baseline", seconds, None, None, len(user.sandbox.journal(since=began)), 0, os.getloadavg()[0])
 
 
-def _measure_change(report: Report, table: Table, user: User, workers: int, change: str, folder: Path) -> float:
+def _measure_change(report: Report, table: Table, user: User, workers: int, *, change: str) -> float:
     """Return the calls of each poll."""
     user.edit_workers(workers - 1)
-    run = timed(user, "scale.yml", folder, arguments=("-e", f"openshift_remove_at_most={REMOVED}"), timeout=LIMIT)
+    run = timed(user, "scale.yml", user.folder, arguments=("-e", f"openshift_remove_at_most={REMOVED}"), timeout=LIMIT)
     polls, calls = _polls(run)
     per_poll = calls / polls
     reads, writes = len(run.run.requests) - len(run.run.writes), len(run.run.writes)

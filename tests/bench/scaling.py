@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.bench.device_set import begins_a_list, is_of_devices
 from tests.bench.figures import Column, Report, Table
+from tests.bench.install import READS_A_MINUTE
 from tests.bench.phases import Timed, timed
 from tests.bench.predecessors import Predecessor
 from tests.e2e.harness import NAME, User
@@ -53,9 +54,10 @@ def bench(report: Report, folder: Path) -> None:
             Column("writes"),
             Column("polls"),
             Column("calls per poll", ".2f"),
+            Column("reads a minute", ".0f"),
             Column("load", ".0f"),
         ],
-        ["Polls: lists of devices begun after the last order or deletion. Calls: all reads of devices after it."],
+        ["Polls: lists of devices begun after the last order or deletion. Calls: the pages of these lists."],
     )
     user = User(folder, speed=SPEED)
     with user.at_work():
@@ -68,19 +70,19 @@ def bench(report: Report, folder: Path) -> None:
         for more in ADDED:
             workers += more
             report.note(f"scaling: to {workers} workers")
-            per_poll.append(_measure_change(sizes, user, workers, f"+{more}", folder))
+            per_poll.append(_measure_change(report, sizes, user, workers, change=f"+{more}"))
             _expect(report, user, workers)
         seconds = []
         for fewer in (1, REMOVED):
             workers -= fewer
             report.note(f"scaling: {fewer} of the workers are removed")
             started = time.monotonic()
-            _measure_change(sizes, user, workers, f"-{fewer}", folder)
+            _measure_change(report, sizes, user, workers, change=f"-{fewer}")
             seconds.append(time.monotonic() - started)
             _expect(report, user, workers)
         workers = max(IDLE)
         report.note(f"scaling: to {workers} workers")
-        _measure_change(sizes, user, workers, "to all", folder)
+        _measure_change(report, sizes, user, workers, change="to all")
         _expect(report, user, workers)
         _measure_idle(report, idle, user, workers, folder)
     figures = ", ".join(f"{calls:g}" for calls in per_poll)
@@ -110,22 +112,28 @@ def _measure_idle(report: Report, table: Table, user: User, workers: int, folder
     table.row(workers, "baseline", seconds, None, None, len(user.sandbox.journal(since=began)), 0, os.getloadavg()[0])
 
 
-def _measure_change(table: Table, user: User, workers: int, change: str, folder: Path) -> float:
+def _measure_change(report: Report, table: Table, user: User, workers: int, *, change: str) -> float:
     """Return the calls of each poll."""
     user.edit_workers(workers - 1)
-    run = timed(user, "scale.yml", folder, arguments=("-e", f"openshift_remove_at_most={REMOVED}"), timeout=LIMIT)
+    run = timed(user, "scale.yml", user.folder, arguments=("-e", f"openshift_remove_at_most={REMOVED}"), timeout=LIMIT)
     polls, calls = _polls(run)
     per_poll = calls / polls
     reads, writes = len(run.run.requests) - len(run.run.writes), len(run.run.writes)
-    table.row(workers, change, run.run.seconds, run.processor, reads, writes, polls, per_poll, os.getloadavg()[0])
+    per_minute = 60 * reads / run.run.seconds
+    table.row(workers, change, run.run.seconds, run.processor, reads, writes, polls, per_poll, per_minute, os.getloadavg()[0])
+    name, desired = f"scale.yml, {change} workers: reads a minute", f"below {READS_A_MINUTE}"
+    report.target(name, f"{per_minute:.0f}", desired, met=per_minute < READS_A_MINUTE)
     return per_poll
 
 
 def _polls(run: Timed) -> tuple[int, int]:
-    """Return the lists of devices that were begun after the last order or deletion, and all reads of devices after it."""
+    """Return the lists of devices that were begun after the last order or deletion, and the calls that they took.
+
+    Not the events of devices that have not joined: of any number 25 are read at a time, see the reads a minute.
+    """
     last = max((each["time"] for each in run.run.writes if "/devices" in each["path"]), default=0.0)
     reads: list[dict[str, Any]] = [each for each in run.run.requests if each["method"] == "GET" and each["time"] > last]
-    reads = [each for each in reads if is_of_devices(each["path"]) or "/devices/" in each["path"]]
+    reads = [each for each in reads if is_of_devices(each["path"])]
     return sum(begins_a_list(each["path"]) for each in reads), len(reads)
 
 

@@ -115,6 +115,7 @@ class Job:
     seconds: float
     requests: list[dict[str, Any]]
     private: Path
+    artifacts: dict[str, Any]
 
     @property
     def flat(self) -> str:
@@ -243,10 +244,23 @@ class Running:
                 os.killpg(self.process.pid, signal.SIGKILL)
             output, _nothing = self.process.communicate()
             raise AssertionError(f"the job did not end within {timeout} s:\n{output[-3000:]}") from None
+        else:
+            artifacts = _artifacts(self.private)
         finally:
             shutil.rmtree(self.private, ignore_errors=True)
         requests = self.sandbox.journal(since=self.began)
-        return Job(self.process.returncode, ESCAPES.sub("", output).replace("\r", ""), time.time() - self.began, requests, self.private)
+        text = ESCAPES.sub("", output).replace("\r", "")
+        return Job(self.process.returncode, text, time.time() - self.began, requests, self.private, artifacts)
+
+
+def _artifacts(private: Path) -> dict[str, Any]:
+    """Return what AWX keeps of a job from ansible-runner's event at its end, for the next nodes of a workflow."""
+    found: dict[str, Any] = {}
+    for path in private.glob("artifacts/*/job_events/*.json"):
+        event = json.loads(path.read_text(encoding="utf-8"))
+        if event.get("event") == "playbook_on_stats":
+            found |= event["event_data"].get("artifact_data") or {}
+    return found
 
 
 def _run(*command: str, cwd: Path, content: bytes = b"") -> bytes:

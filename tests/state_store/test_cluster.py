@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import os
 from pathlib import Path
+from typing import Any
 
 from tests.cluster.control_plane import ControlPlane
 from tests.state_store.role import KUBEADMIN, folder_of, play
 
 SECRET = "/api/v1/namespaces/kube-system/secrets/equinix-metal-openshift-state"
 BUNDLE = "/api/v1/namespaces/kube-system/secrets/equinix-metal-openshift-failure"
-STORE = {"openshift_state_store": "cluster"}
+STORE: dict[str, Any] = {"openshift_state_store": "cluster"}
 
 
 def archives(cluster: ControlPlane) -> list[str]:

@@ -37,8 +37,8 @@ class Scripted(ProgressAction):
         self.calls: list[dict[str, Any]] = []
         self.shown: list[list[str]] = []
 
-    def _execute_module(self, module_args: dict[str, Any], **named: Any) -> dict[str, Any]:
-        self.calls.append(module_args)
+    def _execute_module(self, *arguments: Any, **named: Any) -> dict[str, Any]:
+        self.calls.append(named["module_args"])
         return dict(self._answers.pop(0) if len(self._answers) > 1 else self._answers[0])
 
     def show(self, waiting: Any, seconds: float) -> None:
@@ -89,9 +89,9 @@ class Beside(Scripted):
         super().__init__(*arguments, **named)
         self._leaves = leaves
 
-    def _execute_module(self, module_args: dict[str, Any], **named: Any) -> dict[str, Any]:
+    def _execute_module(self, *arguments: Any, **named: Any) -> dict[str, Any]:
         self._leaves()
-        return super()._execute_module(module_args, **named)
+        return super()._execute_module(*arguments, **named)
 
 
 def test_notices_of_a_job_are_shown_while_the_module_runs(tmp_path: Any, capfd: pytest.CaptureFixture[str]) -> None:

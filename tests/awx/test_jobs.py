@@ -54,7 +54,8 @@ def test_validate_in_a_job_names_what_ends_with_the_job(awx: Awx, inventory: Inv
     """The default folder is below the private copy of the project."""
     job = awx.run("playbooks/validate.yml", inventory, timeout=300)
     job.refused(
-        "which AWX removes at its end", "set openshift_directory to a folder below a path that the job's container has from outside"
+        "which AWX removes at its end",
+        "set openshift_state_store to object_storage, or openshift_directory to a folder below a path that the job's container has from outside",
     )
     assert "the server ends with the job" in job.flat
     assert "set openshift_publish to host or object_storage" in job.flat

@@ -9,7 +9,8 @@ Python, none of this is needed: the main process imports the module once, and ea
 like that of any module: its result is what it prints, its environment, signals and memory are its own, and the play is found as its parent
 (``module_utils/base/play``). ``ansible.netcommon`` runs its modules in the worker itself (ANSIBLE_NETWORK_IMPORT_MODULES).
 
-Everything else takes the usual way: other hosts, other users (become), another Python, background tasks, and ANSIBLE_KEEP_REMOTE_FILES.
+Everything else takes the usual way: other versions of ansible-core, other hosts, other users (become), another Python, background tasks,
+and ANSIBLE_KEEP_REMOTE_FILES.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -33,13 +34,15 @@ from typing import Any, NoReturn
 from ansible import constants
 from ansible.module_utils.common import json as ansible_json
 from ansible.plugins.action import ActionBase
+from ansible.release import __version__ as ansible_version
 from ansible.utils.display import Display
-from ansible.vars.clean import remove_internal_keys
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tally import TALLY
 
 MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"
 ACTIONS = "ansible_collections.equinix_metal.openshift.plugins.action."
+KNOWN = frozenset({"2.17", "2.18", "2.19", "2.20", "2.21"})
+"""Versions of ansible-core that it is tested with (tools/matrix.toml). It uses a part of ansible-core that is not its public interface."""
 FAILED = 1
 """Exit code of a module that ends with an exception, as Python's own."""
 
@@ -79,16 +82,26 @@ class ModuleAction(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         self._compute_environment_string(environment)
         name = _name(type(self))
         Display().vvv(f"Running module {MODULES}.{name} in a fork of the worker process")
-        found = run_module(name, _encoded(arguments), environment)
+        return self._parsed(run_module(name, _encoded(arguments), environment))
+
+    def _parsed(self, found: dict[str, Any]) -> dict[str, Any]:
+        """Return the result that a module has printed, as ``_execute_module`` of the installed ansible-core does."""
         # From ansible-core 2.19 on, with the name of the encoding.
         profile = ("legacy",) if "profile" in signature(self._parse_returned_data).parameters else ()
-        data: dict[str, Any] = self._parse_returned_data(found, *profile)
-        remove_internal_keys(data)
+        parsed = self._parse_returned_data(found, *profile)
+        if isinstance(parsed, dict):
+            import_module("ansible.vars.clean").remove_internal_keys(parsed)
+            return parsed
+        # From ansible-core 2.21 on it is an object.
+        parsed.remove_internal_keys()
+        data: dict[str, Any] = parsed.as_result_dict(for_round_trip=True)
         return data
 
     def _can_fork(self, task_vars: Mapping[str, Any]) -> bool:
         """Return whether a fork of this process is what Ansible would start for this task."""
         task = self._task
+        if ".".join(ansible_version.split(".")[:2]) not in KNOWN:
+            return False
         if task.async_val or task.delegate_to or constants.DEFAULT_KEEP_REMOTE_FILES or not _has_module(type(self)):
             return False
         if self._connection.transport not in ("local", "ansible.builtin.local") or self._connection.become:

@@ -152,7 +152,7 @@ def test_notices_are_left_in_their_file_but_not_in_check_mode(tmp_path: Any) -> 
     ending.leave_notices(notices)
     assert take_unshown(str(path)) == notices
     warned: list[str] = []
-    elsewhere = module(tmp_path, notices_file=str(tmp_path / "none" / "notices"))
+    elsewhere = module(tmp_path, notices_file=str(path / "below a file"))
     elsewhere.module = SimpleNamespace(warn=warned.append)  # type: ignore[assignment]  # the little of it that is called
     elsewhere.leave_notices(notices)
     assert "Cannot write to notices_file" in warned[0]

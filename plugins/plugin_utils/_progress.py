@@ -69,7 +69,7 @@ class ProgressAction(ModuleAction):
         with self._notices.following(beside), self._following_module_notices():
             if waits and (interval or self.unwatched_slice) > 0:
                 with stage_table(self._task.get_name(), self._stages) as has_table:
-                    answer = self._in_slices(arguments, task_vars, timeout, interval, prints_pending=interval > 0 and not has_table)
+                    answer = self._in_slices(arguments, task_vars, timeout, interval, has_table=has_table)
             else:
                 # A background task cannot print, and without a wait there is no progress.
                 once = {**arguments, "progress_interval": 0} if "progress_interval" in arguments else arguments
@@ -96,7 +96,7 @@ class ProgressAction(ModuleAction):
         timeout: float,
         interval: float,
         *,
-        prints_pending: bool,
+        has_table: bool,
     ) -> dict[str, Any]:
         # A task runs in a process and a session of its own: without this check it would survive a killed play, and order and wait
         # in parallel to the next run.
@@ -114,7 +114,8 @@ class ProgressAction(ModuleAction):
             if latest.get("failed") or not isinstance(waiting, list) or not waiting:
                 return answer
             texts = [str(text) for text in waiting]
-            if texts != last and prints_pending:
+            # A table without a stage shows nothing: of modules that have none, and of an API server that does not answer yet.
+            if texts != last and interval > 0 and not (has_table and self._stages.known):
                 self.show(texts, time.monotonic() - started)
             last = texts
             if os.getppid() != play:

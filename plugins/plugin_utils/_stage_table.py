@@ -32,7 +32,7 @@ else:
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import duration
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._stages import USUAL, Stages
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._stages import Stages, usual_duration
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -51,15 +51,17 @@ class StageTable:
         self._stages = stages
 
     def __rich__(self) -> RenderableType:
+        if not self._stages.known:
+            return Text("")
         now = time.monotonic()
         table = Table(title=Text(printable(self._title, CELL)), title_justify="left", expand=False)
         for heading in ("", "stage", "for", "usually"):
             table.add_column(heading)
         rows = sorted(self._stages.known.items(), key=lambda item: (-item[1][1], item[0]))
         for name, (stage, since) in sorted(rows[:ROWS]):
-            usual = duration(USUAL[stage]) if stage in USUAL else ""
             # As text: brackets in what a cluster or a machine says are no markup.
-            table.add_row(*(Text(cell) for cell in (printable(name, CELL), printable(stage, CELL), duration(now - since), usual)))
+            cells = (printable(name, CELL), printable(stage, CELL), duration(now - since), usual_duration(stage))
+            table.add_row(*(Text(cell) for cell in cells))
         if len(rows) > ROWS:
             table.add_row(Text(f"and {len(rows) - ROWS} more"), "", "", "")
         return table

@@ -31,12 +31,14 @@ class Change:
     seconds: float
 
     def line(self) -> str:
-        return printable(f"{self.name} is {self.stage} after {duration(self.seconds)} {self.before}{usually(self.before)}", LONGEST)
+        usual = usual_duration(self.before)
+        end = f", usually {usual}" if usual else ""
+        return printable(f"{self.name} is {self.stage} after {duration(self.seconds)} {self.before}{end}", LONGEST)
 
 
-def usually(stage: str) -> str:
-    """Return how long the stage usually takes, as the end of a line; empty if that is not known."""
-    return f", usually {duration(USUAL[stage])}" if stage in USUAL else ""
+def usual_duration(stage: str) -> str:
+    """Return how long the stage usually takes; empty if that is not known."""
+    return duration(USUAL[stage]) if stage in USUAL else ""
 
 
 class Stages:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import termios
 import time
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -223,6 +224,14 @@ def test_each_change_of_a_stage_is_a_line(capsys: pytest.CaptureFixture[str]) ->
     first, last = {**WAITING, "states": {"a": "queued", "b": "active"}}, {**DONE, "states": {"a": "provisioning", "b": "active"}}
     Staged({"progress_interval": 5}, first, last).run()
     assert re.fullmatch(r"    a is provisioning after \ds queued\n", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(("states", "shown"), [({}, [WAITING["waiting"]]), ({"a": "queued"}, [])])
+def test_what_the_table_does_not_show_is_printed(states: dict[str, str], shown: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_progress, "stage_table", lambda _title, _stages: nullcontext(True))
+    action = Staged({"progress_interval": 5}, {**WAITING, "states": states}, DONE)
+    action.run()
+    assert action.shown == shown
 
 
 DRAWS = """

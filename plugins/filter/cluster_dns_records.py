@@ -63,6 +63,19 @@ options:
       - Whether the cluster has a load balancer for API and routers.
     type: bool
     default: false
+  network:
+    description:
+      - The machine network, which decides which addresses of a device are its node addresses, as in
+        O(equinix_metal.openshift.node_addresses#filter:network).
+    type: str
+    choices: [layer3, bond, private, vlan]
+    default: layer3
+  families:
+    description:
+      - IP versions of the records, V(4) for A and V(6) for AAAA records.
+    type: list
+    elements: int
+    default: [4]
   adopted:
     description:
       - Whether the cluster was installed in another way. The records of API and routers are not managed then, and in no list.

@@ -26,6 +26,13 @@ options:
     type: list
     elements: dict
     default: []
+  network:
+    description:
+      - The machine network, which decides which addresses of a device are its node addresses, as in
+        O(equinix_metal.openshift.node_addresses#filter:network).
+    type: str
+    choices: [layer3, bond, private, vlan]
+    default: layer3
 """
 
 EXAMPLES = r"""
@@ -59,9 +66,19 @@ _value:
       description: The devices by role, C(bootstrap), C(control_plane), C(workers) and C(load_balancer), each sorted by host name.
       type: dict
     addresses:
-      description: The public IPv4 addresses of these devices in the same way, of those that have one.
+      description: A node address of each of these devices in the same way, of those that have one. IPv4 is preferred.
       type: dict
       sample: {bootstrap: [], control_plane: [192.0.2.10, 192.0.2.11, 192.0.2.12], workers: [192.0.2.20], load_balancer: []}
+    api_addresses:
+      description:
+        - The addresses at which the controller reaches the API of the control plane. These are its node addresses, with O(network=private)
+          the addresses of the load balancers, if there are any.
+      type: list
+      sample: [192.0.2.10, 192.0.2.11, 192.0.2.12]
+    bootstrap_api_addresses:
+      description: The same with the bootstrap device, which serves the API until the bootstrap is complete.
+      type: list
+      sample: [192.0.2.10, 192.0.2.11, 192.0.2.12, 192.0.2.9]
 """
 
 import json
@@ -71,11 +88,18 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import addresses_of, devices_by_role
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import devices_by_role
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import (
+    MACHINE_NETWORKS,
+    api_addresses,
+    reachable_addresses,
+)
 
 
-def cluster_state(directory: str, devices: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """Return the state; raises AnsibleFilterError for an unreadable metadata.json."""
+def cluster_state(directory: str, devices: Iterable[Mapping[str, Any]] = (), network: str = "layer3") -> dict[str, Any]:
+    """Return the state; raises AnsibleFilterError for an unreadable metadata.json or an unknown machine network."""
+    if network not in MACHINE_NETWORKS:
+        raise AnsibleFilterError(f"cluster_state: network has to be one of {', '.join(MACHINE_NETWORKS)}, not {network}")
     folder = Path(directory).expanduser()
     metadata = _metadata(folder / "ignition" / "metadata.json")
     by_role = devices_by_role(devices)
@@ -85,7 +109,9 @@ def cluster_state(directory: str, devices: Iterable[Mapping[str, Any]] = ()) -> 
         "infra_id": metadata.get("infraID", ""),
         "cluster_id": metadata.get("clusterID", ""),
         "devices": by_role,
-        "addresses": {role: addresses_of(found) for role, found in by_role.items()},
+        "addresses": {role: reachable_addresses(found, network) for role, found in by_role.items()},
+        "api_addresses": api_addresses(by_role, network),
+        "bootstrap_api_addresses": api_addresses(by_role, network, bootstrap=True),
     }
 
 

@@ -76,7 +76,8 @@ options:
   api_addresses:
     description:
       - Addresses at which the cluster's API is to be reached, tried in turn, each with or without a port.
-      - Without addresses these are the public ones of the control plane's devices, and if there are none the server of the kubeconfig.
+      - Without addresses these are the node addresses of the control plane's devices, with O(machine_network=private) the addresses of its
+        load balancers, and if there are none the server of the kubeconfig.
   certificate_days:
     description:
       - Certificates that end within so many days are named. One that the cluster rotates is only reported as a finding when less than a
@@ -89,6 +90,14 @@ options:
         their devices, to read which certificate they present. Nothing is sent. A server that cannot be reached from here is left out.
     type: bool
     default: true
+  machine_network:
+    description:
+      - Which addresses of a device are its node addresses. V(layer3) and V(bond) are the public ones, V(private) the private ones, and
+        V(vlan) those in the tags C(openshift-node-address=<address>) of the device.
+    type: str
+    choices: [layer3, bond, private, vlan]
+    default: layer3
+    version_added: 0.1.0
   additional_addresses:
     description:
       - As O(equinix_metal.openshift.csr_approval#module:additional_addresses), for the verdicts on pending CSRs. The same applies to the

@@ -146,7 +146,12 @@ def test_an_ssh_agent_does_not_hide_the_key_of_the_installer(folder: Path, agent
     installer.write_text(f'#!/bin/sh\necho "$SSH_AUTH_SOCK|$*" >>"{calls}"\nexit {exit_code}\n', encoding="utf-8")
     installer.chmod(0o755)
     control_plane = [
-        {"tags": ["openshift-role=control-plane"], "addresses": {"public_ipv4": f"192.0.2.{number}"}, "ip_addresses": []}
+        {
+            "hostname": f"master-{number}",
+            "tags": ["openshift-role=control-plane"],
+            "addresses": {"public_ipv4": f"192.0.2.{number}"},
+            "ip_addresses": [],
+        }
         for number in (10, 11, 12)
     ]
     play = {

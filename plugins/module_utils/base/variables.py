@@ -880,6 +880,28 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
     ),
     "Network": (
         Variable(
+            "openshift_machine_network",
+            "str",
+            "Which addresses of the devices the nodes use. V(layer3) is the public one of the first port, V(bond) the same on a bond "
+            "of all ports that has the private one too, V(private) the private one, and V(vlan) one in a VLAN of the cluster.",
+            default="layer3",
+            choices=("layer3", "bond", "private", "vlan"),
+            options=(
+                "ignition_machine_network",
+                "bootstrap_teardown_machine_network",
+                "cluster_machine_network",
+                "control_plane_machine_network",
+                "csr_approval_machine_network",
+                "dns_machine_network",
+                "gather_machine_network",
+                "leave_machine_network",
+                "power_machine_network",
+                "status_machine_network",
+            ),
+            in_preflight=True,
+            has_check=True,
+        ),
+        Variable(
             "openshift_vlan",
             "bool",
             "Whether the cluster gets a VLAN in each metro of its machines.",

@@ -22,7 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import CLUSTER_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.certificates import validity_of_der
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import address_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import MACHINE_NETWORKS, node_address
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pkcs10 import CRYPTOGRAPHY_IMPORT_ERROR
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.status import Desired, cluster_status
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.status_read import (
@@ -33,6 +33,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     MetalReading,
     approval_rules,
     control_plane_addresses,
+    controller_addresses,
     read_cluster,
     read_metal,
 )
@@ -57,6 +58,7 @@ STATUS_OPTIONS = Options(
         },
         "certificate_days": {"type": "int", "default": 30},
         "server_certificates": {"type": "bool", "default": True},
+        "machine_network": {"type": "str", "choices": list(MACHINE_NETWORKS), "default": "layer3"},
         "additional_addresses": {"type": "list", "elements": "str", "default": []},
         "window": {"type": "float", "default": 7200},
         "short_names": {"type": "bool", "default": False},
@@ -83,9 +85,9 @@ class StatusModule(ModuleFrame):
     def report(self) -> None:
         """Read both APIs and return the status. An API that does not answer is a part of the status, not an error."""
         params = self.params
-        desired = Desired(params["cluster"], params["machines"], params["certificate_days"])
+        desired = Desired(params["cluster"], params["machines"], params["certificate_days"], params["machine_network"])
         metal = read_metal(self._metal_client, params["cluster"], params["project_id"])
-        addresses = params["api_addresses"] or control_plane_addresses(metal.devices)
+        addresses = params["api_addresses"] or controller_addresses(metal.devices, params["machine_network"])
         rules = approval_rules(params, metal.devices, (machine["hostname"] for machine in params["machines"]))
         api = read_cluster(lambda: self._cluster_client(addresses), rules, params["history"])
         presented = list(self._presented(metal, api)) if params["server_certificates"] else []
@@ -114,16 +116,16 @@ class StatusModule(ModuleFrame):
         for address, port, name in api.servers:
             yield "API server", f"{name} at {address}", Endpoint(address, port, name)
         internal = f"api-int.{self.params['cluster']}"
-        for address in control_plane_addresses(metal.devices):
+        for address in control_plane_addresses(metal.devices, self.params["machine_network"]):
             yield "machine config server", f"{internal} at {address}", Endpoint(address, MACHINE_CONFIG_PORT, internal)
         nodes = {node["name"] for node in api.nodes}
-        for hostname, address in _addresses(metal.devices):
+        for hostname, address in _addresses(metal.devices, self.params["machine_network"]):
             if hostname in nodes:
                 yield "kubelet serving", hostname, Endpoint(address, KUBELET_PORT, hostname)
 
 
-def _addresses(devices: Iterable[Any]) -> Iterator[tuple[str, str]]:
-    """Yield the host name and the address of each active device that has one."""
+def _addresses(devices: Iterable[Any], network: str) -> Iterator[tuple[str, str]]:
+    """Yield the host name and the node address of each active device that has one."""
     for device in devices:
-        if device.get("state") == "active" and (address := address_of(device)):
+        if device.get("state") == "active" and (address := node_address(device, network)):
             yield str(device["hostname"]).lower(), address

@@ -13,6 +13,7 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import vlan_addresses
 
 ROLES = {"bootstrap": "bootstrap", "control_plane": "control-plane", "workers": "worker", "load_balancer": "load-balancer"}
 """Values of the tag ``openshift-role``, by the group of the inventory."""
@@ -26,16 +27,6 @@ def devices_by_role(devices: Iterable[Device]) -> dict[str, list[Device]]:
     return {group: [device for device in ordered if ROLE_TAG + role in device["tags"]] for group, role in ROLES.items()}
 
 
-def address_of(device: Device) -> str:
-    """Return the public IPv4 address; empty until the API has assigned one."""
-    return (device.get("addresses") or {}).get("public_ipv4") or ""
-
-
-def addresses_of(devices: Iterable[Device]) -> list[str]:
-    """Return the public IPv4 addresses of those that have one, in their order."""
-    return [address for device in devices if (address := address_of(device))]
-
-
 def joining_machines(devices: Iterable[Device], hostnames: Collection[str] | None = None) -> list[dict[str, Any]]:
     """Return ``machines`` of ``csr_approval`` for devices as ``metal_device_info`` returns them; ``hostnames``: only these.
 
@@ -46,7 +37,7 @@ def joining_machines(devices: Iterable[Device], hostnames: Collection[str] | Non
     return [
         {
             "name": device["hostname"],
-            "addresses": [entry["address"] for entry in device["ip_addresses"]],
+            "addresses": [*(entry["address"] for entry in device["ip_addresses"]), *vlan_addresses(device)],
             "created_at": device.get("provisioning_started_at") or device["created_at"],
         }
         for device in devices

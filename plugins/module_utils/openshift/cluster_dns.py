@@ -11,12 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import (
-    Device,
-    address_of,
-    addresses_of,
-    devices_by_role,
-)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import Device, devices_by_role
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import node_addresses
 
 Record = dict[str, Any]
 """``name`` and ``values``; without values the record must not exist."""
@@ -36,6 +32,8 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by
     bootstrap_complete: bool = False,
     balanced: bool = False,
     adopted: bool = False,
+    network: str = "layer3",
+    families: Sequence[int] = (4,),
 ) -> list[Record]:
     """Return every record of the cluster, desired or to be deleted. See the filter of this name.
 
@@ -45,18 +43,25 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by
     known = [name for name in dict.fromkeys([*removed, *(device["hostname"] for device in devices)]) if name.endswith(end)]
     if state == "absent":
         return [{"name": name, "values": []} for name in [*(service + end for service in SERVICES if not adopted), *known]]
-    named = [device for device in devices if address_of(device) and (not machines or device["hostname"] in machines)]
+
+    def of(device: Device) -> list[str]:
+        return node_addresses(device, network, families)
+
+    def all_of(found: Iterable[Device]) -> list[str]:
+        return sorted(address for device in found for address in of(device))
+
+    named = [device for device in devices if of(device) and (not machines or device["hostname"] in machines)]
     by_role = devices_by_role(named)
     bootstrap = by_role["bootstrap"]
-    api = sorted(addresses_of([*by_role["control_plane"], *([] if bootstrap_complete else bootstrap)]))
+    api = all_of([*by_role["control_plane"], *([] if bootstrap_complete else bootstrap)])
     routers = by_role["workers"] or ([] if workers else by_role["control_plane"])
-    ingress = sorted(addresses_of(routers))
+    ingress = all_of(routers)
     services = [api, api, ingress, [], []]
     if balanced:
-        load_balancers = sorted(addresses_of(by_role["load_balancer"]))
+        load_balancers = all_of(by_role["load_balancer"])
         services = [load_balancers, load_balancers, load_balancers, api, ingress]
     hosts = [
-        {"name": device["hostname"], "values": [address_of(device)]}
+        {"name": device["hostname"], "values": of(device)}
         for device in named
         if device["hostname"].endswith(end) and not (bootstrap_complete and device in bootstrap)
     ]
@@ -68,9 +73,14 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by
     ]
 
 
+def record_type(address: str) -> str:
+    """Return the type of the DNS record of an address."""
+    return "AAAA" if ":" in address else "A"
+
+
 def zone_lines(records: Iterable[Mapping[str, Any]], cluster: str, ttl: int) -> list[str]:
     """Return a line of a zone file for each address, and a comment for each host name whose record has to be deleted."""
     services = {f"{service}.{cluster}" for service in SERVICES}
     records = list(records)
-    lines = [f"{record['name']}. {ttl} IN A {address}" for record in records for address in record["values"]]
+    lines = [f"{record['name']}. {ttl} IN {record_type(address)} {address}" for record in records for address in record["values"]]
     return lines + [f"; delete {record['name']}." for record in records if not record["values"] and record["name"] not in services]

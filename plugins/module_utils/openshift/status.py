@@ -20,8 +20,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import address_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import Verdict, time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import node_address
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import (
     conditions,
     name_of,
@@ -59,6 +59,8 @@ class Desired:
     cluster: str
     machines: Sequence[Mapping[str, Any]]
     certificate_days: int
+    network: str = "layer3"
+    """The machine network, which decides which of a device's addresses is its node address."""
 
 
 def cluster_status(desired: Desired, metal: MetalReading, api: ClusterReading, presented: Iterable[Dated], now: datetime) -> dict[str, Any]:
@@ -113,7 +115,7 @@ def _machines(desired: Desired, metal: MetalReading, api: ClusterReading, now: d
     for name in sorted({*by_name, *devices, *nodes}):
         machine = Joined(name, by_name.get(name), devices.get(name, []), nodes.get(name), name in asking)
         found = list(machine.findings(knows_devices=not metal.problem, knows_nodes=not api.problem and api.has_nodes, now=now))
-        lines.append(machine.line(found))
+        lines.append(machine.line(found, desired.network))
         findings += found
     infra_ids = Counter(device.get("infra_id") for device in metal.devices if device.get("infra_id"))
     if len(infra_ids) > 1:
@@ -156,8 +158,8 @@ class Joined:
             return str(self.device.get("role") or "")
         return "control-plane" if self.node is not None and self.node["control_plane"] else "worker"
 
-    def line(self, findings: Sequence[Finding]) -> dict[str, Any]:
-        """Return the machine as ``cluster_status`` returns it."""
+    def line(self, findings: Sequence[Finding], network: str) -> dict[str, Any]:
+        """Return the machine as ``cluster_status`` returns it. ``network``: the machine network."""
         device, node = self.device, self.node
         return {
             "name": self.name,
@@ -168,7 +170,7 @@ class Joined:
             if device is None
             else {
                 **{name: device.get(name) for name in ("id", "state", "plan", "metro", "created_at", "price_per_hour")},
-                "address": address_of(device),
+                "address": node_address(device, network),
             },
             "node": None
             if node is None

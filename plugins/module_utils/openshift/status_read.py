@@ -29,7 +29,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     validity_of_pem,
     validity_of_request,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import address_of, joining_machines
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import ROLES, joining_machines
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_objects import find_clusters
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import (
     NodeState,
@@ -43,6 +43,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     remember,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_history import from_texts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import api_addresses, reachable_addresses
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_details import node_details
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import read_node
 
@@ -121,11 +122,18 @@ def read_metal(make: Callable[[], MetalClient], cluster: str, project: str | Non
     )
 
 
-def control_plane_addresses(devices: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the public addresses of the control plane's devices, those that are active first."""
+def control_plane_addresses(devices: Iterable[Mapping[str, Any]], network: str = "layer3") -> list[str]:
+    """Return the node addresses of the control plane's devices, those that are active first. ``network``: the machine network."""
     masters = [device for device in devices if device.get("role") == "control-plane"]
     ordered = sorted(masters, key=lambda device: (device.get("state") != "active", str(device.get("hostname"))))
-    return [address for device in ordered if (address := address_of(device))]
+    return reachable_addresses(ordered, network)
+
+
+def controller_addresses(devices: Iterable[Mapping[str, Any]], network: str = "layer3") -> list[str]:
+    """Return the addresses at which the controller reaches the cluster's API, those of active devices first."""
+    ordered = sorted(devices, key=lambda device: (device.get("state") != "active", str(device.get("hostname"))))
+    by_role = {group: [device for device in ordered if device.get("role") == role] for group, role in ROLES.items()}
+    return api_addresses(by_role, network)
 
 
 def approval_rules(settings: Mapping[str, Any], devices: Iterable[Mapping[str, Any]], names: Iterable[str]) -> Policy:

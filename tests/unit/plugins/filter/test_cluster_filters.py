@@ -50,7 +50,11 @@ def test_the_state_sorts_devices_and_addresses_by_role(tmp_path: Path) -> None:
         "workers": ["192.0.2.99", "192.0.2.20", "192.0.2.21"],
         "load_balancer": ["192.0.2.5"],
     }
+    assert state["api_addresses"] == ["192.0.2.13", "192.0.2.12", "192.0.2.11"]
+    assert state["bootstrap_api_addresses"] == [*state["api_addresses"], "192.0.2.9"]
     assert (state["bootstrap_complete"], state["infra_id"], state["cluster_id"]) == (False, "", "")
+    with pytest.raises(AnsibleFilterError, match="network has to be one of layer3"):
+        cluster_state(str(tmp_path), [], "flat")
 
 
 def test_the_state_reads_the_folder_of_the_cluster(tmp_path: Path) -> None:

@@ -1,0 +1,92 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The node addresses of devices by machine network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.filter.node_addresses import node_addresses as node_addresses_filter
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import joining_machines
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import cluster_dns_records
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import (
+    api_addresses,
+    node_address,
+    node_addresses,
+)
+
+CLUSTER = "demo.metal.test"
+
+
+def device(name: str, role: str, number: int, *tags: str) -> dict[str, Any]:
+    addresses = {"public_ipv4": f"192.0.2.{number}", "private_ipv4": f"10.0.0.{number}", "public_ipv6": f"2001:db8::{number}"}
+    return {
+        "hostname": f"{name}.{CLUSTER}",
+        "tags": [f"openshift-role={role}", *tags],
+        "addresses": addresses,
+        "ip_addresses": [{"address": address} for address in addresses.values()],
+        "created_at": "2026-08-22T12:00:00Z",
+    }
+
+
+MASTER = device(
+    "master-0", "control-plane", 1, "openshift-node-address=10.9.0.1", "openshift-node-address=fd00::1", "openshift-node-address=x"
+)
+BOOTSTRAP = device("bootstrap", "bootstrap", 2)
+BALANCER = device("lb", "load-balancer", 3)
+
+
+@pytest.mark.parametrize(
+    ("network", "families", "expected"),
+    [
+        ("layer3", [4], ["192.0.2.1"]),
+        ("layer3", [6, 4], ["2001:db8::1", "192.0.2.1"]),
+        ("bond", [4, 6], ["192.0.2.1", "2001:db8::1"]),
+        ("private", [4, 6], ["10.0.0.1"]),
+        ("vlan", [4], ["10.9.0.1"]),
+        ("vlan", [6, 4], ["fd00::1", "10.9.0.1"]),
+    ],
+)
+def test_the_machine_network_decides_on_the_addresses(network: str, families: list[int], expected: list[str]) -> None:
+    assert node_addresses(MASTER, network, families) == expected
+    assert node_addresses_filter([MASTER, {**MASTER, "addresses": {}, "tags": []}], network, families) == expected
+
+
+@pytest.mark.parametrize("network", ["layer3", "bond", "private", "vlan"])
+def test_a_load_balancer_is_reached_at_its_public_address(network: str) -> None:
+    assert node_address(BALANCER, network) == "192.0.2.3"
+
+
+def test_without_ipv4_a_node_is_reached_at_its_ipv6_address() -> None:
+    only_v6 = {**MASTER, "addresses": {"public_ipv4": None, "public_ipv6": "2001:db8::1"}}
+    assert node_address(only_v6) == "2001:db8::1"
+    assert not node_address({"addresses": None, "tags": None})
+
+
+def test_private_nodes_are_reached_through_the_load_balancer() -> None:
+    by_role = {"control_plane": [MASTER], "bootstrap": [BOOTSTRAP], "workers": [], "load_balancer": [BALANCER]}
+    assert api_addresses(by_role, bootstrap=True) == ["192.0.2.1", "192.0.2.2"]
+    assert api_addresses(by_role) == ["192.0.2.1"]
+    assert api_addresses(by_role, "private", bootstrap=True) == ["192.0.2.3"]
+    assert api_addresses({**by_role, "load_balancer": []}, "private") == ["10.0.0.1"]
+
+
+def test_records_have_the_node_addresses_of_both_ip_versions() -> None:
+    records = cluster_dns_records([MASTER, BALANCER], CLUSTER, balanced=True, network="private")
+    values = {record["name"].partition(".")[0]: record["values"] for record in records}
+    assert (values["api"], values["api-members"], values["master-0"]) == (["192.0.2.3"], ["10.0.0.1"], ["10.0.0.1"])
+    both = cluster_dns_records([MASTER], CLUSTER, network="vlan", families=[4, 6])
+    assert both[0] == {"name": f"api.{CLUSTER}", "values": ["10.9.0.1", "fd00::1"]}
+
+
+def test_a_machine_may_join_with_its_addresses_in_the_vlan() -> None:
+    assert joining_machines([MASTER])[0]["addresses"] == ["192.0.2.1", "10.0.0.1", "2001:db8::1", "10.9.0.1", "fd00::1"]
+
+
+def test_an_unknown_machine_network_is_an_error() -> None:
+    with pytest.raises(AnsibleFilterError, match="network has to be one of layer3, bond, private, vlan, not flat"):
+        node_addresses_filter([MASTER], "flat")

@@ -107,6 +107,10 @@ _value:
       description: C(openshift_node_labels).
       type: dict
       sample: {node-role.kubernetes.io/infra: ""}
+    annotations:
+      description: C(openshift_node_annotations).
+      type: dict
+      sample: {example.com/rack: r7}
     taints:
       description: C(openshift_node_taints).
       type: list
@@ -230,6 +234,15 @@ class _Host:
         )
         return {}
 
+    def annotations(self) -> dict[str, str]:
+        value = self.get("openshift_node_annotations")
+        if value is None:
+            return {}
+        if isinstance(value, Mapping) and all(isinstance(item, str) or item is None for item in value.values()):
+            return {str(key): item or "" for key, item in value.items()}
+        self.report(f"openshift_node_annotations has to be a mapping of strings (write numbers and booleans in quotes), it is {value!r}")
+        return {}
+
     def taints(self) -> list[dict[str, Any]]:
         value = self.get("openshift_node_taints")
         if value is None:
@@ -328,6 +341,7 @@ def _machine(host: _Host, pools: frozenset[str]) -> dict[str, Any]:
         "pool": pool,
         "tags": tags,
         "labels": host.labels(),
+        "annotations": host.annotations(),
         "taints": host.taints(),
     }
     texts = {name: host.text(f"metal_{name}") for name in TEXTS}

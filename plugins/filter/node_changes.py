@@ -6,12 +6,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: node_changes
-short_description: Labels and taints to set on nodes
+short_description: Labels, annotations and taints to write on nodes
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Compares the nodes of a cluster with the machines of the inventory. Other labels and taints of a node are not changed.
+  - Compares the nodes of a cluster with the machines of the inventory, and returns what has to be written so that each node has the labels,
+    annotations and taints of its machine.
+  - What was written is recorded on the node, in the annotation C(equinix-metal.openshift/managed). What is recorded there and is no longer
+    in the inventory is removed, unless its value was changed since. Everything else on a node is not changed.
 positional: nodes
 options:
   _input:
@@ -29,55 +32,32 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Set the labels of the nodes
+- name: Set the labels, annotations and taints of the nodes
   kubernetes.core.k8s:
     state: patched
-    definition: "{{ (workers | equinix_metal.openshift.node_changes(cluster.resources)).labels }}"
+    definition: "{{ workers | equinix_metal.openshift.node_changes(cluster.resources) }}"
 """
 
 RETURN = r"""
 _value:
-  description: Labels and taints to set.
-  type: dict
-  contains:
-    labels:
-      description: Definitions of nodes with all labels of their machine, of those where a label is pending or has another value.
-      type: list
-      elements: dict
-      sample: [{apiVersion: v1, kind: Node, metadata: {name: worker-0.demo.metal.test, labels: {pool: infra}}}]
-    taints:
-      description: Nodes with all taints of their machine, of those where one is pending.
-      type: list
-      elements: dict
-      sample: [{hostname: worker-0.demo.metal.test, taints: [{key: pool, value: infra, effect: NoSchedule}]}]
+  description:
+    - Definitions of the nodes to patch, with what changes on each. A label or annotation to remove has no value. A node whose taints change
+      has all its taints and its resource version.
+  type: list
+  elements: dict
+  sample:
+    - apiVersion: v1
+      kind: Node
+      metadata:
+        name: worker-0.demo.metal.test
+        labels: {pool: infra}
+        annotations: {equinix-metal.openshift/managed: '{"labels": {"pool": "infra"}}'}
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-
-def node_changes(machines: Iterable[Mapping[str, Any]], nodes: Iterable[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Return ``labels`` and ``taints`` to set."""
-    current = {node["metadata"]["name"]: node for node in nodes}
-    labels, taints = [], []
-    for machine in machines:
-        name = machine["hostname"]
-        if name not in current:
-            continue
-        desired_labels = dict(machine.get("labels") or {})
-        current_labels = current[name]["metadata"].get("labels") or {}
-        if any(current_labels.get(label) != value for label, value in desired_labels.items()):
-            labels.append({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": desired_labels}})
-        desired_taints = [_comparable(taint) for taint in machine.get("taints") or []]
-        current_taints = [_comparable(taint) for taint in current[name]["spec"].get("taints") or []]
-        if any(taint not in current_taints for taint in desired_taints):
-            taints.append({"hostname": name, "taints": desired_taints})
-    return {"labels": labels, "taints": taints}
-
-
-def _comparable(taint: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a taint without the time it was added, and without an empty value, which the API does not keep."""
-    return {name: value for name, value in taint.items() if name != "timeAdded" and value not in ("", None)}
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_settings import node_changes
 
 
 class FilterModule:

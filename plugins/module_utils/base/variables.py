@@ -429,14 +429,22 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_node_labels",
             "dict",
-            "Labels of the nodes of a pool.",
+            "Labels of the nodes of a pool. A label that is removed from the inventory is removed from its nodes by the next run.",
             example={"example.com/zone": "a"},
+            is_of_host=True,
+        ),
+        Variable(
+            "openshift_node_annotations",
+            "dict",
+            "Annotations of the nodes of a pool. They follow the inventory as labels do.",
+            example={"example.com/rack": "r7"},
             is_of_host=True,
         ),
         Variable(
             "openshift_node_taints",
             "list",
-            "Taints of the nodes of a pool, entries with C(key), C(effect) and optionally C(value).",
+            "Taints of the nodes of a pool, entries with C(key), C(effect) and optionally C(value). They follow the inventory as "
+            "labels do.",
             elements="dict",
             example=[{"key": "infra", "effect": "NoSchedule"}],
             is_of_host=True,

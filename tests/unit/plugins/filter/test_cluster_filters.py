@@ -1,4 +1,4 @@
-"""What roles decide by the devices of a cluster: its state, its DNS records, what becomes of the bootstrap device, and nodes to change."""
+"""What roles decide by the devices of a cluster: its state, its DNS records, and what becomes of the bootstrap device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.bootstrap_removal import bootstrap_removal
 from ansible_collections.equinix_metal.openshift.plugins.filter.cluster_state import cluster_state
-from ansible_collections.equinix_metal.openshift.plugins.filter.node_changes import node_changes
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import cluster_dns_records, zone_lines
 
 CLUSTER = "demo.metal.test"
@@ -140,38 +139,3 @@ def test_otherwise_the_bootstrap_device_is_deleted(becomes: str, own: dict[str, 
 def test_a_reinstallation_that_was_requested_is_completed() -> None:
     requested = device("worker-2", "worker", "192.0.2.9", tags=[f"ansible-operation-requested=reinstall:{OPERATION}:5"])
     assert bootstrap_removal([*DEVICES[:2], requested], WORKERS, "worker-2", OPERATION)["reinstalling"] == [requested]
-
-
-def node(name: str, labels: dict[str, str] | None = None, taints: list[dict[str, Any]] | None = None) -> dict[str, Any]:
-    return {"metadata": {"name": name} | ({"labels": labels} if labels else {}), "spec": {"taints": taints} if taints else {}}
-
-
-NO_SCHEDULE = {"key": "k", "effect": "NoSchedule"}
-
-
-@pytest.mark.parametrize(
-    ("machine", "current", "labels", "taints"),
-    [
-        ({"labels": {"a": "b"}}, node("n", {"a": "b", "z": ""}), False, None),
-        ({"labels": {"x": "", "y": "1"}}, node("n", {"x": ""}), True, None),
-        ({"labels": {"x": ""}}, node("n"), True, None),
-        ({"labels": {}, "taints": []}, node("n"), False, None),
-        ({}, node("n"), False, None),
-        # The API keeps no empty value, and adds a time.
-        ({"taints": [{**NO_SCHEDULE, "value": ""}]}, node("n", taints=[{**NO_SCHEDULE, "timeAdded": "2026"}]), False, None),
-        (
-            {"taints": [{**NO_SCHEDULE, "value": "v"}]},
-            node("n", taints=[{**NO_SCHEDULE, "value": "w"}]),
-            False,
-            [{**NO_SCHEDULE, "value": "v"}],
-        ),
-        ({"taints": [{**NO_SCHEDULE, "value": None}]}, node("n"), False, [NO_SCHEDULE]),
-        ({"labels": {"x": ""}, "taints": [NO_SCHEDULE]}, node("other"), False, None),
-    ],
-)
-def test_labels_and_taints_to_set(
-    machine: dict[str, Any], current: dict[str, Any], labels: bool, taints: list[dict[str, Any]] | None
-) -> None:
-    changes = node_changes([{"hostname": "n", **machine}], [current])
-    definition = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": machine.get("labels")}}
-    assert changes == {"labels": [definition] if labels else [], "taints": [{"hostname": "n", "taints": taints}] if taints else []}

@@ -77,6 +77,7 @@ def test_roles_pools_and_names() -> None:
         "architecture": "x86_64",
         "boot_profile": "x86_64",
         "labels": {},
+        "annotations": {},
         "taints": [],
     }
     assert found[4]["tags"] == ["openshift-pool=infra"]
@@ -90,12 +91,14 @@ def test_what_a_host_says() -> None:
         "openshift_role": "worker",
         "openshift_pool": "gpu",
         "openshift_node_labels": {"a/b": None},
+        "openshift_node_annotations": {"a/c": "d", "e": None},
         "openshift_node_taints": [{"key": "a", "effect": "NoSchedule"}],
     }
     (found,) = machines(["worker-0"], hostvars(**{"worker-0": said}))
     assert found["tags"] == ["a", "openshift-pool=gpu"]
     assert (found["operating_system"], found["hardware_reservation_id"]) == ("ubuntu_24_04", "next-available")
     assert (found["labels"], found["taints"]) == ({"a/b": ""}, said["openshift_node_taints"])
+    assert found["annotations"] == {"a/c": "d", "e": ""}
 
 
 def test_hosts_may_be_named_in_full_and_in_any_case() -> None:
@@ -111,6 +114,7 @@ def test_hosts_may_be_named_in_full_and_in_any_case() -> None:
         ("worker-0", {"metal_plan": AnsibleError}, ["host worker-0", "metal_plan", "undefined"]),
         ("worker-0", {"metal_tags": "a,b"}, ["host worker-0", "metal_tags"]),
         ("worker-0", {"openshift_node_labels": {"a": True}}, ["openshift_node_labels", "quotes"]),
+        ("worker-0", {"openshift_node_annotations": {"a": 1}}, ["openshift_node_annotations", "quotes"]),
         ("worker-0", {"openshift_node_taints": [{"key": "a"}]}, ["openshift_node_taints", "effect"]),
         ("worker-0", {"openshift_role": "master"}, ["openshift_role", "control-plane"]),
         ("worker-0", {"group_names": ["workers", "bootstrap"]}, ["several of the groups"]),

@@ -23,6 +23,7 @@ from typing import Any, Final, Literal
 import httpx
 
 from sandbox.clock import Clock
+from sandbox.machines import MachineHTTP
 from sandbox.openshift import machine_config_server, pki, resources
 from sandbox.openshift.api import CSRS, APIError, ClusterAPI, Object
 from sandbox.openshift.assets import Assets
@@ -31,6 +32,7 @@ from sandbox.openshift.control_plane import ControlPlane, ControlPlaneError
 from sandbox.openshift.etcd import BOOTSTRAP, Etcd, EtcdMember
 from sandbox.openshift.installer import catalogue
 from sandbox.openshift.operators import Operators
+from sandbox.openshift.router import Routers
 
 _logger = logging.getLogger(__name__)
 
@@ -47,6 +49,8 @@ REQUESTS_OUTLIVED: Final = "requests-outlived"
 _INTERNAL_NETWORK: Final = "127.127"
 _INTERNAL_ADDRESSES: Final = 250 * 250
 _SWEEPS: Final = 20
+# Real seconds.
+_ROUTE_TIMEOUT: Final = 5.0
 
 
 @dataclass
@@ -78,6 +82,9 @@ class Cluster:
         self.on: set[str] = set()
         self.etcd = Etcd(directory / "etcd-members.json", self._running_etcd_members)
         self.etcd.on_change = self._apply_quorum
+        self.routers = Routers()
+        self.networks: dict[str, MachineHTTP] = {}
+        """The networks of the control plane machines that are on, by device id: operators reach routes through them."""
         self.on_idle: Callable[[], None] = lambda: None
         """Called when the last machine that was on is off."""
         self._mirror_url = mirror_url
@@ -264,6 +271,7 @@ class Cluster:
 
     def _start_operators(self) -> None:
         if self._operators is None:
+            self.routers.certify(self._ingress_signer(), self.assets.domain)
             self._operators = asyncio.create_task(Operators(self).run(), name=f"operators of {self.assets.domain}")
 
     async def _until_established(self) -> None:
@@ -317,10 +325,7 @@ class Cluster:
         yield resources.signer_secret(resources.KUBELET_SIGNER, signer.certificate, signer.key)
         certificate, key = (read("kube-apiserver-lb-signer") for read in (self.assets.certificate, self.assets.key))
         yield resources.signer_secret(resources.SERVING_SIGNER, certificate, key)
-        ingress = pki.KeyPair.read(self.directory / "ingress-operator")
-        if ingress is None:
-            ingress = pki.self_signed_ca("ingress-operator@1", timedelta(days=730))
-            ingress.write(self.directory / "ingress-operator")
+        ingress = self._ingress_signer()
         yield resources.config_map("openshift-config-managed", "default-ingress-cert", {"ca-bundle.crt": ingress.certificate.decode()})
         yield {
             "apiVersion": "operator.openshift.io/v1",
@@ -328,6 +333,34 @@ class Cluster:
             "metadata": {"name": "cluster"},
             "spec": {"managementState": "Managed", "logLevel": "Normal", "operatorLogLevel": "Normal"},
         }
+
+    def _ingress_signer(self) -> pki.KeyPair:
+        signer = pki.KeyPair.read(self.directory / "ingress-operator")
+        if signer is None:
+            signer = pki.self_signed_ca("ingress-operator@1", timedelta(days=730))
+            signer.write(self.directory / "ingress-operator")
+        return signer
+
+    @property
+    def routers_ca(self) -> bytes:
+        """The CA of the routers' default certificate, PEM."""
+        return self._ingress_signer().certificate
+
+    async def reach_route(self, host: str) -> str:
+        """Return why a route cannot be reached from a control plane machine, by its name; empty if it can.
+
+        Nothing can be said while no such machine is on, or where routers may not open their ports.
+        """
+        if self.routers.unprivileged:
+            return ""
+        for network in self.networks.values():
+            url, trust = f"https://{host}/healthz", self.routers_ca
+            try:
+                answer = await network.request("GET", url, ca_pem=trust, timeout=_ROUTE_TIMEOUT)
+            except httpx.HTTPError as error:
+                return str(error) or type(error).__name__
+            return "" if answer.is_success else f"HTTP {answer.status_code}"
+        return ""
 
     async def follow_upgrade(self) -> None:
         """Write what the machine config operator of the new release brings: boot images, and user data in its own Ignition spec."""

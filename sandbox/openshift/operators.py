@@ -23,6 +23,7 @@ from sandbox.openshift import resources
 from sandbox.openshift.api import NODES, APIError, Object
 from sandbox.openshift.control_plane import ControlPlane, ControlPlaneError
 from sandbox.openshift.etcd_operator import EtcdCluster, EtcdOperator, Report
+from sandbox.openshift.ingress import IngressOperator, IngressReport
 from sandbox.openshift.installer import catalogue
 from sandbox.openshift.machine_config_server import Config
 from sandbox.openshift.resources import (
@@ -66,6 +67,9 @@ class Facts:
     not_ready: tuple[str, ...]
     bootstrap_complete: bool
     etcd: Report
+    ingress: IngressReport
+    unreachable: str
+    """Why routes cannot be reached by their names, empty if they can."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +106,18 @@ def _workers(facts: Facts) -> str:
     return "" if facts.schedulable else f"0/{facts.nodes} nodes are available: {facts.nodes} node(s) had untolerated taint(s)"
 
 
+def _routers(facts: Facts) -> str:
+    return facts.ingress.problem
+
+
+def _routes(facts: Facts) -> str:
+    return _workers(facts) or facts.unreachable
+
+
 _CATALOGUE: Final = (
     ClusterOperator(
         "authentication",
-        _workers,
+        _routes,
         270,
         "OAuthServerRouteEndpointAccessibleController_EndpointUnavailable",
         'OAuthServerRouteEndpointAccessibleControllerAvailable: Get "https://oauth-openshift.apps.{domain}/healthz": EOF ({missing})',
@@ -113,7 +125,7 @@ _CATALOGUE: Final = (
     ClusterOperator("config-operator", _any_master, 30, "FeatureGatesUpgradeable_NoData", "FeatureGateControllerAvailable: {missing}"),
     ClusterOperator(
         "console",
-        _workers,
+        _routes,
         330,
         "RouteHealth_FailedGet",
         "RouteHealthAvailable: failed to GET route (https://console-openshift-console.apps.{domain}): EOF ({missing})",
@@ -132,7 +144,7 @@ _CATALOGUE: Final = (
     ),
     ClusterOperator(
         "ingress",
-        _workers,
+        _routers,
         150,
         "IngressUnavailable",
         'The "default" ingress controller reports Available=False: IngressControllerUnavailable: One or more status conditions indicate '
@@ -222,6 +234,7 @@ class OperatedCluster(ClusterAccess, EtcdCluster, Protocol):
     @property
     def version(self) -> str: ...
     async def follow_upgrade(self) -> None: ...
+    async def reach_route(self, host: str) -> str: ...
     def render(self, pool: Object, machine_configs: list[Object], *, schedulable: bool) -> tuple[str, Config]: ...
 
 
@@ -236,6 +249,7 @@ class Operators:
         self._since: dict[str, str] = {}
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._elapsed: set[str] = set()
+        self._ingress_operator = IngressOperator(cluster, cluster.assets.domain, self._write_status, self._conditions)
         self._etcd_operator = EtcdOperator(cluster, self._after, self._forget)
 
     async def run(self) -> None:
@@ -335,6 +349,8 @@ class Operators:
         operator = await self._cluster.api.get(resources.ETCD)
         etcd = await self._etcd_operator.round(nodes, operator, bootstrap_complete=bootstrap_complete)
         masters = [node for node in nodes if f"{ROLE_LABEL}master" in labels_of(node)]
+        ingress = await self._ingress_operator.round(len(nodes))
+        unreachable = ingress.problem or await self._cluster.reach_route(f"console-openshift-console.apps.{self._cluster.assets.domain}")
         return Facts(
             domain=self._cluster.assets.domain,
             masters=len(masters),
@@ -346,6 +362,8 @@ class Operators:
             not_ready=tuple(sorted(node["metadata"]["name"] for node in nodes if not is_ready(node))),
             bootstrap_complete=bootstrap_complete,
             etcd=etcd,
+            ingress=ingress,
+            unreachable=unreachable,
         )
 
     # --- nodes and pools -----------------------------------------------------------------------------------------------
@@ -474,6 +492,11 @@ class Operators:
         degraded = ("True", operator.reason, operator.message.format(**words)) if lost else ("False", "AsExpected", "All is well")
         if progress.settled and operator.name == "etcd" and facts.bootstrap_complete and facts.etcd.problem:
             degraded = ("True", "EtcdMembers_Unhealthy", facts.etcd.problem)
+        if progress.settled and operator.name == "ingress" and facts.unreachable:
+            text = f"Canary route checks for the default ingress controller are failing: {facts.unreachable}"
+            message = 'The "default" ingress controller reports Degraded=True: DegradedConditions: One or more other status conditions '
+            message += f"indicate a degraded state: CanaryChecksSucceeding=False (CanaryChecksRepetitiveFailures: {text})"
+            degraded = ("True", "IngressDegraded", message)
         progress.was_available = progress.was_available or progress.settled
         status: Object = {
             "conditions": self._conditions(
@@ -669,7 +692,8 @@ class Operators:
         """Write a status if it is not what was written last."""
         if self._state.written.get(path) == status:
             return
-        body = {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": {"name": item["metadata"]["name"]}, "status": status}
+        metadata = {key: item["metadata"][key] for key in ("name", "namespace") if key in item["metadata"]}
+        body = {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": metadata, "status": status}
         await self._cluster.api.apply(path, body, status=True)
         self._state.written[path] = status
 

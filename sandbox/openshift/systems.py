@@ -23,6 +23,7 @@ from sandbox.openshift.kubelet import Container, Kubelet, KubeletConfig, MakeKub
 from sandbox.openshift.machine_config_server import KUBECONFIG
 from sandbox.openshift.pki import KeyPair
 from sandbox.openshift.resources import ETCD_NAMESPACE
+from sandbox.openshift.router import Router
 
 _logger = logging.getLogger(__name__)
 
@@ -147,7 +148,9 @@ class NodeSystem:
             await machine.clock.sleep(_REBOOT / 2)
         machine.console("Starting kubelet.service")
         if not self._config.is_control_plane:
-            await self._kubelet(machine, self._config).run()
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._kubelet(machine, self._config).run())
+                group.create_task(self._router())
             return
         ready = asyncio.Event()
 
@@ -157,6 +160,15 @@ class NodeSystem:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._kubelet(machine, self._config, on_ready, self._execute).run())
             group.create_task(self._control_plane(ready))
+            group.create_task(self._router())
+
+    async def _router(self) -> None:
+        """Serve as a router while a router pod runs on this node."""
+        while True:
+            cluster = self._clusters.trusted_by(self._config.ca_bundle)
+            if cluster is not None:
+                await Router(cluster.routers, self._machine).run()
+            await asyncio.sleep(_RETRY)
 
     def _execute(self, target: Container, command: Sequence[str]) -> Completed:
         """Run a command in a container of this machine's etcd pod. Raises ``LookupError`` for every other container."""
@@ -190,7 +202,11 @@ class NodeSystem:
             self._static_pods.touch()
             cluster.mark_serving(machine.hardware.device_id)
             machine.console(f"API and machine config server are up at {machine.hardware.address}")
-            await asyncio.Event().wait()
+            cluster.networks[machine.hardware.device_id] = machine.http
+            try:
+                await asyncio.Event().wait()
+            finally:
+                cluster.networks.pop(machine.hardware.device_id, None)
 
     async def _until_member(self, cluster: Cluster) -> None:
         """Wait until the etcd operator has added this machine's etcd member."""

@@ -30,7 +30,8 @@ from sandbox.openshift.control_plane import ControlPlaneError
 from sandbox.openshift.etcd import Etcd
 from sandbox.openshift.etcd_operator import MIRROR
 from sandbox.openshift.kubelet import CONTAINER_RUNTIME
-from sandbox.openshift.resources import annotations_of, is_ready, labels_of, selects
+from sandbox.openshift.resources import annotations_of, condition_of, is_ready, labels_of, selects
+from sandbox.openshift.router import Routers
 
 _logger = logging.getLogger(__name__)
 
@@ -39,6 +40,9 @@ PODS: Final = "/api/v1/pods"
 STOPS_AFTER: Final = "sandbox/stops-after"
 """Annotation of a pod: simulated seconds that its containers need to stop (a kubelet kills them at the end of the grace period), or
 ``never`` (they cannot be killed, as a process that waits for a dead disk). Without it they need the whole grace period."""
+
+ROUTER_LABEL: Final = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller"
+"""Label of the pods of an IngressController."""
 
 _FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
 # Real seconds until a failed step is tried again.
@@ -64,6 +68,8 @@ class ClusterAccess(Protocol):
     def api(self) -> ClusterAPI: ...
     @property
     def etcd(self) -> Etcd: ...
+    @property
+    def routers(self) -> Routers: ...
     def disk_of(self, address: str) -> Path | None: ...
 
 
@@ -111,6 +117,7 @@ class Workloads:
     async def _work(self) -> None:
         while True:
             self._changed.clear()
+            self._cluster.routers.place(pod for pod in self._pods.values() if ROUTER_LABEL in labels_of(pod))
             for uid, pod in list(self._pods.items()):
                 try:
                     await self._attend(uid, pod)
@@ -138,6 +145,8 @@ class Workloads:
             await self._place(pod)
         elif node is not None and is_ready(node) and (pod.get("status") or {}).get("phase", "Pending") == "Pending":
             await self._cluster.api.patch(f"{_path(pod)}/status", {"status": self._running(pod, node)})
+        elif node is not None and is_ready(node) and _was_lost(pod):
+            await self._cluster.api.patch(f"{_path(pod)}/status", {"status": {"conditions": _ready_conditions()}})
         elif node is not None and is_ready(node):
             self._begin_backup(uid, pod)
 
@@ -163,7 +172,9 @@ class Workloads:
 
     async def _place(self, pod: Object) -> None:
         load = Counter(item["spec"].get("nodeName") for item in self._pods.values())
-        fitting = [name for name, node in self._nodes().items() if _fits(pod, node)]
+        ports = _host_ports(pod)
+        taken = {item["spec"].get("nodeName") for item in self._pods.values() if ports & _host_ports(item)}
+        fitting = [name for name, node in self._nodes().items() if name not in taken and _fits(pod, node)]
         if not fitting:
             return
         name = min(fitting, key=lambda name: (load[name], name))
@@ -202,10 +213,6 @@ class Workloads:
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         host = next((entry["address"] for entry in node["status"]["addresses"] if entry["type"] == "InternalIP"), "")
         address = host if pod["spec"].get("hostNetwork") else str(ipaddress.IPv4Address(next(self._addresses)))
-        conditions = [
-            {"type": kind, "status": "True", "lastTransitionTime": now}
-            for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")
-        ]
         containers = [
             {
                 "name": container["name"],
@@ -221,13 +228,33 @@ class Workloads:
         ]
         return {
             "phase": "Running",
-            "conditions": conditions,
+            "conditions": _ready_conditions(),
             "hostIP": host,
             "podIP": address,
             "podIPs": [{"ip": address}],
             "startTime": now,
             "containerStatuses": containers,
         }
+
+
+def _ready_conditions() -> list[Object]:
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return [
+        {"type": kind, "status": "True", "lastTransitionTime": now} for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")
+    ]
+
+
+def _was_lost(pod: Object) -> bool:
+    """Return whether a running pod is not Ready since its node was not: the kubelet says otherwise when it is back."""
+    running = (pod.get("status") or {}).get("phase") == "Running"
+    return running and (condition_of(pod, "Ready") or {}).get("status") == "False"
+
+
+def _host_ports(pod: Object) -> set[int]:
+    """Return the ports that a pod takes of its node until it has ended."""
+    if (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}:
+        return set()
+    return {port["hostPort"] for container in pod["spec"]["containers"] for port in container.get("ports") or [] if port.get("hostPort")}
 
 
 def _path(pod: Object) -> str:

@@ -49,7 +49,10 @@ def manifests(
         "manifests/cluster-dns-02-config.yml": _config("DNS", {"baseDomain": config.cluster_domain}),
         "manifests/cluster-infrastructure-02-config.yml": _infrastructure(config, identity),
         "manifests/cluster-ingress-02-config.yml": _config(
-            "Ingress", {"domain": f"apps.{config.cluster_domain}", "loadBalancer": {"platform": {"type": ""}}}
+            "Ingress",
+            {"domain": f"apps.{config.cluster_domain}", "loadBalancer": {"platform": {"type": ""}}},
+            # A single node without workers keeps the routers when workers are added later.
+            {"defaultPlacement": "ControlPlane" if (config.control_plane_replicas, config.compute_replicas) == (1, 0) else "Workers"},
         ),
         "manifests/cluster-network-02-config.yml": _network(config),
         "manifests/cluster-proxy-01-config.yaml": _config("Proxy", _proxy(config)),
@@ -113,13 +116,13 @@ def masters_schedulable(files: Mapping[str, bytes]) -> bool:
     return bool((document.get("spec") or {}).get("mastersSchedulable", False))
 
 
-def _config(kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+def _config(kind: str, spec: Mapping[str, Any], status: Mapping[str, Any] | None = None) -> dict[str, Any]:
     return {
         "apiVersion": "config.openshift.io/v1",
         "kind": kind,
         "metadata": {"creationTimestamp": None, "name": "cluster"},
         "spec": dict(spec),
-        "status": {},
+        "status": dict(status or {}),
     }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
 import os
 import shutil
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 Eventually = Callable[..., Awaitable[Any]]
+DOMAIN = "demo.metal.test"
 BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
 
 
@@ -306,6 +308,49 @@ async def test_the_kubelets_of_the_bootstrap_are_the_node_bootstrapper(lab: Lab,
         told = await api.create("/apis/authentication.k8s.io/v1/selfsubjectreviews", review)
     assert told["status"]["userInfo"]["username"] == BOOTSTRAPPER
     assert cluster["server"] == "https://api-int.demo.metal.test:6443"
+
+
+def _router(lab: Lab, port: int, host: str, path: str = "/") -> httpx.Response:
+    """Ask the router on worker-0, trusting the ingress operator's CA."""
+    address, scheme = lab.machines["worker-0"].hardware.address, "https" if port == 443 else "http"
+    trust = ssl.create_default_context(cadata=lab.cluster.routers_ca.decode())
+    with httpx.Client(verify=trust, trust_env=False) as client:
+        return client.get(f"{scheme}://{address}:{port}{path}", headers={"host": host}, extensions={"sni_hostname": host})
+
+
+async def test_routers_serve_where_their_pods_run_and_operators_need_their_names(lab: Lab, eventually: Eventually) -> None:
+    """Two replicas, one worker: the second pod waits for a node, since a node has the ports once."""
+    host = f"console-openshift-console.apps.{DOMAIN}"
+
+    async def serves() -> httpx.Response | None:
+        with contextlib.suppress(httpx.TransportError):
+            return await asyncio.to_thread(_router, lab, 443, host)
+        return None
+
+    answer = await eventually(serves, within=30)
+    assert (answer.status_code, answer.headers["x-sandbox-router"]) == (200, f"worker-0.{DOMAIN}")
+    pods = await lab.cluster.api.items("/api/v1/namespaces/openshift-ingress/pods")
+    assert sorted(pod["spec"].get("nodeName", "") for pod in pods) == ["", f"worker-0.{DOMAIN}"]
+    assert (await asyncio.to_thread(_router, lab, 1936, "", "/healthz/ready")).status_code == 200
+    redirect = await asyncio.to_thread(_router, lab, 80, host, "/x")
+    assert (redirect.status_code, redirect.headers["location"]) == (302, f"https://{host}/x")
+    assert (await asyncio.to_thread(_router, lab, 443, f"nothing.apps.{DOMAIN}")).status_code == 503
+    for name in lab.machines:
+        if name.startswith("master"):
+            with pytest.raises(OSError, match="refused"):
+                socket.create_connection((lab.machines[name].hardware.address, 1936), timeout=5)
+
+    async def conditions() -> dict[str, Any]:
+        found = {item["metadata"]["name"]: item for item in await lab.cluster.api.items(CLUSTER_OPERATORS)}
+        return {name: condition_of(found[name], "Available") for name in ("ingress", "console", "authentication")}
+
+    async def unresolved() -> bool:
+        found = await conditions()
+        return found["ingress"]["status"] == "True" and "no address for console" in found["console"]["message"]
+
+    await eventually(unresolved, within=30, what="the console's route has no DNS record")
+    for name in ("console-openshift-console", "oauth-openshift"):
+        lab.names[f"{name}.apps.{DOMAIN}"] = [lab.machines["worker-0"].hardware.address]
 
 
 async def test_cluster_becomes_available(lab: Lab, eventually: Eventually) -> None:

@@ -57,6 +57,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="the same number gives the same token, ids and durations (default: that of the last start, else a new one)",
     )
+    serve.add_argument(
+        "--vendor-names",
+        action="store_true",
+        help="answer as https://metadata.packet.net too, for openshift_ignition_platform=packet; needs port 443 (kept for later starts)",
+    )
     serve.add_argument("--until-eof", action="store_true", help="end at the end of standard input, so with the process that started it")
     build = commands.add_parser(
         "build",
@@ -86,7 +91,9 @@ def _run(chosen: argparse.Namespace) -> int:
                 ensure_kubelet()
             return 0
         address, port = parse_listen(chosen.listen) if chosen.listen is not None else (None, None)
-        return serve(Options(chosen.state, address, port, chosen.speed, chosen.seed, chosen.kubelets, chosen.until_eof))
+        return serve(
+            Options(chosen.state, address, port, chosen.speed, chosen.seed, chosen.kubelets, chosen.vendor_names, chosen.until_eof)
+        )
     except (StartError, BinariesError) as error:
         print(f"sandbox: {error}", file=sys.stderr)
         return 1

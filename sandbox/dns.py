@@ -15,7 +15,7 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -53,10 +53,14 @@ Rdatas = list[dns.rdata.Rdata]
 class DynamicZone:
     """The records of a zone, with queries, transfers and updates as messages.
 
-    ``path``: its master file. ``keyring``: the TSIG keys that may update and transfer.
+    ``path``: its master file. ``keyring``: the TSIG keys that may update and transfer. ``others``: addresses of names outside of the zone,
+    which a resolver would look up.
     """
 
-    def __init__(self, origin: str, path: Path, keyring: dict[dns.name.Name, dns.tsig.Key]) -> None:
+    def __init__(
+        self, origin: str, path: Path, keyring: dict[dns.name.Name, dns.tsig.Key], others: Mapping[str, str] | None = None
+    ) -> None:
+        self._others = {dns.name.from_text(name): address for name, address in (others or {}).items()}
         self.origin = dns.name.from_text(origin)
         self.keyring = keyring
         self._path = path
@@ -127,6 +131,10 @@ class DynamicZone:
     # -- queries
 
     def _query(self, question: dns.rrset.RRset, response: dns.message.Message) -> None:
+        if question.rdclass == dns.rdataclass.IN and question.name in self._others:
+            if question.rdtype == dns.rdatatype.A:
+                response.answer.append(dns.rrset.from_text(question.name, 60, "IN", "A", self._others[question.name]))
+            return
         if question.rdclass != dns.rdataclass.IN or not question.name.is_subdomain(self.origin):
             response.set_rcode(dns.rcode.REFUSED)
             return

@@ -71,6 +71,7 @@ MACHINES = ipaddress.IPv4Network("127.64.0.0/10")
 # Each state folder on this computer has one of these for its machines; the last is the clusters' own, see sandbox.openshift.
 MACHINE_NETWORKS = tuple(MACHINES.subnets(new_prefix=16))[:-1]
 MIRROR_PATH = "/pub/"
+METADATA_NAME = "metadata.packet.net"
 KEY_NAME = "sandbox"
 LISTENING = range(10_000, 20_000)
 """The range for ports that are not specified: below the ephemeral ports, which an outgoing connection could take between check and start,
@@ -89,6 +90,7 @@ class StartError(Exception):
 class Options:
     """The command line's options. ``None``: the value of the last start, else the default. Port 0: any free port.
 
+    ``vendor_names``: answer at the vendor's name of the metadata service, which needs port 443.
     ``until_eof``: end when standard input ends, which it does with the process that holds its other end.
     """
 
@@ -98,6 +100,7 @@ class Options:
     speed: float
     seed: int | None
     kubelets: Kubelets | None = None
+    vendor_names: bool = False
     until_eof: bool = False
 
 
@@ -150,6 +153,7 @@ class Identity:
             raise StartError(
                 f"--kubelets {options.kubelets}: the machines in {state} have {self.kubelets} ones; begin anew with another --state"
             )
+        self.vendor_names: bool = kept.get("vendor_names", False) or options.vendor_names
         # Tokens are computed from it, so it is random, unless the user sets it to get the same tokens each time.
         self.seed: int = next(each for each in (options.seed, kept.get("seed"), secrets.randbits(128)) if each is not None)
         self._networks = Networks(cache_root() / "machine-networks.json", MACHINE_NETWORKS)
@@ -171,6 +175,11 @@ class Identity:
     @property
     def machine_network(self) -> str:
         return self._held.network
+
+    @property
+    def vendor_address(self) -> str:
+        """The address of the metadata service at the vendor's name: the machines' last one, which none of them has."""
+        return str(ipaddress.ip_network(self.machine_network).broadcast_address - 1)
 
     def url(self, name: str) -> str:
         return f"http://{self.address}:{self.ports[name]}"
@@ -199,6 +208,7 @@ class Identity:
             "dns_secret": self.dns_secret,
             "seed": self.seed,
             "kubelets": self.kubelets,
+            "vendor_names": self.vendor_names,
         }
         fresh.write_text(json.dumps(kept), encoding="utf-8")
         self._networks.reserve(self._state, self.machine_network, lambda: fresh.replace(self._path))
@@ -222,6 +232,7 @@ class Sandbox:
         self._endings: list[tuple[str, Callable[[], Awaitable[None]]]] = []
         self.world: MetalWorld | None = None
         self._ca_file = Path()
+        self._trusted: Path | None = None
 
     async def start(self) -> None:
         """Raises :class:`StartError`."""
@@ -233,6 +244,7 @@ class Sandbox:
         self._ends("clusters", clusters.close)
         program = self._programs.kubelet
         factory = system_factory(clusters) if program is None else system_factory(clusters, RealKubelets(program, clusters))
+        ca = await asyncio.to_thread(CertificateAuthority, state / "tls")
         machines = SimulatedMachines(
             state,
             clock,
@@ -240,6 +252,7 @@ class Sandbox:
             identity.url("metadata"),
             (names.address, names.port),
             factory,
+            public_ca=ca.certificate_file.read_bytes() if identity.vendor_names else None,
             seed=identity.seed,
         )
         self._ends("machines", machines.close)
@@ -255,13 +268,15 @@ class Sandbox:
         self._ends("Metal API", world.close)
         self.world = world
         await self._listen("boot", create_boot_app(world))
-        await self._listen("metadata", create_metadata_app(world))
+        metadata = create_metadata_app(world)
+        await self._listen("metadata", metadata)
+        if identity.vendor_names:
+            await self._listen_as_vendor(metadata, ca)
         metal = create_metal_app(
             world, {MIRROR_PATH: mirror}, [*passing_time.calls(clusters, state / "machines"), *upgrade.calls(clusters)]
         )
         await self._listen("main", metal)
         # The same API for clients that support only https.
-        ca = await asyncio.to_thread(CertificateAuthority, state / "tls")
         self._ca_file = ca.certificate_file.resolve()
         await self._listen("tls", metal, ca.server_context(identity.address))
         # Last, since machines that were on send requests at once.
@@ -275,6 +290,22 @@ class Sandbox:
                 await end()
             except Exception:
                 LOG.exception("%s did not end well", name)
+
+    async def _listen_as_vendor(self, app: ASGIApp, ca: CertificateAuthority) -> None:
+        address, listener = self._identity.vendor_address, Listener(app)
+        try:
+            await listener.open(address, 443, ca.server_context(address, METADATA_NAME))
+        except OSError as error:
+            raise StartError(
+                f"--vendor-names: cannot listen on {address}:443 ({os.strerror(error.errno or 0)}): ports below 1024 need root, "
+                "or the sysctl net.ipv4.ip_unprivileged_port_start"
+            ) from None
+        self._ends("metadata listener at the vendor's name", listener.close)
+        # What the controller trusts, with the CA of the sandbox as one more public CA.
+        known = ssl.get_default_verify_paths().cafile
+        bundle = (Path(known).read_bytes() if known else b"") + ca.certificate_file.read_bytes()
+        self._trusted = self._options.state / "tls" / "public.pem"
+        await asyncio.to_thread(self._trusted.write_bytes, bundle)
 
     def exports(self) -> dict[str, str]:
         """Return the environment variables for a user's shell."""
@@ -298,11 +329,14 @@ class Sandbox:
             "OPENSHIFT_PUBLISH_ADDRESS": identity.address,
             "OPENSHIFT_RELEASE_KEYRING": str(release_keyring(self._options.state).resolve()),
             "SANDBOX_URL": root,
+            "OPENSHIFT_METADATA_URL": f"{identity.url('metadata')}/metadata",
+            **({"SSL_CERT_FILE": str(self._trusted.resolve())} if self._trusted else {}),
         }
 
     async def _start_dns(self) -> Server:
         identity = self._identity
-        zone = DynamicZone(BASE_DOMAIN, self._options.state / "dns" / f"{BASE_DOMAIN}.zone", keyring(KEY_NAME, identity.dns_secret))
+        others = {METADATA_NAME: identity.vendor_address} if identity.vendor_names else {}
+        zone = DynamicZone(BASE_DOMAIN, self._options.state / "dns" / f"{BASE_DOMAIN}.zone", keyring(KEY_NAME, identity.dns_secret), others)
         server = Server(zone, identity.address, identity.ports["dns"])
         try:
             await server.start()

@@ -11,8 +11,10 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Renders an iPXE script and the Ignition config of the live system for each boot profile. Neither has secrets.
-positional: stream, urls, programs, settings
+  - Renders iPXE scripts and Ignition configs of the live system. None of them has secrets.
+  - With the Ignition platform C(metal), each machine has a script and a config of its own, with C(packet) the machines of a boot profile
+    share them.
+positional: stream, urls, programs, settings, machines, pointers
 options:
   _input:
     description:
@@ -38,9 +40,21 @@ options:
     required: true
   settings:
     description:
-      - What holds for all profiles, C(cluster), C(image_mirror_url), C(kernel_arguments) and C(metadata_url).
+      - What holds for all profiles, C(ignition_platform), C(cluster), C(architecture), C(image_mirror_url), C(kernel_arguments),
+        C(metadata_url), and C(reporter), the program that reports the first boot of the installed system.
     type: dict
     required: true
+  machines:
+    description:
+      - With the Ignition platform C(metal), the machines, as P(equinix_metal.openshift.machines#filter) returns them.
+    type: list
+    elements: dict
+    default: []
+  pointers:
+    description:
+      - Ignition pointers of O(machines) by role, as JSON or dictionaries.
+    type: dict
+    default: {}
 """
 
 EXAMPLES = r"""

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: bootstrap_pointer
-short_description: Userdata of the bootstrap device
+short_description: Ignition pointer of the bootstrap device
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Renders the Ignition config that fetches bootstrap.ign and verifies its hash. It contains the bearer token, so it is a secret.
+  - Renders the Ignition config that fetches bootstrap.ign and verifies its hash. With a bearer token or a signed address it is a secret.
 positional: url, bearer, ca
 options:
   _input:
@@ -26,7 +26,7 @@ options:
     required: true
   bearer:
     description:
-      - Bearer token to send. Empty, the request has no token.
+      - Bearer token to send. Empty, the request has no token, as on the Ignition platform C(metal).
     type: str
     default: ""
   ca:
@@ -37,7 +37,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Write the userdata of the bootstrap device
+- name: Write the Ignition pointer of the bootstrap device
   ansible.builtin.copy:
     content: >-
       {{ lookup('ansible.builtin.file', 'bootstrap.ign', rstrip=false) | equinix_metal.openshift.bootstrap_pointer(signed_url)
@@ -51,7 +51,7 @@ RETURN = r"""
 _value:
   description: The Ignition config.
   type: dict
-  sample: {ignition: {version: 3.2.0, config: {replace: {source: "..."}}}}
+  sample: {ignition: {version: 3.2.0, config: {merge: [{source: "..."}]}}}
 """
 
 from collections.abc import Callable

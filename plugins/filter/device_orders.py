@@ -39,6 +39,13 @@ options:
         description: Architecture of machines without a boot profile.
         type: str
         required: true
+      ignition_platform:
+        description:
+          - C(openshift_ignition_platform). With V(metal) each machine has a boot script of its own, named by its host name, with V(packet)
+            the machines of a boot profile share one.
+        type: str
+        choices: [metal, packet]
+        required: true
       url:
         description: Address below which the boot scripts are published.
         type: str

@@ -13,6 +13,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import logging
 import re
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -24,6 +25,8 @@ from sandbox.machines import SystemFactory, disks, ignition
 from sandbox.machines.host import Host, Hung, Rebooting
 from sandbox.machines.ignition import Config, Engine, IgnitionError
 from sandbox.machines.ipxe import Boot, Image
+
+LOG = logging.getLogger(__name__)
 
 INSTALLER_CONFIGS = "/etc/coreos/installer.d/"
 INSTALLER_OPTIONS = frozenset(
@@ -172,11 +175,11 @@ def plan_of(arguments: Arguments, files: dict[str, bytes]) -> Plan | None:
 
 
 class NoDisk(Hung):
-    """No disk fits the live config. ``reports_event``: whether its script reports this as an event."""
+    """No disk fits the live config. ``metadata_url``: where its script finds the address for an event; empty without one."""
 
-    def __init__(self, why: str, *, reports_event: bool) -> None:
+    def __init__(self, why: str, *, metadata_url: str) -> None:
         super().__init__(why)
-        self.reports_event = reports_event
+        self.metadata_url = metadata_url
 
 
 @dataclass
@@ -224,10 +227,11 @@ def preparation_of(config: Config, files: dict[str, bytes], host: Host) -> Prepa
             found.wiped += wiped
             found.remarks.append(f"unit {unit.get('name')} read as: wipes {', '.join(wiped) or 'nothing'}")
         if chooses:
+            rule = _rule(text, files)
             try:
-                found.chosen = disks.choose(host, _rule(text, files))
+                found.chosen = disks.choose(host, rule)
             except disks.NoDiskError as error:
-                raise NoDisk(str(error), reports_event="phone_home_url" in text) from None
+                raise NoDisk(str(error), metadata_url=rule.get("metadata", "") if "phone_home_url" in text else "") from None
             found.remarks.append(f"unit {unit.get('name')} read as: installs to {found.chosen}")
     return found
 
@@ -287,8 +291,8 @@ class LiveSystem:
         except NoDisk as error:
             host.console(f"choose-disk: {error}")
             host.console("coreos-installer.service: Dependency failed. You are in emergency mode.")
-            if error.reports_event:
-                await host.report("failed", f"[choose-disk] {error}")
+            if error.metadata_url:
+                await host.report_at(error.metadata_url, "failed", f"[choose-disk] {error}")
             raise
         except (InstallError, IgnitionError) as error:
             host.console(f"coreos-installer: Error: {error}")
@@ -498,12 +502,15 @@ class Provider:
     def __init__(self, host: Host, platform: str) -> None:
         self._host = host
         self._platform = platform
-        self.engine = Engine(host.http, host.clock, host.console, self._on_retry)
+        self.engine = Engine(host.http, host.clock, host.console, self._on_retry, host.public_ca)
 
     async def platform_config(self) -> bytes | None:
-        """The platform's config, ``None`` when it has none. Raises :class:`IgnitionError`."""
+        """The platform's config, ``None`` when it has none. Raises :class:`IgnitionError`.
+
+        Where no service answers at the vendor's name, packet asks for ever.
+        """
         if self._platform == "packet":
-            return await self.engine.get(f"{self._host.metadata_url}/userdata", {"accept": "*/*"})
+            return await self.engine.get(f"{self._host.packet_url}/userdata", {"accept": "*/*"})
         if self._platform == "metal":
             return None
         raise Hung(f"Ignition's platform {self._platform!r} asks a metadata service that does not exist here, for ever")
@@ -531,13 +538,17 @@ class Provider:
 
     async def _phone_home_url(self) -> str | None:
         try:
-            response = await self._host.http.request("GET", f"{self._host.metadata_url}/metadata")
+            response = await self._host.http.request("GET", f"{self._host.packet_url}/metadata", ca_pem=self._host.public_ca)
             url = response.json().get("phone_home_url") if response.is_success else None
         except (httpx.TransportError, ValueError, AttributeError):
             return None
         return str(url) if url else None
 
     async def _on_retry(self, url: str, reason: str) -> None:
+        if self._platform == "metal" or url.startswith(self._host.packet_url):
+            # No service of a real machine could hear of it.
+            self._host.remark(f"ignition: a fetch fails and is tried again for ever: {url}: {reason}")
+            return
         await self._host.report("running", f"[ignition] fetch fails and is tried again for ever: {url}: {reason}")
 
 
@@ -591,8 +602,22 @@ class InstalledSystem:
             await self._emergency(f"ignition: failed in stage {stage}: {error}", error)
         host.console("ignition: Ignition finished successfully")
         await provider.check_in()
+        await self._report_by_units(config)
         content.update(first_boot=False, config=config)
         host.write_disk(self._drive, content)
+
+    async def _report_by_units(self, config: Config) -> None:
+        """Post the events of enabled units. Their scripts are not run: text that reads ``phone_home_url`` counts, and the URL in a file it names."""
+        files = ignition.file_contents(config)
+        for unit in (config.get("systemd") or {}).get("units") or []:
+            body = str(unit.get("contents") or "")
+            script = "".join(
+                content.decode("utf-8", "replace") for path, content in files.items() if path in body and b"phone_home_url" in content
+            )
+            message = re.search(r'message: "([^"]*)"', script)
+            url = next((content.decode().strip() for path, content in files.items() if path.endswith(".url") and path in script), "")
+            if unit.get("enabled") and message and url:
+                await self._host.report_at(url, "running", message[1])
 
     async def _source(self, arguments: Arguments, provider: Provider) -> bytes | None:
         """In Ignition's order: kernel argument, config embedded at install time, platform."""
@@ -608,7 +633,9 @@ class InstalledSystem:
         host = self._host
         host.console(line)
         host.console("Press Enter for emergency shell or wait 5 minutes for reboot.")
-        if error is None or self._content["platform"] != "packet":
+        if error is None and self._content["platform"] == "packet":
             await host.report("failed", f"[sandbox, seen on the console] {line}")
+        else:
+            LOG.warning("%s: seen on the console: %s", host.hardware.hostname, line)
         await host.clock.sleep(EMERGENCY_SECONDS)
         raise Rebooting("emergency shell timed out")

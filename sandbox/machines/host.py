@@ -31,6 +31,9 @@ from sandbox.machines.network import BoundHTTP, NameService
 
 LOG = logging.getLogger(__name__)
 
+PACKET_URL = "https://metadata.packet.net"
+"""The metadata service of Ignition's platform packet: no system can be given another address."""
+
 LOG_LIMIT = 1024 * 1024
 """A machine that loops for days must not fill the disk: a full log starts again."""
 
@@ -55,6 +58,8 @@ class Host:
         boot_url: str,
         metadata_url: str,
         dns_server: tuple[str, int],
+        packet_url: str = PACKET_URL,
+        public_ca: bytes | None = None,
         seed: int = 0,
         turns: asyncio.Semaphore | None = None,
     ) -> None:
@@ -63,6 +68,8 @@ class Host:
         self._clock = clock
         self.boot_url = boot_url.rstrip("/")
         self.metadata_url = metadata_url.rstrip("/")
+        self.packet_url = packet_url.rstrip("/")
+        self.public_ca = public_ca
         self._name_server = dns_server
         self._names = NameService(dns_server, hardware.address)
         self._http = BoundHTTP(hardware.address, self._names, turns)
@@ -103,6 +110,17 @@ class Host:
         LOG.info("%s: %s: %s", self.hardware.hostname, state, message)
         self._append("screen.log", f"event {state}: {message}")
         await self.post(f"{self.boot_url}/events", {"state": state, "message": message})
+
+    async def report_at(self, metadata_url: str, state: str, message: str) -> None:
+        """Post an event as scripts of a system do: to the address in the metadata, and nothing where no service answers."""
+        try:
+            response = await self.http.request("GET", metadata_url, ca_pem=self.public_ca)
+            url = response.json().get("phone_home_url") if response.is_success else None
+        except (httpx.TransportError, ValueError, AttributeError) as error:
+            self.remark(f"no event was sent, {metadata_url} does not answer: {error}")
+            return
+        if url:
+            await self.post(str(url).removesuffix("/phone-home") + "/events", {"state": state, "message": message})
 
     async def resolve(self, name: str) -> list[str]:
         return await self._names.resolve(name)

@@ -114,14 +114,20 @@ def file_contents(config: Config) -> dict[str, bytes]:
 
 
 class Engine:
-    """The stages that use the network. ``on_retry`` is called for retries, ``say`` for each console line."""
+    """The stages that use the network. ``on_retry`` is called for retries, ``say`` for each console line.
 
-    def __init__(self, http: BoundHTTP, clock: Clock, say: Callable[[str], None], on_retry: OnRetry) -> None:
+    ``public_ca``: certificates that the system trusts besides those of a config.
+    """
+
+    def __init__(
+        self, http: BoundHTTP, clock: Clock, say: Callable[[str], None], on_retry: OnRetry, public_ca: bytes | None = None
+    ) -> None:
         self._http = http
+        self._public_ca = public_ca or b""
         self._clock = clock
         self._say = say
         self._on_retry = on_retry
-        self._ca_pem: bytes | None = None
+        self._ca_pem = public_ca
 
     async def fetch(self, config: Config) -> Config:
         """Follow ``ignition.config`` of a parsed config to the end and merge. Raises :class:`IgnitionError`."""
@@ -231,8 +237,8 @@ class Engine:
             if b"-----BEGIN CERTIFICATE-----" not in pem:
                 raise IgnitionError("unable to parse certificate authority: no PEM block found")
             bundle += pem.rstrip() + b"\n"
-        # The system's own certificates would be trusted beside these; none of them signs anything in the sandbox.
-        self._ca_pem = bundle or None
+        # The system's own certificates are trusted beside these.
+        self._ca_pem = self._public_ca + bundle or None
 
 
 def _verify(content: bytes, verification: str, url: str) -> None:

@@ -20,7 +20,7 @@ from sandbox.clock import Clock
 from sandbox.machines import Hardware, SystemFactory
 from sandbox.machines.cloud import CloudSystem
 from sandbox.machines.coreos import InstalledSystem, LiveSystem, is_kernel
-from sandbox.machines.host import Host, Hung, Rebooting
+from sandbox.machines.host import PACKET_URL, Host, Hung, Rebooting
 from sandbox.machines.ipxe import Boot, Interpreter, PowerCycle, Returned, Waiting
 from sandbox.machines.network import AT_ONCE
 
@@ -33,8 +33,9 @@ BOOT_SERVICE_TRIES = 10
 class SimulatedMachines:
     """The :class:`sandbox.machines.Machines` of the sandbox.
 
-    ``state_dir`` keeps a folder for each device. ``boot_url`` and ``metadata_url`` stand for the boot service of a facility and for
-    metadata.packet.net; ``dns_server`` is what DHCP hands out. ``seed`` makes durations repeatable.
+    ``state_dir`` keeps a folder for each device. ``boot_url`` is the boot service of a facility, ``metadata_url`` its metadata service;
+    ``dns_server`` is what DHCP hands out. Ignition's platform packet asks ``packet_url``; systems trust ``public_ca`` as a public CA.
+    ``seed`` makes durations repeatable.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - the settings of a data centre
@@ -46,8 +47,12 @@ class SimulatedMachines:
         dns_server: tuple[str, int],
         system_factory: SystemFactory,
         *,
+        packet_url: str = PACKET_URL,
+        public_ca: bytes | None = None,
         seed: int = 0,
     ) -> None:
+        self._packet_url = packet_url
+        self._public_ca = public_ca
         self._folder = state_dir / "machines"
         self._clock = clock
         self._boot_url = boot_url
@@ -134,6 +139,8 @@ class SimulatedMachines:
             boot_url=self._boot_url,
             metadata_url=self._metadata_url,
             dns_server=self._dns_server,
+            packet_url=self._packet_url,
+            public_ca=self._public_ca,
             seed=self._seed,
             turns=self._turns,
         )

@@ -48,11 +48,11 @@ class CertificateAuthority:
             raise TypeError(f"{key_file} is not a key of this sandbox")
         self._key = loaded
 
-    def server_context(self, address: str) -> ssl.SSLContext:
-        """Return the context of a listener at ``address``, with a new certificate for it and for localhost."""
+    def server_context(self, address: str, *hosts: str) -> ssl.SSLContext:
+        """Return the context of a listener at ``address``, with a new certificate for it, for localhost and for ``hosts``."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, address)])
-        names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address)), x509.DNSName("localhost")])
+        names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address)), *map(x509.DNSName, ("localhost", *hosts))])
         builder = _builder(subject, self._certificate.subject, key.public_key(), _SERVER_LIFETIME)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         builder = builder.add_extension(_usage(signs=False), critical=True)

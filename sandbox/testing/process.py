@@ -58,6 +58,7 @@ class RunningSandbox:
         speed: float = 60.0,
         seed: int | None = None,
         kubelets: str | None = None,
+        vendor_names: bool = False,
         listen: str = "127.0.0.1:0",
         started: Callable[[str], None] | None = None,
     ) -> None:
@@ -67,6 +68,7 @@ class RunningSandbox:
         self._speed = speed
         self._seed = seed
         self._kubelets = kubelets
+        self._vendor_names = vendor_names
         self._started = started
         self._process: subprocess.Popen[str] | None = None
         self._address = listen
@@ -98,6 +100,8 @@ class RunningSandbox:
             command += ["--seed", str(self._seed)]
         if self._kubelets is not None:
             command += ["--kubelets", self._kubelets]
+        if self._vendor_names:
+            command.append("--vendor-names")
         process = subprocess.Popen(
             command,
             cwd=REPOSITORY,

@@ -95,6 +95,8 @@ class Method:
                 "boot_files_directory": str(self.folder),
                 "boot_files_architecture": "x86_64",
                 "boot_files_image_verify": "none",
+                # On the platform metal the list of addresses is read from a Metal API: see test_allow_list.py.
+                "openshift_ignition_platform": "packet",
                 "boot_files_allow_list": False,
                 **self.variables,
                 **variables,
@@ -156,7 +158,7 @@ class Pointed:
 
     @classmethod
     def at(cls, pointer: dict[str, Any]) -> Pointed:
-        source = pointer["config"]["replace"]
+        (source,) = pointer["config"]["merge"]
         cas = [
             b64decode(entry["source"].partition("base64,")[2]).decode() for entry in pointer["security"]["tls"]["certificateAuthorities"]
         ]
@@ -288,6 +290,9 @@ def ignition_files(parent: Path) -> Path:
     folder.chmod(0o700)
     (folder / "ignition" / "bootstrap.ign").write_text(BOOTSTRAP, encoding="utf-8")
     (folder / "ignition" / "stream.json").write_text(json.dumps(STREAM), encoding="utf-8")
+    for pool in ("master", "worker"):
+        pointer = {"version": "3.2.0", "config": {"merge": [{"source": f"https://api-int.{CLUSTER}:22623/config/{pool}"}]}}
+        (folder / "ignition" / f"{pool}.ign").write_text(json.dumps({"ignition": pointer}), encoding="utf-8")
     return folder
 
 

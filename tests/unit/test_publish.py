@@ -92,16 +92,15 @@ class Published:
 
 @pytest.fixture
 def published(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Published]:
-    """A server on the loopback address that the test names, 127.0.0.1 by default."""
-    address = getattr(request, "param", ADDRESS)
+    """A server on the loopback address that the test names, 127.0.0.1 by default, for clients with a token, or those the test names."""
+    address, clients = {"address": ADDRESS, "clients": "token", **getattr(request, "param", {})}.values()
     folder = tmp_path / "publish"
-    for name in ("open", "secret"):
-        (folder / name).mkdir(parents=True)
-    (folder / "open" / "x86_64.ipxe").write_text("#!ipxe\n", encoding="utf-8")
+    (folder / "secret").mkdir(parents=True)
+    (folder / "open.json").write_text(json.dumps({"x86_64.ipxe": "#!ipxe\n"}), encoding="utf-8")
     (folder / "secret" / "bootstrap.ign").write_text("{}", encoding="utf-8")
     (folder / "bearer").write_text(WORD, encoding="utf-8")
     ports = free_ports(2, address)
-    settings = {"id": "ours", "bind_address": address, "http_port": ports[0], "https_port": ports[1]}
+    settings = {"id": "ours", "bind_address": address, "http_port": ports[0], "https_port": ports[1], "bootstrap_clients": clients}
     (folder / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
     process = subprocess.Popen([sys.executable, str(PROGRAM), str(folder)], stderr=subprocess.PIPE)
     server = Published(folder, address, ports[0], ports[1], process)
@@ -143,7 +142,7 @@ def test_it_ends_when_its_settings_go(published: Published) -> None:
     assert published.process.wait(timeout=30) == 0
 
 
-@pytest.mark.parametrize("published", [ADDRESS, OTHER_LOOPBACK], indirect=True)
+@pytest.mark.parametrize("published", [{"address": ADDRESS}, {"address": OTHER_LOOPBACK}], indirect=True)
 def test_the_computer_itself_may_always_ask(published: Published) -> None:
     """Whatever address it serves at: the controller checks there what it has published. Other addresses of loopback are machines."""
     write_certificate(published.folder / "tls")
@@ -155,3 +154,36 @@ def test_the_computer_itself_may_always_ask(published: Published) -> None:
     }
     assert statuses == {None: 200, published.address: 200, "127.64.0.3": 200, "127.64.0.5": 503, "127.5.0.2": 503}
     assert published.get("/bootstrap.ign", tls=True)[0] == 401
+
+
+@pytest.mark.parametrize(
+    "published", [{"address": address, "clients": "addresses"} for address in (ADDRESS, OTHER_LOOPBACK)], indirect=True
+)
+def test_by_address_only_listed_clients_get_secret_files_and_need_no_token(published: Published) -> None:
+    write_certificate(published.folder / "tls")
+    published.wait(published.https_port)
+
+    def statuses(word: str | None) -> dict[str | None, int]:
+        sources = (None, published.address, "127.64.0.3", "127.64.0.5")
+        return {source: published.get("/bootstrap.ign", tls=True, word=word, source=source)[0] for source in sources}
+
+    # Nobody is listed before the device is ordered. A client that comes too early has to ask again, which Ignition does after 503 alone.
+    assert statuses(WORD) == {None: 200, published.address: 200, "127.64.0.3": 503, "127.64.0.5": 503}
+    (published.folder / "allowed.json").write_text("[]", encoding="utf-8")
+    assert statuses(WORD)["127.64.0.3"] == 503
+    (published.folder / "allowed.json").write_text(json.dumps(["127.64.0.3"]), encoding="utf-8")
+    # Other users of this computer have no token.
+    assert statuses(None) == {None: 401, published.address: 401, "127.64.0.3": 200, "127.64.0.5": 503}
+    assert statuses(WORD) == {None: 200, published.address: 200, "127.64.0.3": 200, "127.64.0.5": 503}
+    # A list that is being written allows nobody.
+    (published.folder / "allowed.json").write_text("[", encoding="utf-8")
+    assert statuses(WORD)["127.64.0.3"] == 503
+
+
+def test_open_files_are_read_again_after_a_change(published: Published) -> None:
+    assert published.get("/x86_64.ipxe") == (200, b"#!ipxe\n")
+    fresh = published.folder / "open.json.new"
+    fresh.write_text(json.dumps({"worker.ipxe": "#!ipxe\nexit\n"}), encoding="utf-8")
+    fresh.replace(published.folder / "open.json")
+    assert published.get("/worker.ipxe") == (200, b"#!ipxe\nexit\n")
+    assert published.get("/x86_64.ipxe")[0] == 404

@@ -490,6 +490,16 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
     ),
     "Boot files": (
         Variable(
+            "openshift_ignition_platform",
+            "str",
+            "Where installed machines get their Ignition config. V(metal) writes it to the disk at the installation, for any Metal API. "
+            "V(packet) lets machines read it as userdata from C(https://metadata.packet.net), for services that answer at that name.",
+            default="metal",
+            choices=("metal", "packet"),
+            options=("boot_files_ignition_platform", "provision_ignition_platform", "bootstrap_teardown_ignition_platform"),
+            in_preflight=True,
+        ),
+        Variable(
             "openshift_publish",
             "str",
             "Method of publishing boot files. V(controller) is a server on the controller, V(host) a systemd unit on "
@@ -504,7 +514,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "str",
             "IPv4 address at which machines reach the server of the boot files.",
             default="",
-            options=("provision_publish_address", "boot_files_address"),
+            options=("provision_publish_address", "boot_files_address", "bootstrap_teardown_publish_address"),
             in_preflight=True,
         ),
         Variable(
@@ -522,7 +532,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "TCP port of boot scripts and live configurations, which have no secrets.",
             expression=f"openshift_publish_http_port | default({PUBLISH_PORT})",
             computed="computed from the cluster's name and project, from 20000 to 29999",
-            options=("provision_publish_http_port", "boot_files_http_port"),
+            options=("provision_publish_http_port", "boot_files_http_port", "bootstrap_teardown_publish_http_port"),
             in_preflight=True,
         ),
         Variable(
@@ -538,9 +548,11 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_publish_allow_list",
             "bool",
             "Whether bootstrap.ign is restricted to the addresses that the Metal API reports of the bootstrap device. "
-            "Set it to V(false) where addresses are translated on the way. Object storage has no such list.",
+            "Set it to V(false) where addresses are translated on the way, which needs O(openshift_ignition_platform=packet). "
+            "Object storage has no such list.",
             default=True,
             options=("boot_files_allow_list",),
+            in_preflight=True,
         ),
         Variable(
             "openshift_publish_host",
@@ -702,8 +714,13 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_metadata_url",
             "str",
-            "URL of the metadata service, which returns the URL for events of a machine.",
-            default="https://metadata.packet.net/metadata",
+            "URL of the metadata service, which returns the URL for events of a machine. Machines report there that no disk matches, and "
+            "with O(openshift_ignition_platform=metal) their first boot. Empty, they report nothing.",
+            expression=(
+                "openshift_metadata_url | default('https://metadata.packet.net/metadata' "
+                "if openshift_ignition_platform | default('metal') == 'packet' else '', true)"
+            ),
+            computed="`https://metadata.packet.net/metadata` with `openshift_ignition_platform: packet`, otherwise empty",
             options=("boot_files_metadata_url",),
         ),
     ),

@@ -23,6 +23,12 @@ SERIAL_CONSOLES = {"x86_64": ["ttyS1,115200n8"], "aarch64": ["ttyAMA0,115200"]}
 
 IGNITION_VERSION = "3.2.0"
 
+METAL, PACKET = "metal", "packet"
+"""Platforms of Ignition: metal has no source of a config, packet reads the userdata from the vendor's metadata service."""
+
+FINAL_CONFIG = "/etc/coreos/openshift.ign"
+"""The installed system's Ignition config, in the live system."""
+
 PLAIN = re.compile(r"[A-Za-z]+[0-9]+(,\w+)?")
 """A console that YAML reads as text without quotes; others are written as JSON, which is YAML."""
 
@@ -61,40 +67,74 @@ def boot_images(stream: Mapping[str, Any], architectures: Iterable[str], mirror_
     ]
 
 
-def boot_contents(
+def boot_contents(  # noqa: PLR0913, PLR0917 - the positional arguments of a filter
     profiles: Iterable[Mapping[str, Any]],
     stream: Mapping[str, Any],
     urls: Mapping[str, str],
     programs: Sequence[Mapping[str, str]],
     settings: Mapping[str, Any],
+    machines: Iterable[Mapping[str, Any]] = (),
+    pointers: Mapping[str, str | Mapping[str, Any]] | None = None,
 ) -> dict[str, str]:
     """Return the content of each boot script and live config, by file name. They are public and have no secrets.
 
-    ``programs``: ``name``, ``script`` and ``unit`` of what runs in the live system. ``settings``: ``cluster``, ``image_mirror_url``,
-    ``kernel_arguments`` and ``metadata_url``.
+    ``programs``: ``name``, ``script`` and ``unit`` of what runs in the live system. ``settings``: ``ignition_platform``, ``cluster``,
+    ``architecture`` (the boot profile of machines that have none), ``image_mirror_url``, ``kernel_arguments`` and ``metadata_url``, and
+    ``reporter``, a program like ``programs`` that reports the first boot of the installed system.
+
+    On the platform packet the machines of a boot profile share its boot script. On metal each of ``machines`` has a boot script and a live
+    config of its own, which adds the final Ignition config to the live config of the profile; ``pointers`` are the Ignition pointers by the
+    role of the machine. Before ansible-core 2.19 a text of JSON is a dictionary once it was a variable, so they may be either.
     """
     contents = {}
-    for profile in profiles:
-        name = profile["boot_profile"]
-        contents[f"{name}.ipxe"] = _script(profile, _metal(stream, profile["architecture"]), urls[f"{name}-live.ign"], settings)
+    by_name = {profile["boot_profile"]: profile for profile in profiles}
+    for name, profile in by_name.items():
         contents[f"{name}-live.ign"] = json.dumps(_live_config(profile, programs, settings))
+        if settings["ignition_platform"] == PACKET:
+            contents[f"{name}.ipxe"] = _script(profile, _metal(stream, profile["architecture"]), urls[f"{name}-live.ign"], settings)
+    if settings["ignition_platform"] == PACKET:
+        return contents
+    parsed = {role: json.loads(found) if isinstance(found, str) else found for role, found in (pointers or {}).items() if found}
+    for machine in machines:
+        host, profile = machine["hostname"], by_name[machine.get("boot_profile", settings["architecture"])]
+        final = final_config(parsed[machine["role"]], host, settings)
+        contents[f"{host}.ipxe"] = _script(profile, _metal(stream, profile["architecture"]), urls[f"{host}-live.ign"], settings)
+        contents[f"{host}-live.ign"] = json.dumps(_machine_live_config(urls[f"{profile['boot_profile']}-live.ign"], final))
     return contents
 
 
-def bootstrap_pointer(bootstrap_ign: str, url: str, bearer: str = "", ca: str = "") -> dict[str, Any]:
-    """Return the userdata of the bootstrap device: where bootstrap.ign is, its hash, the bearer token and the CA to trust for it.
+def final_config(pointer: Mapping[str, Any], hostname: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the Ignition config of an installed machine on the platform metal: its pointer and its host name.
 
-    In object storage the signed address takes the place of the token, and usual CAs may be enough.
+    SSH keys are in the config that the pointer leads to; keys of its own would stay on the machine when the cluster replaces its keys.
+    """
+    files = [{**_file("/etc/hostname", 0o644, f"{hostname}\n"), "overwrite": True}]
+    config: dict[str, Any] = {"ignition": pointer["ignition"], "storage": {"files": files}}
+    if settings["metadata_url"] and (reporter := settings.get("reporter")):
+        files += [
+            _file(f"/etc/{reporter['name']}.url", 0o644, f"{settings['metadata_url']}\n"),
+            _file(f"/usr/local/bin/{reporter['name']}", 0o755, reporter["script"]),
+        ]
+        config["systemd"] = {"units": [_unit(reporter)]}
+    return config
+
+
+def bootstrap_pointer(bootstrap_ign: str, url: str, bearer: str = "", ca: str = "") -> dict[str, Any]:
+    """Return the Ignition pointer of the bootstrap device: where bootstrap.ign is, its hash, the bearer token and the CA to trust for it.
+
+    On the platform metal the pointer is public and has no token. In object storage the signed address takes the place of the token, and
+    usual CAs may be enough.
     """
     digest = hashlib.sha512(bootstrap_ign.encode()).hexdigest()
-    replace = {
+    # Merged and not replaced: files beside the pointer, such as /etc/hostname, would be dropped.
+    merged = {
         "source": url,
         "httpHeaders": [{"name": "Authorization", "value": f"Bearer {bearer}"}] if bearer else [],
         "verification": {"hash": f"sha512-{digest}"},
     }
     ca_bundle = [{"source": f"data:text/plain;charset=utf-8;base64,{_base64(ca)}"}] if ca else []
     security = {"tls": {"certificateAuthorities": ca_bundle}}
-    return {"ignition": {"version": IGNITION_VERSION, "config": {"replace": replace}, "security": security}}
+    return {"ignition": {"version": IGNITION_VERSION, "config": {"merge": [merged]}, "security": security}}
 
 
 def _metal(stream: Mapping[str, Any], architecture: str) -> Any:
@@ -131,18 +171,38 @@ def _live_config(profile: Mapping[str, Any], programs: Sequence[Mapping[str, str
         "metadata": settings["metadata_url"],
     }
     files = [
-        _file("/etc/coreos/installer.d/10-openshift.yaml", 0o644, _installer_config(profile["consoles"])),
+        _file("/etc/coreos/installer.d/10-openshift.yaml", 0o644, _installer_config(profile, settings["ignition_platform"])),
         _file("/etc/choose-disk.json", 0o644, json.dumps(disk_rule)),
         *(_file(f"/usr/local/bin/{program['name']}", 0o755, program["script"]) for program in programs),
     ]
-    units = [{"name": f"{program['name']}.service", "enabled": True, "contents": program["unit"]} for program in programs]
-    return {"ignition": {"version": IGNITION_VERSION}, "storage": {"files": files}, "systemd": {"units": units}}
+    return {
+        "ignition": {"version": IGNITION_VERSION},
+        "storage": {"files": files},
+        "systemd": {"units": [_unit(program) for program in programs]},
+    }
 
 
-def _installer_config(consoles: Iterable[str]) -> str:
-    """Return the config of coreos-installer. By the platform the installed system has the serial console; others have to be named."""
+def _machine_live_config(profile_url: str, final: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the live config of one machine: that of its boot profile, and the config that coreos-installer writes to the disk."""
+    files = [
+        _file("/etc/coreos/installer.d/30-ignition.yaml", 0o644, f"ignition-file: {FINAL_CONFIG}\n"),
+        _file(FINAL_CONFIG, 0o600, json.dumps(final, separators=(",", ":"))),
+    ]
+    return {"ignition": {"version": IGNITION_VERSION, "config": {"merge": [{"source": profile_url}]}}, "storage": {"files": files}}
+
+
+def _installer_config(profile: Mapping[str, Any], platform: str) -> str:
+    """Return the config of coreos-installer.
+
+    By the platform packet the installed system has the serial console, and others have to be named; metal gives it none.
+    """
+    consoles = profile["consoles"] or (SERIAL_CONSOLES[profile["architecture"]] if platform == METAL else [])
     named = "".join(f"- {console if PLAIN.fullmatch(console) else json.dumps(console)}\n" for console in consoles)
-    return (f"console:\n{named}" if named else "") + "platform: packet\n"
+    return (f"console:\n{named}" if named else "") + f"platform: {platform}\n"
+
+
+def _unit(program: Mapping[str, str]) -> dict[str, Any]:
+    return {"name": f"{program['name']}.service", "enabled": True, "contents": program["unit"]}
 
 
 def _file(path: str, mode: int, content: str) -> dict[str, Any]:

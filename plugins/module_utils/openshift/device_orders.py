@@ -13,6 +13,7 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_OPTIONS
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import PACKET
 
 ORDER_OPTIONS = frozenset({"hostname", "placement", *DEVICE_OPTIONS.argument_spec})
 """What of a machine is sent with its order: every option that ``metal_device_set`` has for one machine, and nothing else."""
@@ -30,8 +31,8 @@ def device_orders(
     """Return ``machines`` of ``metal_device_set``, in the order given.
 
     ``options`` apply to each machine and take precedence over its own; a userdata that is empty is left out. ``role`` is added as a tag.
-    ``boot`` is for machines that boot over iPXE: ``architecture`` of machines without a boot profile, ``url`` below which boot scripts are
-    published, and ``signed`` with the address of each that was signed, if any.
+    ``boot`` is for machines that boot over iPXE: ``architecture`` of machines without a boot profile, ``ignition_platform``, ``url`` below
+    which boot scripts are published, and ``signed`` with the address of each that was signed, if any.
     """
     forced = {name: value for name, value in (options or {}).items() if value or name != "userdata"}
     return [
@@ -44,7 +45,8 @@ def device_orders(
 
 
 def _boot(machine: Mapping[str, Any], boot: Mapping[str, Any]) -> dict[str, str]:
-    script = f"{machine.get('boot_profile', boot['architecture'])}.ipxe"
+    shared = boot["ignition_platform"] == PACKET
+    script = f"{machine.get('boot_profile', boot['architecture']) if shared else machine['hostname']}.ipxe"
     signed = boot.get("signed", {}).get(script, {})
     return {
         "operating_system": machine.get("operating_system") or IPXE,

@@ -5,12 +5,17 @@
 
 Usage: publish.py FOLDER, where FOLDER has
 
-- ``settings.json``: ``id``, ``bind_address``, ``http_port``, ``https_port``;
-- ``open/``: files for any client, over plain HTTP, for firmware that trusts no certificates;
-- ``secret/``: files for clients with the bearer token in ``bearer``, over HTTPS with ``tls/server.crt`` and ``tls/server.key``. It is
-  served as soon as these two exist;
-- ``allowed.json``: addresses that may request files of ``secret/``, a list of texts. Without it every address may. The file is
-  read for each request, since a device has its address only after it was ordered. This computer's own addresses always may.
+- ``settings.json``: ``id``, ``bind_address``, ``http_port``, ``https_port``, ``bootstrap_clients``;
+- ``open.json``: files for any client, over plain HTTP, for firmware that trusts no certificates: the content of each by its name;
+- ``secret/``: files for authorized clients, over HTTPS with ``tls/server.crt`` and ``tls/server.key``. It is served as soon as these two
+  exist;
+- ``bearer``: the bearer token;
+- ``allowed.json``: addresses of authorized clients, a list of texts. The file is read for each request, since a device has its address
+  only after it was ordered.
+
+``bootstrap_clients`` is ``token`` or ``addresses``. With ``token`` every client needs the bearer token and, as soon as there is a list of
+addresses, one of these. With ``addresses`` the clients at these addresses need no token, and without a list no other computer is a client.
+This computer's own addresses need the token only: the playbook verifies with it what is served, and other users here do not have it.
 
 ``/healthz`` over HTTP returns the id. The process ends on SIGTERM, and when ``settings.json`` was deleted or changed: deleting
 the folder ends the server. It writes nothing. It uses Python's own library only, 3.9 or newer, since it runs on any host of the
@@ -19,6 +24,7 @@ inventory.
 
 from __future__ import annotations
 
+import functools
 import hmac
 import http.server
 import ipaddress
@@ -41,8 +47,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     """Files of one folder by their bare names, GET and HEAD."""
 
     folder: ClassVar[Path]
+    """The folder with the files, or the file with the contents of all files."""
     bearer: ClassVar[Path | None] = None
     allowed: ClassVar[Path | None] = None
+    by_address: ClassVar[bool] = False
     identity: ClassVar[str] = ""
     server_version = "publish"
     sys_version = ""
@@ -73,18 +81,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def _expected(self) -> bool:
         if self.allowed is None:
             return True
-        client, served = self.client_address[0], self.connection.getsockname()
         try:
             addresses = json.loads(self.allowed.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            return True
+            return self._is_local() or not self.by_address
         except (OSError, ValueError):
             return False
-        own = {plain(served[0]), plain(own_address(served))}
-        return plain(client) in own or plain(client) in map(plain, addresses)
+        return self._is_local() or plain(self.client_address[0]) in map(plain, addresses)
+
+    def _is_local(self) -> bool:
+        served = self.connection.getsockname()
+        return plain(self.client_address[0]) in {plain(served[0]), plain(own_address(served))}
 
     def _authorized(self) -> bool:
-        if self.bearer is None:
+        if self.bearer is None or (self.by_address and not self._is_local()):
             return True
         try:
             expected = "Bearer " + self.bearer.read_text(encoding="utf-8").strip()
@@ -94,10 +104,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return hmac.compare_digest(self.headers.get("Authorization", "").encode(), expected.encode())
 
     def _content(self, name: str) -> bytes | None:
-        # Only names in the list of the folder: a path cannot leave it.
         try:
+            if self.bearer is None:
+                content = contents(self.folder, self.folder.stat().st_mtime_ns).get(name)
+                return None if content is None else content.encode()
+            # Only names in the list of the folder: a path cannot leave it.
             return (self.folder / name).read_bytes() if name in os.listdir(self.folder) else None  # noqa: PTH208 - names, not paths
-        except OSError:
+        except (OSError, ValueError):
             return None
 
     def _send(self, status: HTTPStatus, content: bytes, kind: str, *, body: bool) -> None:
@@ -111,6 +124,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Log one line per request: client, request, status, and no header."""
         sys.stderr.write(f"{self.address_string()} {format % args}\n")
+
+
+@functools.lru_cache(maxsize=1)
+def contents(path: Path, written: int) -> dict[str, str]:
+    """Return the contents of all open files by name. ``written``: when the file was, so that it is read again after a change."""
+    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    return found
 
 
 def plain(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
@@ -159,11 +179,12 @@ def start(address: str, port: int, handler: type[Handler], context: ssl.SSLConte
 
 
 def open_handler(folder: Path, identity: str) -> type[Handler]:
-    return type("OpenHandler", (Handler,), {"folder": folder / "open", "identity": identity})
+    return type("OpenHandler", (Handler,), {"folder": folder / "open.json", "identity": identity})
 
 
-def secret_handler(folder: Path) -> type[Handler]:
-    return type("SecretHandler", (Handler,), {"folder": folder / "secret", "bearer": folder / "bearer", "allowed": folder / "allowed.json"})
+def secret_handler(folder: Path, clients: str) -> type[Handler]:
+    files = {"folder": folder / "secret", "bearer": folder / "bearer", "allowed": folder / "allowed.json"}
+    return type("SecretHandler", (Handler,), {**files, "by_address": clients == "addresses"})
 
 
 def tls(folder: Path) -> ssl.SSLContext:
@@ -187,7 +208,8 @@ def main() -> int:
             if (folder / "settings.json").read_bytes() != initial:
                 break
             if secret is None and (folder / "tls" / "server.crt").exists():
-                secret = start(settings["bind_address"], settings["https_port"], secret_handler(folder), tls(folder))
+                handler = secret_handler(folder, settings["bootstrap_clients"])
+                secret = start(settings["bind_address"], settings["https_port"], handler, tls(folder))
         except FileNotFoundError:
             break
     return 0

@@ -24,6 +24,7 @@ from starlette.routing import Route
 from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server, keyring
 from sandbox.machines import Drive, Hardware, Machine
+from sandbox.machines.host import PACKET_URL
 from sandbox.machines.simulated import SimulatedMachines
 from sandbox.openshift.https import Listener
 from tests.ports import free_port
@@ -112,6 +113,8 @@ class DataCentre:
         self.clock = Clock(FAST)
         self.script: bytes | None = None
         self.always_pxe = False
+        # A service that answers at the vendor's name; without it nothing does.
+        self.vendor_names = True
         self.machines: SimulatedMachines
 
     async def open(self) -> None:
@@ -132,6 +135,7 @@ class DataCentre:
             self.metadata.url,
             (self.dns.address, self.dns.port),
             lambda machine, config: Booted(self, machine, config),
+            packet_url=self.metadata.url if self.vendor_names else PACKET_URL,
         )
 
     async def close(self) -> None:

@@ -1,17 +1,20 @@
-"""Order bodies and boot files: what an earlier release, which computed them in Jinja, rendered of the same machines."""
+"""Order bodies and boot files: on the platform packet what an earlier release rendered of the same machines; on metal those of each machine."""
 
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.filter import machines as machines_filter
 from ansible_collections.equinix_metal.openshift.plugins.filter.device_report import device_report
 from ansible_collections.equinix_metal.openshift.plugins.filter.live_images import live_images
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import (
+    FINAL_CONFIG,
     boot_contents,
     boot_profiles,
     boot_urls,
@@ -72,7 +75,7 @@ SIGNED = {
     name: {"url": f"https://s3.test/{name}?X-Sig=1&Y=2"}
     for name in (*(f"{profile}{end}" for profile in NAMES for end in (".ipxe", "-live.ign")), "bootstrap.ign")
 }
-BOOT = {"architecture": "x86_64", "url": "http://203.0.113.1:8080", "signed": {}}
+BOOT = {"architecture": "x86_64", "ignition_platform": "packet", "url": "http://203.0.113.1:8080", "signed": {}}
 
 
 @pytest.mark.parametrize(
@@ -80,7 +83,7 @@ BOOT = {"architecture": "x86_64", "url": "http://203.0.113.1:8080", "signed": {}
     [
         ("workers", WORKERS, BOOT),
         ("object storage", WORKERS, {**BOOT, "signed": SIGNED}),
-        ("ipv6", WORKERS[3:], {"architecture": "aarch64", "url": "http://[2001:db8::1]:8080"}),
+        ("ipv6", WORKERS[3:], {**BOOT, "architecture": "aarch64", "url": "http://[2001:db8::1]:8080"}),
     ],
 )
 def test_order_bodies_are_those_of_before(case: str, desired: list[dict[str, Any]], boot: dict[str, Any]) -> None:
@@ -115,7 +118,9 @@ DEFAULTS: dict[str, Any] = {
     "consoles": [],
 }
 SETTINGS: dict[str, Any] = {
+    "ignition_platform": "packet",
     "cluster": "demo.metal.test",
+    "architecture": "x86_64",
     "image_mirror_url": "",
     "kernel_arguments": [],
     "metadata_url": "https://metadata.packet.net/metadata",
@@ -173,6 +178,100 @@ def test_boot_files_are_those_of_before(  # noqa: PLR0917 - a case
     assert live_images(STREAM, architectures, settings["image_mirror_url"], "none") == rendered["images"]
     assert boot_contents(profiles, STREAM, urls, programs, settings) == rendered["contents"]
     assert json.dumps(bootstrap_pointer('{"b": 1}\n', urls["bootstrap.ign"], *secrets)) == json.dumps(rendered["pointer"])
+
+
+def test_on_metal_each_machine_is_ordered_with_a_boot_script_of_its_own() -> None:
+    orders = device_orders(WORKERS[:2], {"userdata": ""}, role="worker", boot={**BOOT, "ignition_platform": "metal"})
+    assert [order["ipxe_script_url"] for order in orders] == [
+        f"http://203.0.113.1:8080/worker-{number}.demo.metal.test.ipxe" for number in range(2)
+    ]
+    assert not any("userdata" in order for order in orders)
+
+
+METAL: dict[str, Any] = {**SETTINGS, "ignition_platform": "metal", "metadata_url": ""}
+REPORTER = {"name": "report", "script": "#!/bin/sh\n", "unit": "[Unit]\nDescription=report\n"}
+POINTER = {"ignition": {"version": "3.2.0", "config": {"merge": [{"source": "https://api-int.demo.metal.test:22623/config/worker"}]}}}
+
+
+def files_of(config: dict[str, Any]) -> dict[str, tuple[int, str]]:
+    """Mode and content of each file, by path."""
+    return {
+        entry["path"]: (entry["mode"], b64decode(entry["contents"]["source"].partition("base64,")[2]).decode())
+        for entry in config["storage"]["files"]
+    }
+
+
+def contents_on_metal(machines: list[dict[str, Any]], **settings: Any) -> dict[str, str]:
+    profiles = boot_profiles(machines, DEFAULTS)
+    names = [f"{each}-live.ign" for each in (*(p["boot_profile"] for p in profiles), *(m["hostname"] for m in machines))]
+    urls = boot_urls(names, "http://203.0.113.1:8080", "")
+    pointers = {"worker": json.dumps(POINTER), "bootstrap": ""}
+    return boot_contents(profiles, STREAM, urls, PROGRAMS[:1], {**METAL, **settings}, machines, pointers)
+
+
+def test_on_metal_the_live_config_of_a_machine_has_its_final_config() -> None:
+    contents = contents_on_metal([machine("worker-0"), machine("worker-1")])
+    hosts = [f"worker-{number}.demo.metal.test" for number in range(2)]
+    assert set(contents) == {"x86_64-live.ign", *(f"{host}{end}" for host in hosts for end in (".ipxe", "-live.ign"))}
+    for host in hosts:
+        assert f" ignition.config.url=http://203.0.113.1:8080/{host}-live.ign " in contents[f"{host}.ipxe"]
+        live = json.loads(contents[f"{host}-live.ign"])
+        assert live["ignition"]["config"] == {"merge": [{"source": "http://203.0.113.1:8080/x86_64-live.ign"}]}
+        files = files_of(live)
+        assert files["/etc/coreos/installer.d/30-ignition.yaml"] == (0o644, f"ignition-file: {FINAL_CONFIG}\n")
+        assert files[FINAL_CONFIG][0] == 0o600
+        final = json.loads(files[FINAL_CONFIG][1])
+        assert final["ignition"] == POINTER["ignition"]
+        assert files_of(final) == {"/etc/hostname": (0o644, f"{host}\n")}
+        assert final["storage"]["files"][0]["overwrite"] is True
+        assert "systemd" not in final, "without a metadata service nothing is reported"
+
+
+def test_a_pointer_may_have_become_a_dictionary() -> None:
+    """Ansible before 2.19 makes one of a text of JSON that was a variable."""
+    desired = [machine("worker-0")]
+    profiles = boot_profiles(desired, DEFAULTS)
+    urls = dict.fromkeys(("x86_64-live.ign", "worker-0.demo.metal.test-live.ign"), "http://a.test/b")
+    text, parsed = (
+        boot_contents(profiles, STREAM, urls, [], METAL, desired, {"worker": each}) for each in (json.dumps(POINTER), POINTER)
+    )
+    assert text == parsed
+
+
+def test_with_a_metadata_service_the_installed_system_reports_its_first_boot() -> None:
+    contents = contents_on_metal([machine("worker-0")], metadata_url="http://metadata.test/metadata", reporter=REPORTER)
+    live = json.loads(contents["worker-0.demo.metal.test-live.ign"])
+    final = json.loads(files_of(live)[FINAL_CONFIG][1])
+    files = files_of(final)
+    assert files["/etc/report.url"] == (0o644, "http://metadata.test/metadata\n")
+    assert files["/usr/local/bin/report"] == (0o755, REPORTER["script"])
+    assert final["systemd"]["units"] == [{"name": "report.service", "enabled": True, "contents": REPORTER["unit"]}]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "named", "consoles"),
+    [
+        ("x86_64", [], ["ttyS1,115200n8"]),
+        ("aarch64", [], ["ttyAMA0,115200"]),
+        ("x86_64", ["tty0", "ttyS0,9600"], ["tty0", "ttyS0,9600"]),
+    ],
+)
+def test_on_metal_the_installed_system_gets_the_serial_console_by_name(architecture: str, named: list[str], consoles: list[str]) -> None:
+    contents = contents_on_metal([machine("worker-0", architecture=architecture, boot_profile=architecture, consoles=named)])
+    installer = files_of(json.loads(contents[f"{architecture}-live.ign"]))["/etc/coreos/installer.d/10-openshift.yaml"][1]
+    assert yaml.safe_load(installer) == {"console": consoles, "platform": "metal"}
+
+
+def test_on_metal_a_bootstrap_that_is_to_be_ordered_needs_its_pointer() -> None:
+    with pytest.raises(KeyError, match="bootstrap"):
+        contents_on_metal([machine("bootstrap", role="bootstrap")])
+
+
+def test_the_files_of_five_hundred_machines_are_small_and_rendered_at_once() -> None:
+    desired = [machine(f"worker-{number}") for number in range(500)]
+    contents = contents_on_metal(desired, metadata_url="http://metadata.test/metadata", reporter=REPORTER)
+    assert len(contents) == 1001
+    assert sum(map(len, contents.values())) < 2_000_000
 
 
 def test_without_machines_the_defaults_are_the_only_profile() -> None:

@@ -62,8 +62,8 @@ def reachable_addresses(devices: Iterable[Device], network: str = "layer3") -> l
 def api_addresses(by_role: Mapping[str, Sequence[Device]], network: str = "layer3", *, bootstrap: bool = False) -> list[str]:
     """Return the addresses at which the controller reaches the cluster's API. ``by_role``: as ``devices_by_role`` returns them.
 
-    These are the control plane's node addresses, and with ``bootstrap`` the bootstrap device's. Private ones are reached through the load
-    balancers, if there are any.
+    These are the control plane's node addresses, and with ``bootstrap`` the bootstrap device's. Private ones are reached through the
+    devices of the load balancer, if there are any.
     """
     if network == "private" and (balanced := reachable_addresses(by_role["load_balancer"], network)):
         return balanced

@@ -51,8 +51,9 @@ def _definition(machine: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str
         "annotations": dict(machine.get("annotations") or {}),
         "taints": {_identity(taint): str(taint.get("value") or "") for taint in machine.get("taints") or ()},
     }
-    changes = {kind: _changes(desired[kind], current[kind], recorded and recorded[kind]) for kind in KINDS}
-    record = {kind: _owned(desired[kind], current[kind], recorded and recorded[kind]) for kind in KINDS}
+    before = dict.fromkeys(KINDS, None) if recorded is None else recorded
+    changes = {kind: _changes(desired[kind], current[kind], before[kind]) for kind in KINDS}
+    record = {kind: _owned(desired[kind], current[kind], before[kind]) for kind in KINDS}
     # An empty record stays: without one, all desired values would count as set for the inventory.
     value = json.dumps({kind: values for kind, values in record.items() if values}, sort_keys=True)
     if value != current["annotations"].get(RECORD) and (recorded is not None or any(record.values())):

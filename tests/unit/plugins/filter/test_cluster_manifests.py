@@ -28,8 +28,7 @@ def sources(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_settings_ask_for_no_manifest() -> None:
-    minimum = {"control_plane": [], "workers": []}
-    assert cluster_manifests(minimum) == []
+    assert cluster_manifests({"control_plane": [], "workers": []}) == []
 
 
 @pytest.mark.usefixtures("sources")

@@ -103,7 +103,8 @@ def test_workers_are_added_from_an_empty_folder(installed: User, elsewhere: User
     scripts: list[str] = []
 
     def keep_script() -> None:
-        scripts.append((elsewhere.cluster / "publish" / "open" / "x86_64.ipxe").read_text(encoding="utf-8"))
+        files = json.loads((elsewhere.cluster / "publish" / "open.json").read_bytes())
+        scripts.append(next(content for name, content in files.items() if name.startswith("worker-2.") and name.endswith(".ipxe")))
 
     run = elsewhere.play("scale.yml", *GIVEN, after={"boot_files": keep_script}).ended_well()
     assert run.changed > 0

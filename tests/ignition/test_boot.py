@@ -7,11 +7,13 @@ import shutil
 import time
 from base64 import b64decode
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import machines
 from sandbox.testing.process import RunningSandbox
@@ -39,20 +41,24 @@ MACHINES = {
 
 
 @pytest.fixture(scope="module")
-def published(made: Role, sandbox_process: RunningSandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    """The public folder, and the URL that serves it."""
+def published(made: Role, sandbox_process: RunningSandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str, str], str]]:
+    """The public files, and the URL below which they are served."""
     folder = tmp_path_factory.mktemp("booted") / "cluster"
     shutil.copytree(made.folder, folder, symlinks=True)
     role = Role(sandbox_process, user_environment(sandbox_process), folder, name="boot_files")
     variables: dict[str, Any] = {
         "boot_files_workers": list(MACHINES.values()),
         "openshift_publish_address": "127.0.0.1",
+        "openshift_metadata_url": sandbox_process.environment["OPENSHIFT_METADATA_URL"],
         "openshift_wipe_disks": True,
         "openshift_live_kernel_arguments": ["rd.neednet=1"],
     }
+    # A machine that gets so far ends here: it is not to join anything.
+    (folder / "ignition" / "worker.ign").write_text('{"ignition": {"version": "9.9.9"}}', encoding="utf-8")
     role.well(**variables)
-    script = min((folder / "publish" / "open").glob("*.ipxe")).read_text(encoding="utf-8")
-    yield folder / "publish" / "open", script.partition("ignition.config.url=")[2].rpartition("/")[0].split()[0].rpartition("/")[0]
+    files = json.loads((folder / "publish" / "open.json").read_bytes())
+    script = next(content for name, content in files.items() if name.endswith(".ipxe"))
+    yield files, script.partition("ignition.config.url=")[2].split()[0].rpartition("/")[0]
     role.well(tasks_from="remove", **variables)
 
 
@@ -82,7 +88,7 @@ def test_custom_boot_images_are_checked_before_a_machine_boots_them(role: Role, 
     (mirror.folder / "aside").rename(mirror.folder / rootfs)
     try:
         role.well(**variables)
-        script = (role.folder / "publish" / "open" / "x86_64.ipxe").read_text(encoding="utf-8")
+        script = json.loads((role.folder / "publish" / "open.json").read_bytes())[f"{MACHINES['plain']['hostname']}.ipxe"]
         assert [f"{mirror.url}/{name}" in script for name in (kernel, initramfs, rootfs)] == [True, True, True]
         mirror.asked.clear()
         role.well(**variables)
@@ -91,80 +97,104 @@ def test_custom_boot_images_are_checked_before_a_machine_boots_them(role: Role, 
         role.well(tasks_from="remove", **variables)
 
 
+@dataclass
+class Ordered:
+    """A device of the sandbox, and what is seen of it."""
+
+    api: httpx.Client
+    id: str
+    state: Path
+
+    def events(self) -> list[str]:
+        answer = self.api.get(f"/devices/{self.id}/events", params={"per_page": 100}).raise_for_status().json()
+        return [str(event["body"]) for event in answer["events"]]
+
+    def screen(self) -> str:
+        """What its screen shows, with remarks of the sandbox."""
+        path = self.state / "machines" / self.id / "screen.log"
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+    def console(self) -> str:
+        """What its serial console shows."""
+        return (self.state / "machines" / self.id / "console.log").read_text(encoding="utf-8")
+
+    def wait(self, text: str) -> None:
+        latest = time.monotonic() + 60
+        while text not in self.screen() and not any(text in each for each in self.events()):
+            assert time.monotonic() < latest, (self.events(), self.screen())
+            time.sleep(0.1)
+
+
 @pytest.fixture
-def boot(made: Role, published: tuple[Path, str]) -> Iterator[Callable[[str, str], list[str]]]:
-    """Order the machine of that name, wait for an event with that text, and return all of them."""
+def order(made: Role, published: tuple[dict[str, str], str]) -> Iterator[Callable[[str], Ordered]]:
+    """Order the machine of that name."""
     environment, ids = made.environment, []
     with httpx.Client(base_url=environment["METAL_API_URL"], headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]}) as api:
 
-        def booted(name: str, text: str) -> list[str]:
+        def ordered(name: str) -> Ordered:
             machine = MACHINES[name]
-            order = {
+            body = {
                 "hostname": machine["hostname"],
                 "plan": machine["plan"],
                 "metro": machine["metro"],
                 "operating_system": "custom_ipxe",
-                "ipxe_script_url": f"{published[1]}/{machine['boot_profile']}.ipxe",
-                # A machine that gets so far ends here: it is not to join anything.
-                "userdata": '{"ignition": {"version": "9.9.9"}}',
+                "ipxe_script_url": f"{published[1]}/{machine['hostname']}.ipxe",
             }
-            device = api.post(f"/projects/{environment['METAL_PROJECT_ID']}/devices", json=order).raise_for_status().json()["id"]
-            ids.append(device)
-            latest = time.monotonic() + 60
-            while True:
-                answer = api.get(f"/devices/{device}/events", params={"per_page": 100}).raise_for_status().json()
-                messages = [str(event["body"]) for event in answer["events"]]
-                if any(text in each for each in messages):
-                    return messages
-                assert time.monotonic() < latest, messages
-                time.sleep(0.1)
+            ids.append(api.post(f"/projects/{environment['METAL_PROJECT_ID']}/devices", json=body).raise_for_status().json()["id"])
+            return Ordered(api, ids[-1], made.sandbox.directory)
 
-        yield booted
+        yield ordered
         for device in ids:
             api.delete(f"/devices/{device}", params={"force_delete": "true"}).raise_for_status()
 
 
-def test_machines_with_one_boot_profile_share_a_script_without_secrets(published: tuple[Path, str], made: Role) -> None:
+def files_of(config: str) -> dict[str, str]:
+    return {
+        entry["path"]: b64decode(entry["contents"]["source"].partition(",")[2]).decode()
+        for entry in json.loads(config)["storage"]["files"]
+    }
+
+
+def test_each_machine_has_a_script_and_shares_a_live_config_without_secrets(published: tuple[dict[str, str], str], made: Role) -> None:
     profiles = {machine["boot_profile"] for machine in MACHINES.values()}
+    hosts = {machine["hostname"] for machine in MACHINES.values()}
     assert len(profiles) == 4
-    assert {path.name for path in published[0].iterdir()} == {f"{name}{end}" for name in profiles for end in (".ipxe", "-live.ign")}
+    assert set(published[0]) == {*(f"{name}-live.ign" for name in profiles | hosts), *(f"{host}.ipxe" for host in hosts)}
     pull_secret = "c2FuZGJveDpzYW5kYm94"
-    assert not any(pull_secret in path.read_text(encoding="utf-8") for path in published[0].iterdir())
+    assert not any(pull_secret in each for content in published[0].values() for each in (content, *files_of_any(content)))
+
+
+def files_of_any(content: str) -> list[str]:
+    return list(files_of(content).values()) if content.startswith("{") else []
 
 
 @pytest.mark.parametrize(
-    ("name", "consoles", "installer"),
-    [
-        ("plain", ["ttyS1,115200n8"], "platform: packet\n"),
-        ("arm", ["ttyAMA0,115200"], "platform: packet\n"),
-        ("nvme", ["tty0", "ttyS1,115200n8"], "console:\n- tty0\n- ttyS1,115200n8\nplatform: packet\n"),
-    ],
+    ("name", "consoles"),
+    [("plain", ["ttyS1,115200n8"]), ("arm", ["ttyAMA0,115200"]), ("nvme", ["tty0", "ttyS1,115200n8"])],
 )
-def test_consoles_default_to_those_of_the_architecture(published: tuple[Path, str], name: str, consoles: list[str], installer: str) -> None:
-    profile = MACHINES[name]["boot_profile"]
-    script = (published[0] / f"{profile}.ipxe").read_text(encoding="utf-8")
-    architecture = MACHINES[name]["architecture"]
-    kernel, line = script.splitlines()[2].split(maxsplit=2)[1:]
-    assert kernel.endswith(f"live-kernel.{architecture}")
+def test_consoles_default_to_those_of_the_architecture(published: tuple[dict[str, str], str], name: str, consoles: list[str]) -> None:
+    files, machine = published[0], MACHINES[name]
+    kernel, line = files[f"{machine['hostname']}.ipxe"].splitlines()[2].split(maxsplit=2)[1:]
+    assert kernel.endswith(f"live-kernel.{machine['architecture']}")
     assert [word.removeprefix("console=") for word in line.split() if word.startswith("console=")] == consoles
     assert line.endswith(" rd.neednet=1")
-    (config,) = (
-        entry
-        for entry in json.loads((published[0] / f"{profile}-live.ign").read_bytes())["storage"]["files"]
-        if entry["path"].startswith("/etc/coreos/installer.d/")
-    )
-    assert b64decode(config["contents"]["source"].partition(",")[2]).decode() == installer
+    installer = files_of(files[f"{machine['boot_profile']}-live.ign"])["/etc/coreos/installer.d/10-openshift.yaml"]
+    assert yaml.safe_load(installer) == {"console": consoles, "platform": "metal"}
 
 
 @pytest.mark.parametrize("name", ["plain", "arm", "nvme"])
-def test_a_machine_installs_its_own_boot_files(boot: Callable[[str, str], list[str]], name: str) -> None:
-    # The installed system has read its userdata: it refuses it, as it was meant to.
-    assert any("unsupported config version" in result for result in boot(name, "[fetch] Ignition error"))
+def test_a_machine_installs_its_own_boot_files(order: Callable[[str], Ordered], name: str) -> None:
+    device = order(name)
+    # The installed system has read the config on its disk: it refuses it, as it was meant to, and its serial console shows that.
+    device.wait("ignition: failed in stage fetch: failed to parse config: unsupported config version")
+    assert "unsupported config version" in device.console()
+    assert not any("Ignition" in event for event in device.events()), "on metal Ignition reports nothing"
 
 
-def test_a_machine_without_the_install_disk_stops_with_an_error(boot: Callable[[str, str], list[str]]) -> None:
-    result = boot("nowhere", "the machine hangs")
-    (said,) = (each for each in result if each.startswith("[choose-disk]"))
+def test_a_machine_without_the_install_disk_stops_with_an_error(order: Callable[[str], Ordered]) -> None:
+    device = order("nowhere")
+    device.wait("the machine hangs")
+    (said,) = (each for each in device.events() if each.startswith("[choose-disk]"))
     assert "no disk fits smallest with hints {'rotational': True, 'minSizeGigabytes': 100}, nothing is installed" in said
     assert "/dev/sda (480 GB ssd, model SANDBOX_SSD_480" in said
-    assert not any("Ignition" in each for each in result)
+    assert "Install complete" not in device.screen()

@@ -30,18 +30,27 @@ pytestmark = pytest.mark.debian("ignition")
 BOOTSTRAP = {"hostname": f"bootstrap.{NAME}.{DOMAIN}", "role": "bootstrap", "inventory_hostname": "bootstrap"}
 
 
+def write_open_files(publish: Path) -> None:
+    """Write what the boot server gives to any client as files, in the folder ``open``."""
+    (publish / "open").mkdir()
+    for name, content in json.loads((publish / "open.json").read_bytes()).items():
+        (publish / "open" / name).write_text(content, encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
 def published(made: Role, sandbox_process: RunningSandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What the boot_files role publishes of these files, served by it."""
+    """What the boot_files role publishes of these files on the platform packet, served by it. The live configs are in ``open``, for the engine."""
     folder = tmp_path_factory.mktemp("published") / "cluster"
     shutil.copytree(made.folder, folder, symlinks=True)
     role = Role(sandbox_process, user_environment(sandbox_process), folder, name="boot_files")
     variables: dict[str, Any] = {
         "boot_files_bootstrap": [BOOTSTRAP],
+        "openshift_ignition_platform": "packet",
         "openshift_publish_address": "127.0.0.1",
         "openshift_wipe_disks": True,
     }
     role.well(**variables)
+    write_open_files(folder / "publish")
     yield folder / "publish"
     role.well(tasks_from="remove", **variables)
 
@@ -57,7 +66,7 @@ def pointer(published: Path, tmp_path: Path) -> Callable[..., Path]:
 
     def changed(*, ca: str | None = None, **source: Any) -> Path:
         config = json.loads((published / "bootstrap-pointer.ign").read_bytes())
-        config["ignition"]["config"]["replace"] |= source
+        config["ignition"]["config"]["merge"][0] |= source
         if ca is not None:
             config["ignition"]["security"]["tls"]["certificateAuthorities"] = [{"source": ca}]
         path = tmp_path / "pointer.ign"
@@ -68,7 +77,7 @@ def pointer(published: Path, tmp_path: Path) -> Callable[..., Path]:
 
 
 def source_of(path: Path) -> str:
-    return str(json.loads(path.read_bytes())["ignition"]["config"]["replace"]["source"])
+    return str(json.loads(path.read_bytes())["ignition"]["config"]["merge"][0]["source"])
 
 
 def validated(path: Path) -> tuple[int, str]:

@@ -26,6 +26,9 @@ IGNITION_VERSION = "3.2.0"
 METAL, PACKET = "metal", "packet"
 """Platforms of Ignition: metal has no source of a config, packet reads the userdata from the vendor's metadata service."""
 
+METADATA_HOST = "metadata.packet.net"
+"""Where Ignition's platform packet reads the userdata, at port 443 and with the CAs of the system: neither can be set."""
+
 FINAL_CONFIG = "/etc/coreos/openshift.ign"
 """The installed system's Ignition config, in the live system."""
 

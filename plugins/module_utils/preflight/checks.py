@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_state import CHOICES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import METADATA_HOST
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight import (
     capacity,
     controller,
@@ -416,6 +417,13 @@ CHECKS: tuple[Check, ...] = (
         publishing.address,
         expected="an address of the controller, or of the host that publishes, that machines can reach; or a bucket",
         advice="set openshift_publish_address to the address that machines reach the publishing host at, without scheme and port",
+    ),
+    Check(
+        "Ignition platform",
+        publishing.ignition_platform,
+        expected="metal with a boot server that sees the addresses of the devices, so that no secret travels over plain HTTP; or packet with"
+        f" a service that answers at https://{METADATA_HOST} with a certificate of a public CA",
+        advice="leave openshift_ignition_platform unset",
     ),
     Check(
         "publishing from a job",

@@ -12,6 +12,7 @@ import ipaddress
 import re
 from collections.abc import Mapping
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import METADATA_HOST, PACKET
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import NAME, Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
@@ -24,6 +25,13 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
 
 PRIVATE = [ipaddress.ip_network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")]
 """RFC 1918, RFC 6598, RFC 4193."""
+
+NO = ("false", "no", "off", "n", "f", "0")
+"""What Ansible reads as false."""
+
+NO_VENDOR = (
+    "leave openshift_ignition_platform unset, which needs no metadata service; or set openshift_resolver to the resolver of the machines"
+)
 
 
 def address(context: Context) -> Finding:
@@ -62,6 +70,47 @@ def _address(context: Context) -> Finding:
         f"whether the machines reach {address} is unknown until they boot"
         + (": it is a private address, which needs a route from their network" if private else "")
     )
+
+
+def ignition_platform(context: Context) -> Finding:
+    if context.text("ignition_platform") == PACKET:
+        return _packet(context)
+    if context.is_bootstrapped:
+        return passed("metal; the Ignition pointers of a running cluster are public")
+    if context.text("publish") == "object_storage":
+        return failed(
+            "metal and openshift_publish=object_storage: the signed address of bootstrap.ign, which has all keys of the cluster, would be in"
+            " a boot script that travels over plain HTTP",
+            "install with openshift_publish controller or host; machines that are added later may boot from object storage",
+        )
+    if context.text("publish_allow_list").lower() in NO:
+        return failed(
+            "metal and openshift_publish_allow_list=false: the list of addresses is all that protects bootstrap.ign, since its pointer is"
+            " public",
+            "set openshift_publish_allow_list to true, and openshift_publish_address to an address without translation between it and the"
+            " devices",
+        )
+    return passed("metal: each machine gets its Ignition config at the installation, and bootstrap.ign is for the bootstrap device's addresses")
+
+
+def _packet(context: Context) -> Finding:
+    if context.is_bootstrapped and not context.machines_to_order:
+        return not_checkable("not checked: no machines to order, so none reads userdata")
+    reading = context.readings.get("metadata") or {}
+    asked = f"the resolver {reading['resolver']}" if reading.get("resolver") else "the controller's resolver"
+    addresses: list[str] = list(reading.get("addresses") or [])
+    if not addresses:
+        return failed(
+            f"packet: {asked} has no address of {METADATA_HOST}, so the installed machines would wait for their userdata for ever", NO_VENDOR
+        )
+    if problems := reading.get("problems") or {}:
+        found = "; ".join(f"{address}: {problem}" for address, problem in sorted(problems.items()))
+        return failed(
+            f"packet: https://{METADATA_HOST} does not answer with a certificate of a public CA ({found}), so the installed machines would"
+            " wait for their userdata for ever",
+            NO_VENDOR,
+        )
+    return passed(f"packet: {METADATA_HOST} is {listed(addresses)} by {asked}, with a certificate of a public CA")
 
 
 def ports(context: Context) -> Finding:

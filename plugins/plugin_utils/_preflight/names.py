@@ -61,7 +61,7 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
         except (OSError, EOFError, ValueError, OverflowError, dns.exception.DNSException) as problem:
             return {"dns": {"msg": str(problem) or type(problem).__name__}}
         readings["records"] = _without_wildcards(server.records(_names(settings)), settings)
-    if at := _resolver(settings):
+    if at := nodes_resolver(settings):
         zone = str(settings["dns_zone"])
         readings["resolver"] = {
             "at": at.name,
@@ -170,7 +170,7 @@ def _without_wildcards(records: dict[str, dict[str, Any]], settings: Mapping[str
     return {**records, **{name: {"addresses": [], "alias": "", "problem": ""} for name in wildcards}}
 
 
-def _resolver(settings: Mapping[str, Any]) -> _Server | None:
+def nodes_resolver(settings: Mapping[str, Any]) -> _Server | None:
     """Return the resolver of the nodes if it is known, else the controller's."""
     if settings["resolver"]:
         name, port = str(settings["resolver"]), int(settings["resolver_port"])

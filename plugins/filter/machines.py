@@ -121,10 +121,22 @@ _value:
       type: list
       elements: str
       sample: []
+    unknown_variables:
+      description: Names of the host's variables with the prefixes of the collection that it does not have, with O(strict=false) only.
+      type: list
+      elements: str
+      sample: [metal_plann]
+    run_variables:
+      description: Names of the host's variables that are read for the run as a whole, and never from a host, with O(strict=false) only.
+      type: list
+      elements: str
+      sample: [openshift_worker_quorum]
     billing_cycle:
       description:
         - C(metal_billing_cycle), and in the same way C(description), C(customdata), C(locked), C(hardware_reservation_id), C(ip_addresses),
-          C(termination_time), C(no_ssh_keys), C(project_ssh_keys), C(user_ssh_keys) and C(placement). Each is absent when it is not set.
+          C(termination_time), C(no_ssh_keys), C(project_ssh_keys), C(user_ssh_keys), C(ssh_keys), C(features), C(storage),
+          C(network_frozen), C(public_ipv4_subnet_size), C(private_ipv4_subnet_size), C(spot_instance), C(spot_price_max) and C(placement).
+          Each is absent when it is not set.
       type: str
       sample: hourly
 """
@@ -132,15 +144,21 @@ _value:
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible.errors import AnsibleError, AnsibleFilterError
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from jinja2.exceptions import UndefinedError
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import DEVICE_OPTIONS, VARIABLES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import (
+    DEVICE_OPTIONS,
+    REFUSED_DEVICE_OPTIONS,
+    VARIABLES,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result, option_problems
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import MACHINE_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import ARCHITECTURES, architecture_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import ROLES
 
@@ -162,15 +180,34 @@ HINTS: dict[str, type] = {
 """The keys of OpenShift's rootDeviceHints, with their types."""
 TYPE_NAMES = {str: "a string (in quotes)", int: "an integer above 0", bool: "true or false"}
 FURTHER = tuple(option for option in DEVICE_OPTIONS if option not in (*TEXTS, "tags"))
+SPEC_KEYS = ("type", "elements", "choices", "no_log", "options")
+CHECKED = {
+    f"metal_{name}": {key: value for key, value in MACHINE_OPTIONS[name].items() if key in SPEC_KEYS}
+    for name in FURTHER
+    # Preflight has checks of its own for these two.
+    if name not in ("placement", "ip_addresses")
+}
+"""Argument spec of the variables whose values only the module would check, after the first orders."""
 PREFIXES = ("openshift_", "metal_")
+RUN_VARIABLES = frozenset(name for name, variable in VARIABLES.items() if not variable.is_of_host) - {
+    "openshift_cluster_name",
+    "openshift_base_domain",
+}
+"""Variables that are read for the run as a whole. A host's value of another one is never read."""
 OF_DEVICES = frozenset((*device_result({}), "public_ipv4", "private_ipv4", "public_ipv6", "elastic_ipv4", "short_id", "role", "cluster"))
 """Host variables that the inventory plugin sets for existing devices."""
 
+IDENTITY = "id"
+"""The one of them that no other inventory source sets."""
 
-def _is_of_a_device(variable: str) -> bool:
-    """Return whether the inventory plugin sets this variable on hosts whose device exists."""
+
+def _is_of_a_device(variable: str, names: Collection[str]) -> bool:
+    """Return whether the inventory plugin has set this variable, on a host whose device exists. ``names``: all variables of the host."""
     fact = variable.removeprefix("metal_")
-    return fact in OF_DEVICES or fact.startswith("existing_")
+    if fact not in REFUSED_DEVICE_OPTIONS:
+        return fact in OF_DEVICES or fact.startswith("existing_")
+    # Only a host of the plugin alone has attributes of its device by these names.
+    return fact in OF_DEVICES and f"metal_{IDENTITY}" in names and f"metal_existing_{fact}" not in names
 
 
 def _is_valid_hint(hint: Any, kind: type) -> bool:
@@ -188,6 +225,7 @@ class _Host:
     def __init__(self, name: str, variables: Mapping[str, Any], problems: list[str]) -> None:
         self.name = name
         self._variables = variables
+        self._names = frozenset(str(name) for name in variables if str(name).startswith(PREFIXES))
         self._problems = problems
 
     def report(self, problem: str) -> None:
@@ -196,8 +234,26 @@ class _Host:
 
     def unknown(self) -> list[str]:
         """Return the names of unknown variables with the collection's prefixes. No variable is evaluated."""
-        names = {str(name) for name in self._variables if str(name).startswith(PREFIXES)}
-        return sorted(name for name in names - VARIABLES.keys() if not _is_of_a_device(name))
+        return sorted(name for name in self._names - VARIABLES.keys() if not _is_of_a_device(name, self._names))
+
+    def of_the_run(self) -> list[str]:
+        """Return the names of variables that are read for the whole run, and from no host. No variable is evaluated."""
+        return sorted(name for name in self._names & RUN_VARIABLES if not _is_of_a_device(name, self._names))
+
+    def further(self) -> dict[str, Any]:
+        """Return the options of its device that have no form of their own here, after a check of their types."""
+        given = {name: value for name in FURTHER if (value := self.get(f"metal_{name}")) is not None}
+        checked = {f"metal_{name}": value for name, value in given.items() if f"metal_{name}" in CHECKED and value != ""}
+        if not checked:
+            return given
+        result = ArgumentSpecValidator({name: CHECKED[name] for name in checked}).validate(checked)
+        for message in result.error_messages:
+            self.report(message)
+        if not result.error_messages:
+            options = {name.removeprefix("metal_"): value for name, value in result.validated_parameters.items()}
+            for problem in option_problems(options):
+                self.report(f"metal_{problem}")
+        return given
 
     def get(self, variable: str) -> Any:
         """Return the value of a variable, None if it is not set or cannot be evaluated."""
@@ -349,7 +405,7 @@ def _machine(host: _Host, pools: frozenset[str]) -> dict[str, Any]:
     boot = {name: value for name, value in boot.items() if value is not None}
     architecture = host.architecture(texts["plan"])
     machine |= {"architecture": architecture, "boot_profile": _boot_profile(architecture, boot), **boot}
-    given = texts | {name: host.get(f"metal_{name}") for name in FURTHER}
+    given = texts | host.further()
     return machine | {name: value for name, value in given.items() if value is not None}
 
 
@@ -384,6 +440,8 @@ def machines(names: Any, hostvars: Any, strict: bool = True) -> list[dict[str, A
             machine["problems"] = own
             if unknown := host.unknown():
                 machine["unknown_variables"] = unknown
+            if misplaced := host.of_the_run():
+                machine["run_variables"] = misplaced
         found.append(machine)
         problems += own
     for hostname in sorted({machine["hostname"] for machine in found}):

@@ -24,8 +24,9 @@ description:
   - A host that another inventory source defines keeps its variables, whatever the order of the sources. A device of the same name adds the
     variables that the host does not have. Where both have a value, the device's is in C(metal_existing_plan) and so on. This is always so
     for C(metal_plan), C(metal_metro), C(metal_tags), C(metal_operating_system), C(metal_billing_cycle), C(metal_description),
-    C(metal_hardware_reservation_id), C(metal_ip_addresses), C(metal_locked), C(metal_project_id) and C(metal_termination_time), since they
-    are settings of the desired machine. C(ansible_host) of such a host is never set, with a warning, unless O(compose) sets it.
+    C(metal_hardware_reservation_id), C(metal_ip_addresses), C(metal_locked), C(metal_project_id), C(metal_termination_time),
+    C(metal_spot_instance), C(metal_spot_price_max), C(metal_always_pxe) and C(metal_ipxe_script_url), since these names are settings of the
+    desired machine. C(ansible_host) of such a host is never set, with a warning, unless O(compose) sets it.
   - O(keyed_groups) adds no host to a group of another inventory source. Names of groups have letters, digits and underscores only.
 extends_documentation_fragment:
   - ansible.builtin.constructed
@@ -261,9 +262,13 @@ DESIRED = frozenset(
         "locked",
         "project_id",
         "termination_time",
+        "spot_instance",
+        "spot_price_max",
+        "always_pxe",
+        "ipxe_script_url",
     }
 )
-"""Variables whose names with the default prefix are also settings of a desired machine."""
+"""Variables whose names with the default prefix are also settings of a desired machine, or would be refused as one."""
 
 EXCLUDED = ("facility", "provisioning_events")
 """Attributes of a device that no variable is read from. The parameter ``exclude`` makes a page a quarter smaller."""

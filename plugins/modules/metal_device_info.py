@@ -177,6 +177,14 @@ devices:
       description: When the API deletes it by itself, or null.
       type: str
       sample: null
+    spot_instance:
+      description: Whether it is a spot market device.
+      type: bool
+      sample: false
+    spot_price_max:
+      description: Maximum price per hour of a spot market device, in USD. V(null) for others.
+      type: float
+      sample: null
     provisioning_started_at:
       description: When its last provisioning started, UTC, by its creation or a reinstallation. V(null) before that.
       type: str

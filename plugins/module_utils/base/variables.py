@@ -29,9 +29,25 @@ DEVICE_OPTIONS = (
     "no_ssh_keys",
     "project_ssh_keys",
     "user_ssh_keys",
+    "ssh_keys",
+    "features",
+    "storage",
+    "network_frozen",
+    "public_ipv4_subnet_size",
+    "private_ipv4_subnet_size",
+    "spot_instance",
+    "spot_price_max",
     "placement",
 )
 """Options of ``metal_device_set`` that hosts set as variables with ``metal_`` before them. The module documents them."""
+
+REFUSED_DEVICE_OPTIONS: Mapping[str, str] = {
+    "userdata": "the userdata of a node is its Ignition pointer: add MachineConfigs with openshift_manifests",
+    "ipxe_script_url": "the role boot_files publishes the iPXE script and sets its address: use openshift_publish",
+    "always_pxe": "a node that always boots over the network would be installed again at each reboot",
+    "power_state": "nodes are switched off and on by playbooks/stop.yml and playbooks/start.yml",
+}
+"""The other options of ``metal_device_set`` for one machine, each with the reason why no variable sets it. Preflight refuses them."""
 
 PUBLISH_PORT = (
     "20000 + ([openshift_cluster_name | default(''), openshift_base_domain | default(''), "

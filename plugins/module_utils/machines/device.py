@@ -191,6 +191,8 @@ def device_result(device: Mapping[str, Any]) -> dict[str, Any]:
         "always_pxe": device.get("always_pxe"),
         "locked": device.get("locked"),
         "termination_time": device.get("termination_time"),
+        "spot_instance": device.get("spot_instance"),
+        "spot_price_max": device.get("spot_price_max"),
         "provisioning_started_at": _provisioning_started(device),
         "provisioning_percentage": device.get("provisioning_percentage"),
     }
@@ -353,15 +355,7 @@ def creation_problems(params: Mapping[str, Any]) -> list[str]:
     problems = [f"to create it, {' and '.join(missing)} must be given"] if missing else []
     if "_" in (params.get("hostname") or ""):
         problems.append("hostname has an underscore, which the API does not accept")
-    features = params.get("features")
-    if isinstance(features, Mapping):
-        is_valid = all(value in ("required", "preferred") for value in features.values())
-    else:
-        is_valid = features is None or (isinstance(features, list) and all(isinstance(name, str) for name in features))
-    if not is_valid:
-        problems.append("features must be a list of names, or a dictionary of names with the values required or preferred")
-    if params.get("spot_price_max") is not None and not params.get("spot_instance"):
-        problems.append("spot_price_max needs spot_instance=true")
+    problems += option_problems(params)
     if params.get("operation") == "rescue":
         problems.append("operation=rescue needs an existing device")
     if params.get("operating_system") == "custom_ipxe":
@@ -372,6 +366,25 @@ def creation_problems(params: Mapping[str, Any]) -> list[str]:
             )
         elif not script and not params.get("ipxe_script_url"):
             problems.append("custom_ipxe needs ipxe_script_url, or a userdata that begins with #!ipxe")
+    return problems
+
+
+def option_problems(params: Mapping[str, Any]) -> list[str]:
+    """Return which options of a create are malformed or need another one, whatever device they are for."""
+    problems = []
+    features = params.get("features")
+    if isinstance(features, Mapping):
+        is_valid = all(value in ("required", "preferred") for value in features.values())
+    else:
+        is_valid = features is None or (isinstance(features, list) and all(isinstance(name, str) for name in features))
+    if not is_valid:
+        problems.append("features must be a list of names, or a dictionary of names with the values required or preferred")
+    if params.get("spot_price_max") is not None and not params.get("spot_instance"):
+        problems.append("spot_price_max needs spot_instance=true")
+    if params.get("spot_instance") and not params.get("spot_price_max"):
+        problems.append("spot_instance=true needs spot_price_max, the maximum price per hour")
+    if params.get("spot_instance") and params.get("hardware_reservation_id"):
+        problems.append("spot_instance=true and hardware_reservation_id exclude each other: reserved hardware is not on the spot market")
     return problems
 
 

@@ -220,15 +220,18 @@ class DeviceSet:
     def _member(self, name: str) -> Member:
         machine = self._machine(name)
         placement = machine.pop("placement")
-        own = Place((machine.get("metro") or "").lower(), machine.get("plan") or "")
+        if machine.get("hardware_reservation_id") not in (None, "", "next-available"):
+            placement = None  # the hardware determines metro and plan
+        places = alternatives(Place((machine.get("metro") or "").lower(), machine.get("plan") or ""), placement)
+        if placement and len(places) == 1:
+            # The only place is no choice: it is where the device is, whatever its own metro and plan are.
+            machine = {**machine, "metro": places[0].metro, "plan": places[0].plan}
 
         def make(place: Place | None, resumed: bool) -> Device:
             located = {key: value for key, value in zip(("metro", "plan"), place or (), strict=False) if value}
             return Device(self._client, {**machine, **located, **self._shared(), "resume": resumed}, self._warn)
 
-        if machine.get("hardware_reservation_id") not in (None, "", "next-available"):
-            placement = None  # the hardware determines metro and plan
-        return Member(make, name, alternatives(own, placement), warn=self._show_warning)
+        return Member(make, name, places, warn=self._show_warning)
 
     def _removals(self, devices: Iterable[Found]) -> list[Member]:
         """Return members for devices to delete, each by its id."""

@@ -52,8 +52,9 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "variables",
         inventory.variables,
-        expected="known openshift_* and metal_* variables, each of the type in its argument spec",
-        advice="correct these variables in the inventory; docs/generated/variables.md lists all variables",
+        expected="known openshift_* and metal_* variables, each of the type in its argument spec, and set for all hosts unless they are"
+        " read from hosts",
+        advice="correct these variables in the inventory, or set them in the group all; docs/generated/variables.md lists all variables",
     ),
     Check(
         "host variables",

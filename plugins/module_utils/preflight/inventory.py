@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import REFUSED_DEVICE_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import Place, alternatives
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import NAME, Context, Machine, is_placement
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
@@ -25,6 +26,11 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
     warning,
 )
 
+SIMILAR = 0.75
+"""Similarity, without the prefix, from which on a known variable is suggested for an unknown one."""
+MISTYPED = 0.9
+"""Similarity from which on an unknown variable counts as a typing error, which ends the run."""
+
 INHERITED = (
     "boot_profile",
     "operating_system",
@@ -33,6 +39,13 @@ INHERITED = (
     "no_ssh_keys",
     "project_ssh_keys",
     "user_ssh_keys",
+    "ssh_keys",
+    "features",
+    "storage",
+    "public_ipv4_subnet_size",
+    "private_ipv4_subnet_size",
+    "spot_instance",
+    "spot_price_max",
 )
 """Options that a device keeps when it is reinstalled as a worker."""
 
@@ -43,21 +56,39 @@ def variables(context: Context) -> Finding:
     problems = list(context.settings.get("variable_errors") or [])
     # Each variable once, however many hosts have it.
     unknown = {name: "" for name in given if name not in known} | {
-        name: f" ({where})" for name, where in _unknown_of_hosts(context) if name not in given
+        name: f" ({where})" for name, where in _of_hosts(context, "unknown_variables") if name not in given
     }
-    similar = {name: difflib.get_close_matches(name, known, n=1, cutoff=0.9) for name in unknown}
-    problems += [f"unknown variable {name}{unknown[name]}, did you mean {close[0]}?" for name, close in similar.items() if close]
+    refused = {name: reason for name in unknown if (reason := REFUSED_DEVICE_OPTIONS.get(name.removeprefix("metal_"))) is not None}
+    problems += [f"{name}{unknown.pop(name)} cannot be set: {reason}" for name, reason in refused.items()]
+    mistyped = {name: close[0] for name in unknown if (close := difflib.get_close_matches(name, known, n=1, cutoff=MISTYPED))}
+    problems += [f"unknown variable {name}{unknown.pop(name)}, did you mean {close}?" for name, close in mistyped.items()]
+    problems += [
+        f"{name} ({where}) is read for all hosts only, so this value has no effect"
+        for name, where in _of_hosts(context, "run_variables")
+        if name not in given
+    ]
     if problems:
         return failed("; ".join(problems))
     found = f"{counted(sum(name in known for name in given), 'variable')} of the collection set"
-    return passed(found + (f"; not used by the collection: {listed(name + where for name, where in unknown.items())}" if unknown else ""))
+    if unknown:
+        unread = [name + where + _suggestion(name, known) for name, where in unknown.items()]
+        return warning(f"{found}; not used by the collection: {listed(unread)}", "remove these variables, or give them other names")
+    return passed(found)
 
 
-def _unknown_of_hosts(context: Context) -> list[tuple[str, str]]:
-    """Return unknown variables of hosts, each with the groups or hosts that have it. A play on localhost does not have them."""
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    """Return the known variable whose name is similar after the same prefix, as the end of a sentence."""
+    prefix, _underscore, rest = name.partition("_")
+    rests = {each.removeprefix(f"{prefix}_"): each for each in known if each.startswith(f"{prefix}_")}
+    close = difflib.get_close_matches(rest, rests, n=1, cutoff=SIMILAR)
+    return f", did you mean {rests[close[0]]}?" if close else ""
+
+
+def _of_hosts(context: Context, key: str) -> list[tuple[str, str]]:
+    """Return the variables of the hosts' lists ``key``, each with its groups or hosts. A play on localhost does not have them."""
     hosts_by_name: dict[str, list[str]] = {}
     for machine in context.machines:
-        for name in machine.get("unknown_variables") or []:
+        for name in machine.get(key) or []:
             hosts_by_name.setdefault(name, []).append(str(machine.get("inventory_hostname")))
     groups = {name: [str(each.get("inventory_hostname")) for each in machines] for name, machines in context.groups.items()}
     for machine in context.groups["workers"]:

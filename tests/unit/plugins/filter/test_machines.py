@@ -9,6 +9,13 @@ import pytest
 from ansible.errors import AnsibleError, AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import FilterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import (
+    DEVICE_OPTIONS,
+    REFUSED_DEVICE_OPTIONS,
+    VARIABLES,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import MACHINE_OPTIONS
 
 machines = FilterModule().filters()["machines"]
 
@@ -227,3 +234,59 @@ def test_variables_that_are_not_the_collection_s_are_told_of_the_host_that_has_t
     assert [machine.get("unknown_variables") for machine in found] == [None, ["metal_plann", "openshift_colour"]]
     assert not any(machine["problems"] for machine in found)
     assert all("unknown_variables" not in machine for machine in machines(names, hostvars(**{"worker-1": wrong})))
+
+
+def test_every_device_option_reaches_a_machine_or_is_refused() -> None:
+    """An option that is new in metal_device_set is either a variable of hosts, or has a reason why it is none."""
+    options = set(MACHINE_OPTIONS) - {"hostname"}
+    assert set(DEVICE_OPTIONS) | set(REFUSED_DEVICE_OPTIONS) == options
+    assert not set(DEVICE_OPTIONS) & set(REFUSED_DEVICE_OPTIONS)
+    assert {f"metal_{name}" for name in DEVICE_OPTIONS} <= set(VARIABLES)
+    assert not {f"metal_{name}" for name in REFUSED_DEVICE_OPTIONS} & set(VARIABLES)
+
+
+@pytest.mark.parametrize("given", ["of the user", "of the device", "of both"])
+@pytest.mark.parametrize("name", REFUSED_DEVICE_OPTIONS)
+def test_a_refused_option_is_distinguished_from_the_attribute_of_a_device(name: str, given: str) -> None:
+    """The inventory plugin sets ``metal_ipxe_script_url`` on a host of its own, and ``metal_existing_...`` on one of another source."""
+    is_returned = name in device_result({})
+    attributes = {"metal_id": "x", **({f"metal_existing_{name}" if given == "of both" else f"metal_{name}": "x"} if is_returned else {})}
+    variables = {
+        "of the user": {f"metal_{name}": "x"},
+        "of the device": attributes,
+        "of both": {**attributes, f"metal_{name}": "x"},
+    }[given]
+    (found,) = machines(["worker-0"], hostvars(**{"worker-0": variables}), strict=False)
+    assert found.get("unknown_variables") == (None if given == "of the device" else [f"metal_{name}"])
+
+
+def test_variables_of_the_run_are_told_of_the_host_that_has_them() -> None:
+    given = {"openshift_worker_quorum": 1, "metal_api_url": AnsibleError, "metal_plan": "x"}
+    (found,) = machines(["worker-0"], hostvars(**{"worker-0": given}), strict=False)
+    # The cluster's name is read from each host, for its host name.
+    assert found["run_variables"] == ["metal_api_url", "openshift_worker_quorum"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "result"),
+    [
+        ({"metal_spot_price_max": "cheap", "metal_spot_instance": True}, "metal_spot_price_max"),
+        ({"metal_spot_instance": True}, "metal_spot_instance=true needs spot_price_max"),
+        ({"metal_spot_price_max": 0.5}, "metal_spot_price_max needs spot_instance=true"),
+        (
+            {"metal_spot_instance": True, "metal_spot_price_max": 1, "metal_hardware_reservation_id": "next-available"},
+            "reserved hardware is not on the spot market",
+        ),
+        ({"metal_features": {"tpm": "maybe"}}, "metal_features must be a list of names"),
+        ({"metal_storage": "raid"}, "metal_storage"),
+        ({"metal_ssh_keys": [{"key": "ssh-ed25519 AAAA"}]}, "missing required arguments: label found in metal_ssh_keys"),
+        ({"metal_billing_cycle": "weekly"}, "metal_billing_cycle"),
+        ({"metal_public_ipv4_subnet_size": "large"}, "metal_public_ipv4_subnet_size"),
+        ({"metal_network_frozen": "perhaps"}, "metal_network_frozen"),
+    ],
+)
+def test_device_options_that_cannot_be_used(variables: dict[str, Any], result: str) -> None:
+    (found,) = machines(["worker-0"], hostvars(**{"worker-0": variables}), strict=False)
+    assert len(found["problems"]) == 1
+    assert found["problems"][0].startswith("host worker-0: ")
+    assert result in found["problems"][0]

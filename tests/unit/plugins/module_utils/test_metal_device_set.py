@@ -367,6 +367,14 @@ def test_a_set_is_placed_in_the_first_metro_with_capacity_for_all_and_stays() ->
     assert {outcome["metro"] for outcome in again["outcomes"].values()} == {"am"}
 
 
+def test_a_placement_of_one_entry_is_the_place() -> None:
+    metal = FakeMetal()
+    result = converge(metal, **pool(2), placement=[{"metro": "AM", "plan": "m3.large.x86"}])
+    assert places(metal) == {"am": 2}
+    assert {outcome["plan"] for outcome in result["outcomes"].values()} == {"m3.large.x86"}
+    assert not converge(metal, **pool(2), placement=[{"metro": "AM", "plan": "m3.large.x86"}])["changed"]
+
+
 def test_check_mode_reports_the_chosen_metro() -> None:
     metal = FakeMetal(read_only=True)
     metal.stock = {("da", "c3.small.x86"): 1, ("am", "c3.small.x86"): 1}

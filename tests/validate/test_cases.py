@@ -39,6 +39,7 @@ READINGS: dict[str, Any] = {
     "operating_systems": {
         "operating_systems": [{"slug": slug, "provisionable_on": list(PLANS)} for slug in ("custom_ipxe", "ubuntu_24_04")]
     },
+    "spot_prices": {"spot_prices": [{"metro": metro, "plan": plan, "price_per_hour": 0.2} for metro in ("da", "am") for plan in PLANS]},
     "private_blocks": {"ip_reservations": [{"network": "10.66.1.0", "cidr": 25}]},
     "mirror": {"content": f"{'0' * 64}  openshift-install-linux-4.20.33.tar.gz\n"},
     "signature": {"status": 200, "good": True, "found": "good, by key 0123456789ABCDEF on 2026-11-01"},

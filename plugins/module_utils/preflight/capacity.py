@@ -24,6 +24,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
     passed,
     passed_if,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.spot import bid_of, is_spot, prices_of
 
 HOURS_A_MONTH = 730
 
@@ -105,7 +106,15 @@ def price(context: Context) -> Finding:
         return not_checkable("the Metal API did not report all prices")
     reserved = len([machine for machine in context.machines_to_order if machine.get("hardware_reservation_id")])
     contract = f"; plus the contract price of {counted(reserved, 'reserved machine')}" if reserved else ""
-    return passed(f"{costs['price_per_hour']:.2f} US dollars per hour{contract}")
+    return passed(f"{costs['price_per_hour']:.2f} US dollars per hour{_bids(context)}{contract}")
+
+
+def _bids(context: Context) -> str:
+    """Return what spot market devices cost at most, as the end of a sentence."""
+    bids = [bid_of(machine) or 0.0 for machine in context.machines_to_order if is_spot(machine)]
+    if not bids:
+        return ""
+    return f", with {counted(len(bids), 'spot market device')} at the market price; their bids are {sum(bids):.2f} US dollars per hour"
 
 
 def cost(context: Context) -> dict[str, Any]:
@@ -114,7 +123,11 @@ def cost(context: Context) -> dict[str, Any]:
         chosen, _problems = context.choose_places()
         ordered = {machine["hostname"]: machine for machine in context.machines_to_order if not machine.get("hardware_reservation_id")}
         places = {name: chosen.get(name) or context.places_of(machine)[0] for name, machine in ordered.items()}
-        prices = {name: context.plans[place.plan].get("price_per_hour") for name, place in places.items()}
+        market = prices_of(context.read("spot_prices", "spot_prices")) if any(map(is_spot, ordered.values())) else {}
+        prices = {
+            name: market.get(place) if is_spot(ordered[name]) else context.plans[place.plan].get("price_per_hour")
+            for name, place in places.items()
+        }
     except (UnreadableError, KeyError, IndexError):
         return {
             "price_per_hour": 0.0 if not context.machines_to_order and context.devices else None,

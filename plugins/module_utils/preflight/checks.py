@@ -32,6 +32,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight 
     publishing,
     removals,
     settings,
+    spot,
     state_store,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
@@ -271,6 +272,13 @@ CHECKS: tuple[Check, ...] = (
         expected="no option that makes the install fail after the devices are delivered: custom_ipxe on all nodes, a bootstrap device"
         " that can be deleted, no termination time during the run",
         advice="remove these options from the host or its group",
+    ),
+    Check(
+        "spot market devices",
+        spot.devices,
+        expected="metal_spot_instance only for workers, with a bid (metal_spot_price_max) of at least the current market price",
+        advice="unset metal_spot_instance for machines other than workers; raise metal_spot_price_max of the pool, choose another plan or"
+        " metro, or keep some workers on demand",
     ),
     Check(
         "capacity",

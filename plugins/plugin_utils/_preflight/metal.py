@@ -25,7 +25,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.d
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import catalogue as metal_catalogue
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.hardware_reservation import (
     HARDWARE_RESERVATION_INFO_OPTIONS,
+    SPOT_PRICE_OPTIONS,
     find_hardware_reservations,
+    spot_prices,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.network_info import (
     IP_RESERVATION_INFO_OPTIONS,
@@ -34,6 +36,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.netw
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_objects import CLUSTER_INFO_OPTIONS, find_clusters
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.spot import is_spot
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.controller import metadata
 
 Reading = dict[str, Any]
@@ -78,6 +81,8 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
         }
         if any(machine.get("hardware_reservation_id") for machine in pending):
             requests["reservations"] = pool.submit(_read, client, find_hardware_reservations, HARDWARE_RESERVATION_INFO_OPTIONS, settings)
+        if any(is_spot(machine) for machine in pending):
+            requests["spot_prices"] = pool.submit(_read, client, spot_prices, SPOT_PRICE_OPTIONS, settings)
     readings |= {name: answer.result() for name, answer in requests.items()}
     if "plans" in readings["plans"] and "metros" in readings["metros"]:
         readings["capacity"] = _capacity(client, Context(settings, readings).capacity_questions())

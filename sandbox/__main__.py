@@ -62,6 +62,12 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="answer as https://metadata.packet.net too, for openshift_ignition_platform=packet; needs port 443 (kept for later starts)",
     )
+    serve.add_argument(
+        "--outside",
+        choices=("open", "closed"),
+        help="closed: machines reach quay.io and the like only through the sandbox's proxy (default: the setting of the last start, else "
+        "open)",
+    )
     serve.add_argument("--until-eof", action="store_true", help="end at the end of standard input, so with the process that started it")
     build = commands.add_parser(
         "build",
@@ -92,7 +98,17 @@ def _run(chosen: argparse.Namespace) -> int:
             return 0
         address, port = parse_listen(chosen.listen) if chosen.listen is not None else (None, None)
         return serve(
-            Options(chosen.state, address, port, chosen.speed, chosen.seed, chosen.kubelets, chosen.vendor_names, chosen.until_eof)
+            Options(
+                chosen.state,
+                address,
+                port,
+                chosen.speed,
+                chosen.seed,
+                chosen.kubelets,
+                chosen.vendor_names,
+                chosen.until_eof,
+                chosen.outside,
+            )
         )
     except (StartError, BinariesError) as error:
         print(f"sandbox: {error}", file=sys.stderr)

@@ -28,16 +28,20 @@ import socket
 import ssl
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from rich.console import Console
+from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server, keyring
+from sandbox.machines.outside import NAMES as OUTSIDE_NAMES
+from sandbox.machines.outside import Outside
 from sandbox.machines.simulated import SimulatedMachines
 from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
 from sandbox.metal.tls import CertificateAuthority
@@ -52,6 +56,7 @@ from sandbox.openshift import (
     ensure_binaries,
     ensure_kubelet,
     passing_time,
+    registry,
     require_namespaces,
     system_factory,
     upgrade,
@@ -60,6 +65,8 @@ from sandbox.openshift.binaries import cache_root
 from sandbox.openshift.https import Listener
 from sandbox.openshift.mirror import create_mirror_app
 from sandbox.openshift.mirror import keyring as release_keyring
+from sandbox.proxy import LOGIN as PROXY_LOGIN
+from sandbox.proxy import Proxy
 from sandbox.shell import environment_file
 
 LOG = logging.getLogger(__name__)
@@ -76,7 +83,7 @@ KEY_NAME = "sandbox"
 LISTENING = range(10_000, 20_000)
 """The range for ports that are not specified: below the ephemeral ports, which an outgoing connection could take between check and start,
 and below those of published boot files."""
-SECOND_LISTENERS = ("boot", "metadata", "dns", "tls")
+SECOND_LISTENERS = ("boot", "metadata", "dns", "tls", "outside", "mirror-registry", "proxy")
 
 
 Kubelets = Literal["pretended", "real"]
@@ -102,6 +109,7 @@ class Options:
     kubelets: Kubelets | None = None
     vendor_names: bool = False
     until_eof: bool = False
+    outside: Literal["open", "closed"] | None = None
 
 
 def parse_listen(text: str) -> tuple[str, int]:
@@ -233,6 +241,7 @@ class Sandbox:
         self.world: MetalWorld | None = None
         self._ca_file = Path()
         self._trusted: Path | None = None
+        self._public_ca_file = Path()
 
     async def start(self) -> None:
         """Raises :class:`StartError`."""
@@ -243,6 +252,12 @@ class Sandbox:
         clusters = Clusters(state, clock, self._programs.control_plane, mirror_url=f"{identity.url('main')}/pub/openshift-v4")
         self._ends("clusters", clusters.close)
         program = self._programs.kubelet
+        # Of its own: machines trust it as they trust public CAs, while the CA of the data centre has to be given to them.
+        public = await asyncio.to_thread(CertificateAuthority, state / "tls" / "public", "Sandbox public CA")
+        self._public_ca_file = public.certificate_file.resolve()
+        outside = Outside(
+            (identity.address, identity.ports["outside"]), self._public_ca_file.read_bytes(), lambda: self._setting("outside", "open")
+        )
         factory = system_factory(clusters) if program is None else system_factory(clusters, RealKubelets(program, clusters))
         ca = await asyncio.to_thread(CertificateAuthority, state / "tls")
         machines = SimulatedMachines(
@@ -254,6 +269,7 @@ class Sandbox:
             factory,
             public_ca=ca.certificate_file.read_bytes() if identity.vendor_names else None,
             seed=identity.seed,
+            outside=outside,
         )
         self._ends("machines", machines.close)
         world = MetalWorld(
@@ -267,20 +283,54 @@ class Sandbox:
         )
         self._ends("Metal API", world.close)
         self.world = world
+        if self._options.outside is not None:
+            world.change_settings({"outside": {"open": self._options.outside == "open"}})
         await self._listen("boot", create_boot_app(world))
         metadata = create_metadata_app(world)
         await self._listen("metadata", metadata)
         if identity.vendor_names:
             await self._listen_as_vendor(metadata, ca)
-        metal = create_metal_app(
-            world, {MIRROR_PATH: mirror}, [*passing_time.calls(clusters, state / "machines"), *upgrade.calls(clusters)]
-        )
+        removed = registry.Removed(state / "mirror-registry.json")
+        calls = [*passing_time.calls(clusters, state / "machines"), *upgrade.calls(clusters), *registry.calls(removed)]
+        metal = create_metal_app(world, {MIRROR_PATH: mirror}, calls)
         await self._listen("main", metal)
         # The same API for clients that support only https.
         self._ca_file = ca.certificate_file.resolve()
         await self._listen("tls", metal, ca.server_context(identity.address))
+        await self._serve_images(world, outside, removed, ca, public)
         # Last, since machines that were on send requests at once.
         await world.start()
+
+    async def _serve_images(
+        self, world: MetalWorld, outside: Outside, removed: registry.Removed, ca: CertificateAuthority, public: CertificateAuthority
+    ) -> None:
+        """Start the registries of the outside and of the data centre, and the proxy between them."""
+        identity = self._identity
+
+        def note(service: str) -> Callable[[Request, int], None]:
+            def write(request: Request, status: int) -> None:
+                who = request.client.host if request.client is not None else ""
+                world.journal.write(
+                    service=service, method=request.method, path=request.url.path, status=status, who=who, started=time.time()
+                )
+
+            return write
+
+        quay = registry.Registry(registry.outside, note("outside"), service="quay.io")
+        names = [name for each in OUTSIDE_NAMES for name in (each, f"*.{each}")]
+        await self._listen("outside", quay.application(), public.server_context(identity.address, *names))
+        mirror = registry.Registry(registry.mirrored, note("mirror-registry"), login=registry.MIRROR_LOGIN, removed=removed)
+        await self._listen("mirror-registry", mirror.application(), ca.server_context(identity.address))
+
+        def write(method: str, target: str, status: int, who: str, started: float) -> None:
+            world.journal.write(service="proxy", method=method, path=target, status=status, who=who, started=started)
+
+        proxy = Proxy(outside, lambda: self._setting("outside", "proxy_login"), write)
+        await proxy.open(identity.address, identity.ports["proxy"])
+        self._ends("proxy", proxy.close)
+
+    def _setting(self, group: str, name: str) -> bool:
+        return self.world is not None and bool(self.world.settings[group][name])
 
     async def stop(self) -> None:
         """End everything that was started, whatever of it; a part that fails to end does not keep the others from it."""
@@ -325,9 +375,13 @@ class Sandbox:
             "OPENSHIFT_DNS_KEY_NAME": KEY_NAME,
             "OPENSHIFT_DNS_KEY_SECRET": identity.dns_secret,
             "OPENSHIFT_BASE_DOMAIN": BASE_DOMAIN,
-            "OPENSHIFT_PULL_SECRET": pull_secret(),
+            "OPENSHIFT_PULL_SECRET": pull_secret(f"{identity.address}:{identity.ports['mirror-registry']}"),
             "OPENSHIFT_PUBLISH_ADDRESS": identity.address,
             "OPENSHIFT_RELEASE_KEYRING": str(release_keyring(self._options.state).resolve()),
+            # For the outside: a proxy, a mirror registry (its certificate is of METAL_API_CA_FILE), and the CA of the outside's servers.
+            "OPENSHIFT_PROXY_URL": "http://{}:{}@{}:{}".format(*PROXY_LOGIN, identity.address, identity.ports["proxy"]),
+            "OPENSHIFT_MIRROR_REGISTRY": f"{identity.address}:{identity.ports['mirror-registry']}",
+            "SANDBOX_PUBLIC_CA_FILE": str(self._public_ca_file),
             "SANDBOX_URL": root,
             "OPENSHIFT_METADATA_URL": f"{identity.url('metadata')}/metadata",
             **({"SSL_CERT_FILE": str(self._trusted.resolve())} if self._trusted else {}),
@@ -357,12 +411,12 @@ class Sandbox:
         self._endings.append((name, end))
 
 
-def pull_secret() -> str:
-    """JSON of the form the console hands out; opens nothing anywhere."""
+def pull_secret(mirror_registry: str) -> str:
+    """JSON of the form the console hands out, with the login of the mirror registry; it opens nothing but the sandbox's registries."""
     entry = {"auth": base64.b64encode(b"sandbox:opens-nothing").decode("ascii"), "email": "sandbox@metal.test"}
-    return json.dumps(
-        {"auths": dict.fromkeys(("cloud.openshift.com", "quay.io", "registry.connect.redhat.com", "registry.redhat.io"), entry)}
-    )
+    auths = dict.fromkeys(("cloud.openshift.com", "quay.io", "registry.connect.redhat.com", "registry.redhat.io"), entry)
+    mirror = {"auth": base64.b64encode(":".join(registry.MIRROR_LOGIN).encode()).decode("ascii")}
+    return json.dumps({"auths": auths | {mirror_registry: mirror}})
 
 
 async def _run(options: Options, identity: Identity, programs: Programs) -> int:

@@ -101,6 +101,20 @@ class MachineHTTP(Protocol):
         are tried in turn. Raises ``httpx.TransportError`` (names that do not resolve are an ``httpx.ConnectError``).
         """
 
+    async def fetch(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        anchors: bytes = b"",
+        proxy: str = "",
+        timeout: float = 10.0,  # noqa: ASYNC109 - as above
+    ) -> httpx.Response:
+        """GET with public CAs and ``anchors`` (PEM), also to the outside (`sandbox.machines.outside`), by choice through a proxy.
+
+        Raises ``httpx.TransportError``.
+        """
+
 
 class Machine(Protocol):
     """A system's interface to the machine it runs on."""

@@ -28,6 +28,7 @@ import httpx
 from sandbox.clock import Clock
 from sandbox.machines import Hardware
 from sandbox.machines.network import BoundHTTP, NameService
+from sandbox.machines.outside import Outside
 
 LOG = logging.getLogger(__name__)
 
@@ -62,6 +63,7 @@ class Host:
         public_ca: bytes | None = None,
         seed: int = 0,
         turns: asyncio.Semaphore | None = None,
+        outside: Outside | None = None,
     ) -> None:
         self._hardware = hardware
         self.folder = folder
@@ -72,7 +74,7 @@ class Host:
         self.public_ca = public_ca
         self._name_server = dns_server
         self._names = NameService(dns_server, hardware.address)
-        self._http = BoundHTTP(hardware.address, self._names, turns)
+        self._http = BoundHTTP(hardware.address, self._names, turns, outside)
         # Text, not hash(): the same on every run with the same seed.
         self._dice = random.Random(f"{seed} {hardware.hostname}")  # noqa: S311 - durations, not secrets
         self.serial = True

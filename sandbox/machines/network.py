@@ -23,6 +23,8 @@ import dns.rdatatype
 import dns.resolver
 import httpx
 
+from sandbox.machines.outside import Outside, Source
+
 TransportKey = tuple[str, str, int, bytes | None, tuple[str, float, str, float] | None, bool]
 
 AT_ONCE = 8
@@ -68,10 +70,11 @@ class BoundHTTP:
     ``turns`` is shared by machines of one computer: time-outs begin with a machine's turn.
     """
 
-    def __init__(self, address: str, names: NameService, turns: asyncio.Semaphore | None = None) -> None:
+    def __init__(self, address: str, names: NameService, turns: asyncio.Semaphore | None = None, outside: Outside | None = None) -> None:
         self._address = address
         self._names = names
         self._turns = turns or asyncio.Semaphore(AT_ONCE)
+        self._outside = outside
         self._transports: OrderedDict[TransportKey, httpx.AsyncHTTPTransport] = OrderedDict()
         self._reached: dict[tuple[str, int], str] = {}
 
@@ -102,6 +105,23 @@ class BoundHTTP:
             raise httpx.ConnectError(f"no host in {url!r}")
         async with self._turns:
             return await self._request(method, target, headers, content, ca_pem, cert, timeout, at_most, verify=verify)
+
+    async def fetch(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        anchors: bytes = b"",
+        proxy: str = "",
+        timeout: float = 10.0,  # noqa: ASYNC109 - as above
+    ) -> httpx.Response:
+        """GET as a service of an installed system: with public CAs and ``anchors`` (PEM), from the outside too, by choice through a proxy.
+
+        Raises ``httpx.TransportError``.
+        """
+        if self._outside is None:
+            raise httpx.ConnectError("connect: network is unreachable")
+        return await self._outside.get(Source(self._address, self._addresses, self._turns), url, headers, anchors, proxy, timeout)
 
     async def _request(  # noqa: PLR0913, PLR0917 - as above
         self,

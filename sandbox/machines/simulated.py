@@ -23,6 +23,7 @@ from sandbox.machines.coreos import InstalledSystem, LiveSystem, is_kernel
 from sandbox.machines.host import PACKET_URL, Host, Hung, Rebooting
 from sandbox.machines.ipxe import Boot, Interpreter, PowerCycle, Returned, Waiting
 from sandbox.machines.network import AT_ONCE
+from sandbox.machines.outside import Outside
 
 LOG = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ class SimulatedMachines:
 
     ``state_dir`` keeps a folder for each device. ``boot_url`` is the boot service of a facility, ``metadata_url`` its metadata service;
     ``dns_server`` is what DHCP hands out. Ignition's platform packet asks ``packet_url``; systems trust ``public_ca`` as a public CA.
-    ``seed`` makes durations repeatable.
+    ``seed`` makes durations repeatable. Without ``outside``, nothing outside can be reached.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - the settings of a data centre
@@ -50,6 +51,7 @@ class SimulatedMachines:
         packet_url: str = PACKET_URL,
         public_ca: bytes | None = None,
         seed: int = 0,
+        outside: Outside | None = None,
     ) -> None:
         self._packet_url = packet_url
         self._public_ca = public_ca
@@ -60,6 +62,7 @@ class SimulatedMachines:
         self._dns_server = dns_server
         self._factory = system_factory
         self._seed = seed
+        self._outside = outside
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._hardware: dict[str, Hardware] = {}
@@ -143,6 +146,7 @@ class SimulatedMachines:
             public_ca=self._public_ca,
             seed=self._seed,
             turns=self._turns,
+            outside=self._outside,
         )
 
     async def _switch_on(self, host: Host) -> None:

@@ -57,7 +57,7 @@ CALLS = (
         "/journal",
         "list requests with time, method, path, status, who, seconds, request_id and fault, oldest first; no secrets, no bodies",
         query={
-            "service": Field("whose requests", choices=("metal", "boot", "metadata", "all")),
+            "service": Field("whose requests", choices=("metal", "boot", "metadata", "outside", "mirror-registry", "proxy", "all")),
             "method": Field("methods, separated by commas"),
             "path": Field("found in path or query", "pattern"),
             "since": Field("begun at this time or later, in seconds since 1970", "number", most=1e11),

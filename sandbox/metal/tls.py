@@ -28,13 +28,13 @@ _PEM = serialization.Encoding.PEM
 class CertificateAuthority:
     """A CA whose key is stored in ``folder``, so that its certificate stays valid over restarts."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, common_name: str = "Sandbox Metal API") -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.certificate_file = folder / "ca.pem"
         key_file = folder / "ca.key"
         if not self.certificate_file.exists():
             key = ec.generate_private_key(ec.SECP256R1())
-            name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Sandbox Metal API")])
+            name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
             builder = _builder(name, name, key.public_key(), _CA_LIFETIME)
             builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             builder = builder.add_extension(_usage(signs=True), critical=True)

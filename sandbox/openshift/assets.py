@@ -135,14 +135,21 @@ class Assets:
     def release_architecture(self) -> str:
         """Architecture of the installer's release, in RHCOS spelling or ``multi``: by the components that it has written down."""
         tags = json.loads(self.files.get("release-image-references.json", b"{}")).get("spec", {}).get("tags", [])
-        named = {tag["name"]: str(tag["from"]["name"]).rpartition(":")[2] for tag in tags}
+        named = {tag["name"]: str(tag["from"]["name"]).rpartition("@")[2] for tag in tags}
         for architecture in (*catalogue.ARCHITECTURES, catalogue.MULTI):
             with contextlib.suppress(KeyError):
                 release = catalogue.release(self.version, architecture)
-                if named and all(digest == catalogue.component_digest(release, name) for name, digest in named.items()):
+                if named and named == release.payload.components:
                     return architecture
         pool = self.install_config.get("controlPlane") or {}
         return {"arm64": "aarch64"}.get(pool.get("architecture", ""), "x86_64")
+
+    def os_image(self, version: str) -> str:
+        """Return the image of the nodes' operating system in a release: that of the installer, or one that the cluster was upgraded to."""
+        try:
+            return catalogue.release(version, self.release_architecture).os_image
+        except KeyError:
+            raise AssetError(f"the mirror has no release {version} for {self.release_architecture}") from None
 
     @cached_property
     def servers(self) -> dict[str, str]:

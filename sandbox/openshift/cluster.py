@@ -24,7 +24,7 @@ import httpx
 
 from sandbox.clock import Clock
 from sandbox.machines import MachineHTTP
-from sandbox.openshift import machine_config_server, pki, resources
+from sandbox.openshift import machine_config_server, node_files, pki, resources
 from sandbox.openshift.api import CSRS, APIError, ClusterAPI, Object
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.binaries import Binaries
@@ -315,6 +315,7 @@ class Cluster:
 
     def _own_objects(self) -> Iterator[Object]:
         root_ca = self.assets.certificate("root-ca")
+        yield from node_files.machine_configs(self.assets)
         for name in ("master", "worker"):
             yield resources.pool(name)
             yield resources.user_data_secret(name, self.assets.domain, root_ca, self.version)

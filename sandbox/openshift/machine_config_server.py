@@ -258,7 +258,7 @@ def with_appended(config: Config, *, rendered: str, assets: Assets, version: str
         "apiVersion": "machineconfiguration.openshift.io/v1",
         "kind": "MachineConfig",
         "metadata": {"name": rendered},
-        "spec": {"config": config, "osImageURL": _os_image(version)},
+        "spec": {"config": config, "osImageURL": assets.os_image(version)},
     }
     appended = [
         _file(KUBECONFIG, _bootstrap_kubeconfig(assets), mode=0o600),
@@ -290,11 +290,6 @@ def _bootstrap_kubeconfig(assets: Assets) -> str:
         "current-context": "kubelet",
     }
     return yaml.safe_dump(document, sort_keys=False, width=1 << 20)
-
-
-def _os_image(version: str) -> str:
-    digest = hashlib.sha256(f"rhel-coreos {version}".encode()).hexdigest()
-    return f"quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:{digest}"
 
 
 def _file(path: str, content: str, *, mode: int = 0o644) -> Config:

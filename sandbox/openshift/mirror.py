@@ -280,7 +280,7 @@ Component Versions:
 
 Images:
   NAME               PULL SPEC
-  machine-os-content quay.io/openshift-release-dev/ocp-v4.0-art-dev@{release.digest}
+  {release.payload.os_component} {release.os_image}
 """
 
 

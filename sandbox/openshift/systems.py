@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from sandbox.machines import Machine, System, SystemFactory
@@ -22,6 +22,7 @@ from sandbox.openshift.https import Listener, server_context
 from sandbox.openshift.kubelet import Container, Kubelet, KubeletConfig, MakeKubelet
 from sandbox.openshift.machine_config_server import KUBECONFIG
 from sandbox.openshift.pki import KeyPair
+from sandbox.openshift.pull import Puller, component_images, os_component, os_image, release_image
 from sandbox.openshift.resources import ETCD_NAMESPACE
 from sandbox.openshift.router import Router
 
@@ -42,6 +43,20 @@ _RESTARTED_PODS: Final = 60
 
 _RETRY: Final = 1.0
 
+_BOOTKUBE_IMAGES: Final = (
+    "cluster-bootstrap",
+    "cluster-config-operator",
+    "cluster-etcd-operator",
+    "cluster-kube-apiserver-operator",
+    "cluster-kube-controller-manager-operator",
+    "cluster-kube-scheduler-operator",
+    "cluster-version-operator",
+    "etcd",
+    "hyperkube",
+    "machine-config-operator",
+)
+"""Components whose images bootkube.sh and its static pods run."""
+
 
 def system_factory(clusters: Clusters, kubelet: MakeKubelet = Kubelet) -> SystemFactory:
     """Return the factory of systems for the clusters' machines, which decides by the machine's config.
@@ -53,9 +68,9 @@ def system_factory(clusters: Clusters, kubelet: MakeKubelet = Kubelet) -> System
         try:
             files = files_of(config)
             if any(path.startswith(f"{INSTALL_FOLDER}/") for path in files):
-                return BootstrapSystem(machine, clusters, Assets.from_ignition(config))
+                return BootstrapSystem(machine, clusters, Assets.from_ignition(config), files)
             if KUBECONFIG in files:
-                return NodeSystem(machine, clusters, KubeletConfig.read(config), kubelet)
+                return NodeSystem(machine, clusters, KubeletConfig.read(config), kubelet, files)
         except AssetError as error:
             return IdleSystem(machine, f"the Ignition config cannot be used: {error}", failed=True)
         return IdleSystem(machine, f"nothing of OpenShift in the Ignition config; files: {', '.join(sorted(files)) or 'none'}")
@@ -80,10 +95,11 @@ class IdleSystem:
 class BootstrapSystem:
     """The bootstrap machine: a temporary control plane, a machine config server for masters, an approver without checks."""
 
-    def __init__(self, machine: Machine, clusters: Clusters, assets: Assets) -> None:
+    def __init__(self, machine: Machine, clusters: Clusters, assets: Assets, files: Mapping[str, bytes]) -> None:
         self._machine = machine
         self._clusters = clusters
         self._assets = assets
+        self._files = files
 
     async def run(self) -> None:
         machine = self._machine
@@ -92,6 +108,7 @@ class BootstrapSystem:
         async with _membership(cluster, machine, "bootstrap"):
             if not cluster.has_reached(MANIFESTS_APPLIED):
                 await machine.clock.sleep(_IMAGE_PULL)
+                await self._pull()
                 machine.console("bootkube.sh: starting temporary control plane")
                 await machine.clock.sleep(_BOOTKUBE_START)
             async with _serving(cluster, machine, cluster.bootstrap_config):
@@ -103,6 +120,15 @@ class BootstrapSystem:
                 machine.console("bootkube.service complete")
                 await _persist(machine, "report completion", lambda: _complete(cluster))
                 await asyncio.Event().wait()
+
+    async def _pull(self) -> None:
+        """Pull the release image, the node image and the images of the control plane that this machine runs."""
+        puller = Puller(self._machine, self._files)
+        layer = await puller.until_pulled("release-image.service", release_image(self._files))
+        found = component_images(layer)
+        await puller.until_pulled("node-image-pull.service", found[os_component(found)])
+        for name in _BOOTKUBE_IMAGES:
+            await puller.until_pulled("bootkube.service", found[name])
 
     async def _until_control_plane(self, cluster: Cluster) -> None:
         approver = asyncio.create_task(self._approve(cluster))
@@ -129,8 +155,11 @@ class BootstrapSystem:
 class NodeSystem:
     """A control plane node or a worker: pivot to the cluster's OS image, two reboots, kubelet, and for masters static pods."""
 
-    def __init__(self, machine: Machine, clusters: Clusters, config: KubeletConfig, kubelet: MakeKubelet) -> None:
+    def __init__(
+        self, machine: Machine, clusters: Clusters, config: KubeletConfig, kubelet: MakeKubelet, files: Mapping[str, bytes]
+    ) -> None:
         self._machine = machine
+        self._files = files
         self._clusters = clusters
         self._config = config
         self._kubelet = kubelet
@@ -141,6 +170,7 @@ class NodeSystem:
         machine = self._machine
         if not self._pivoted.exists():
             machine.console("machine-config-daemon-firstboot: rebasing to the cluster's OS image")
+            await Puller(machine, self._files).until_pulled("machine-config-daemon-firstboot.service", os_image(self._files))
             await machine.clock.sleep(_OS_PIVOT)
             machine.console("machine-config-daemon-firstboot: rebooting")
             await machine.clock.sleep(_REBOOT)

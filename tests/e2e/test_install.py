@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("undisturbed")]
 
 # A pull secret whose text is found again wherever it leaks.
 PLANTED = "planted-pull-secret-3f9a1c"
-PULL_SECRET = json.dumps({"auths": {"registry.example": {"auth": "cGxhbnRlZDpwbGFudGVkLXB1bGwtc2VjcmV0LTNmOWExYw==", "email": PLANTED}}})
+PULL_SECRET = json.dumps({"auths": {"quay.io": {"auth": "cGxhbnRlZDpwbGFudGVkLXB1bGwtc2VjcmV0LTNmOWExYw==", "email": PLANTED}}})
 # A manifest of the user's own that is a Secret.
 PLANTED_MANIFEST = "planted-manifest-7d20b4"
 MANIFEST = {

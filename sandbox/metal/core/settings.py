@@ -43,6 +43,8 @@ DEFAULTS: dict[str, Any] = {
     "clock": {"ahead": 0},
     # Real seconds before an answer.
     "latency": {"read": 0, "write": 0},
+    # `open`: machines reach the vendors' registries without the proxy. `proxy_login`: the proxy wants user and password.
+    "outside": {"open": True, "proxy_login": False},
     # Simulated seconds. Sources: network and configuration: a recorded provisioning; ports: 13 to 17 s (public issue threads); a
     # reservation was free about 4 minutes after the deletion of its device (60 + 180); the notice of an eviction: docs. The others are
     # ours.
@@ -78,6 +80,7 @@ HELP: dict[str, str] = {
     "rate_limit": "requests per seconds (real) and token, null without limit; retry_after: send that header",
     "clock": "ahead: real seconds that the header Date is ahead of this computer's clock, negative behind it",
     "latency": "real seconds before an answer: read, write",
+    "outside": "open: whether machines reach quay.io and the like without the proxy; proxy_login: the proxy wants user and password",
     "durations": "simulated seconds of everything that takes time",
 }
 """Description of each group of settings, and of the speed."""

@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-ARCHITECTURES: Final[Mapping[str, str]] = {"x86_64": "amd64", "aarch64": "arm64"}
-"""RHCOS name -> Go name."""
+from . import images
 
-MULTI: Final = "multi"
-"""Architecture of a release for machines of all of them."""
+ARCHITECTURES: Final = images.ARCHITECTURES
+MULTI: Final = images.MULTI
 
 MIRROR_PATH: Final = "/pub/openshift-v4"
 
@@ -62,13 +61,27 @@ class Release:
         return ARCHITECTURES.get(self.architecture, self.architecture)
 
     @property
+    def is_okd(self) -> bool:
+        return self.rhcos.system == "scos"
+
+    @property
+    def payload(self) -> images.Payload:
+        """The release's container images."""
+        return images.payload(self.version, self.architecture, self.created, okd=self.is_okd)
+
+    @property
     def digest(self) -> str:
-        """Digest of the release payload, ``sha256:<hex>``: invented, but always the same."""
-        return "sha256:" + _hex("release", self.version, self.architecture)
+        """Digest of the release image, ``sha256:<hex>``."""
+        return self.payload.digest
 
     @property
     def image(self) -> str:
-        return f"{'quay.io/okd/scos-release' if self.rhcos.system == 'scos' else 'quay.io/openshift-release-dev/ocp-release'}@{self.digest}"
+        return f"{images.release_repository(okd=self.is_okd)}@{self.digest}"
+
+    @property
+    def os_image(self) -> str:
+        """Image of the nodes' operating system."""
+        return f"{images.component_repository(okd=self.is_okd)}@{self.payload.components[self.payload.os_component]}"
 
     @property
     def commit(self) -> str:
@@ -99,11 +112,6 @@ def release(version: str, architecture: str) -> Release:
     if architecture not in ({*ARCHITECTURES, MULTI} if version in _RELEASES else {"x86_64"}):
         raise KeyError(architecture)
     return Release(version, architecture, kubernetes, rhcos, created)
-
-
-def component_digest(release: Release, *words: str) -> str:
-    """Return what the digest of a component's image is made of: invented, and another one for each release and architecture."""
-    return hashlib.sha256(" ".join((release.version, release.architecture, *words)).encode()).hexdigest()
 
 
 def is_newer(version: str, than: str) -> bool:

@@ -23,10 +23,10 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any, Final
 
-from .catalogue import Release, component_digest
+from .catalogue import Release
+from .host_files import host_files
 from .install_config import InstallConfig
 
 SPEC: Final = "3.2.0"
@@ -183,10 +183,11 @@ def bootstrap(config: InstallConfig, release: Release, files: Mapping[str, bytes
     contents: dict[str, tuple[bytes, int]] = {
         "/etc/motd": (_MOTD.encode(), 0o644),
         "/root/.docker/config.json": (str(config.data["pullSecret"]).encode(), 0o600),
-        "/opt/openshift/release-image-references.json": (_image_references(release), 0o600),
+        "/opt/openshift/release-image-references.json": (release.payload.references, 0o600),
     }
     for name, text in scripts.items():
         contents[f"/usr/local/bin/{name}.sh"] = (text.encode(), 0o555)
+    contents |= {path: (content, 0o644) for path, content in host_files(config).items()}
     for path, content in files.items():
         contents[f"/opt/openshift/{path}"] = (content, 0o600)
     # The user's keys are one text, as they stand in the install-config.
@@ -218,42 +219,6 @@ The primary services are release-image.service followed by bootkube.service. To 
 def _file(path: str, content: bytes, mode: int) -> dict[str, Any]:
     source = f"data:text/plain;charset=utf-8;base64,{base64.b64encode(content).decode()}"
     return {"contents": {"source": source}, "mode": mode, "overwrite": True, "path": path, "user": {"name": "root"}}
-
-
-def _image_references(release: Release) -> bytes:
-    """Return the release payload's ``image-references``: an ImageStream naming each component's image and source."""
-
-    def digest(*words: str) -> str:
-        return component_digest(release, *words)
-
-    tags = [
-        {
-            "name": name,
-            "annotations": {
-                "io.openshift.build.commit.id": digest("commit", name)[:40],
-                "io.openshift.build.commit.ref": f"release-{release.minor}",
-                "io.openshift.build.source-location": f"https://github.com/openshift/{name}",
-                "io.openshift.build.versions": "",
-            },
-            "from": {"kind": "DockerImage", "name": f"quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:{digest(name)}"},
-            "generation": 2,
-            "importPolicy": {"importMode": "Legacy"},
-            "referencePolicy": {"type": "Source"},
-        }
-        for name in resources.files(__package__ or "").joinpath("components.txt").read_text(encoding="utf-8").split()
-    ]
-    stream = {
-        "kind": "ImageStream",
-        "apiVersion": "image.openshift.io/v1",
-        "metadata": {
-            "name": release.version,
-            "creationTimestamp": release.created,
-            "annotations": {"release.openshift.io/from-image-stream": f"ocp/{release.minor}-art-assembly-{release.version}"},
-        },
-        "spec": {"lookupPolicy": {"local": False}, "tags": tags},
-        "status": {"dockerImageRepository": ""},
-    }
-    return json.dumps(stream, indent=2).encode()
 
 
 def _dump(document: Mapping[str, Any]) -> bytes:

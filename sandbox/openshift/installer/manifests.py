@@ -18,6 +18,7 @@ import yaml
 
 from .catalogue import Release
 from .certificates import KeyPair
+from .host_files import digest_mirror_set, proxy_spec, proxy_status
 from .install_config import InstallConfig
 
 SCHEDULER: Final = "manifests/cluster-scheduler-02-config.yml"
@@ -55,7 +56,7 @@ def manifests(
             {"defaultPlacement": "ControlPlane" if (config.control_plane_replicas, config.compute_replicas) == (1, 0) else "Workers"},
         ),
         "manifests/cluster-network-02-config.yml": _network(config),
-        "manifests/cluster-proxy-01-config.yaml": _config("Proxy", _proxy(config)),
+        "manifests/cluster-proxy-01-config.yaml": {**_config("Proxy", proxy_spec(config)), "status": proxy_status(config)},
         SCHEDULER: _config("Scheduler", {"mastersSchedulable": config.compute_replicas == 0, "policy": {"name": ""}}),
         "manifests/cvo-overrides.yaml": {
             "apiVersion": "config.openshift.io/v1",
@@ -100,6 +101,9 @@ def manifests(
     if config.data.get("additionalTrustBundle"):
         bundle = {"ca-bundle.crt": str(config.data["additionalTrustBundle"])}
         objects["manifests/user-ca-bundle-config.yaml"] = _config_map("openshift-config", "user-ca-bundle", bundle)
+    mirrors = digest_mirror_set(config)
+    if mirrors is not None:
+        objects["manifests/image-digest-mirror-set.yaml"] = mirrors
     for role, pointer in pointers.items():
         objects[f"openshift/99_openshift-cluster-api_{role}-user-data-secret.yaml"] = _secret(
             "openshift-machine-api", f"{role}-user-data", {"disableTemplating": b"true", "userData": pointer}, "Opaque"
@@ -183,13 +187,6 @@ def _network(config: InstallConfig) -> dict[str, Any]:
             "serviceNetwork": networking["serviceNetwork"],
         },
     )
-
-
-def _proxy(config: InstallConfig) -> dict[str, Any]:
-    given = config.data.get("proxy")
-    if not given:
-        return {"trustedCA": {"name": ""}}
-    return {key: value for key, value in given.items() if value} | {"trustedCA": {"name": "user-ca-bundle"}}
 
 
 def _ssh_machine_config(name: str, role: str, keys: str) -> dict[str, Any]:

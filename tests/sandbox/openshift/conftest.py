@@ -21,18 +21,23 @@ import httpx
 import pytest
 import pytest_asyncio
 import yaml
+from starlette.requests import Request
 
 from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server
 from sandbox.machines import Drive, Hardware
 from sandbox.machines.network import BoundHTTP
-from sandbox.openshift import Binaries, BinariesError, Cluster, Clusters, kubelet, system_factory
+from sandbox.machines.outside import Outside
+from sandbox.metal.tls import CertificateAuthority
+from sandbox.openshift import Binaries, BinariesError, Cluster, Clusters, kubelet, registry, system_factory
 from sandbox.openshift.api import NODES, Object
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.binaries import READY_FOLDER_VARIABLE, cache_folder
+from sandbox.openshift.https import Listener
 from sandbox.openshift.installer import cli
 from sandbox.openshift.kubelet import Kubelet, MakeKubelet
 from sandbox.openshift.resources import ETCD, condition_of
+from sandbox.proxy import Proxy
 
 DOMAIN = "demo.metal.test"
 IGNITION_ACCEPTS = "application/vnd.coreos.ignition+json;version=3.4.0, */*;q=0.1"
@@ -45,12 +50,14 @@ class PretendedMachine:
     name_server = ("127.0.0.1", 9)
     """Nobody answers there, until a test starts one (:meth:`Lab.serve_names`)."""
 
-    def __init__(self, hardware: Hardware, clock: Clock, directory: Path, names: Mapping[str, list[str]]) -> None:
+    def __init__(
+        self, hardware: Hardware, clock: Clock, directory: Path, names: Mapping[str, list[str]], outside: Outside | None = None
+    ) -> None:
         self.hardware = hardware
         self.clock = clock
         self.directory = directory
         self._names = names
-        self.http = BoundHTTP(hardware.address, self)  # type: ignore[arg-type]  # itself in place of the stub resolver
+        self.http = BoundHTTP(hardware.address, self, outside=outside)  # type: ignore[arg-type]  # itself in place of the stub resolver
         self.lines: list[str] = []
         self.reports: list[tuple[str, str]] = []
 
@@ -62,6 +69,57 @@ class PretendedMachine:
 
     def console(self, line: str) -> None:
         self.lines.append(line)
+
+
+class Registries:
+    """The outside with quay.io, a mirror registry and the proxy, each on a port of its own."""
+
+    mirror: str
+    """Address of the mirror registry."""
+    outside: Outside
+    proxy: Proxy
+
+    def __init__(self, folder: Path) -> None:
+        self.public, self.private = CertificateAuthority(folder / "public", "public CA"), CertificateAuthority(folder / "private")
+        self.removed = registry.Removed(folder / "removed.json")
+        self.requests: list[tuple[str, str, int]] = []
+        """Server, what was asked for, status."""
+        self.is_open = True
+        self.wants_login = False
+        self._listeners: list[Listener] = []
+
+    @classmethod
+    async def serve(cls, folder: Path) -> Registries:
+        made = cls(folder)
+        quay = registry.Registry(registry.outside, made._note("outside"), service="quay.io")
+        mirror = registry.Registry(registry.mirrored, made._note("mirror"), login=registry.MIRROR_LOGIN, removed=made.removed)
+        quay_port = await made._listen(quay, made.public, ["quay.io", "*.quay.io"])
+        made.mirror = f"127.0.0.1:{await made._listen(mirror, made.private, [])}"
+        made.outside = Outside(("127.0.0.1", quay_port), made.public.certificate_file.read_bytes(), lambda: made.is_open)
+
+        def note(method: str, target: str, status: int, _who: str, _started: float) -> None:
+            made.requests.append(("proxy", f"{method} {target}", status))
+
+        made.proxy = Proxy(made.outside, lambda: made.wants_login, note)
+        await made.proxy.open("127.0.0.1", 0)
+        return made
+
+    async def _listen(self, served: registry.Registry, ca: CertificateAuthority, names: list[str]) -> int:
+        listener = Listener(served.application())
+        await listener.open("127.0.0.1", 0, ca.server_context("127.0.0.1", *names))
+        self._listeners.append(listener)
+        return listener.port
+
+    def _note(self, server: str) -> Callable[[Request, int], None]:
+        def note(request: Request, status: int) -> None:
+            self.requests.append((server, request.url.path, status))
+
+        return note
+
+    async def close(self) -> None:
+        await self.proxy.close()
+        for listener in self._listeners:
+            await listener.close()
 
 
 class Lab:
@@ -78,6 +136,7 @@ class Lab:
         self.running: dict[str, asyncio.Task[None]] = {}
         self.machines: dict[str, PretendedMachine] = {}
         self.refusals: list[int] = []
+        self.outside: Outside | None = None
         self.kubelets: dict[str, MakeKubelet] = {}
         """What makes the kubelets of machines that have no pretended one, by the machines' names."""
         self._name_server: Server | None = None
@@ -104,7 +163,7 @@ class Lab:
             operating_system="custom_ipxe",
         )
         self.names[hardware.hostname] = [hardware.address]
-        self.machines[name] = PretendedMachine(hardware, self.clock, directory, self.names)
+        self.machines[name] = PretendedMachine(hardware, self.clock, directory, self.names, self.outside)
         return self.machines[name]
 
     def balance(self, *names: str) -> None:
@@ -211,7 +270,7 @@ def ignition(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "controlPlane": {"name": "master", "replicas": MASTERS},
         "compute": [{"name": "worker", "replicas": 0}],
         "platform": {"none": {}},
-        "pullSecret": json.dumps({"auths": {"fake": {"auth": "aWQ6cGFzcwo="}}}),
+        "pullSecret": json.dumps({"auths": {"quay.io": {"auth": "aWQ6cGFzcw=="}}}),
         "sshKey": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ0CnbLVNfmVTCkCl4pQb9b4YzqJmyXDJkkKtBNu2RgM core@demo",
     }
     (directory / "install-config.yaml").write_text(yaml.safe_dump(install_config))
@@ -237,6 +296,8 @@ async def _installed(state: Path, binaries: Binaries, ignition: dict[str, Any]) 
     patched.setattr(kubelet, "SHORTEST_WAIT", 3.0)
     made = Lab(state, binaries, ignition, speed=4000)
     masters = [f"master-{number}" for number in range(MASTERS)]
+    registries = await Registries.serve(state)
+    made.outside = registries.outside
     try:
         for name in ("bootstrap", *masters, "worker-0"):
             made.machine(name)
@@ -262,6 +323,7 @@ async def _installed(state: Path, binaries: Binaries, ignition: dict[str, Any]) 
         yield made
     finally:
         await made.close()
+        await registries.close()
         patched.undo()
 
 

@@ -20,7 +20,7 @@ def test_installer_and_cluster_understand_each_other(ignition: dict[str, Any]) -
     assert assets.domain == "demo.metal.test"
     assert assets.control_plane_replicas == 3
     assert assets.version.startswith("4.")
-    assert assets.pull_secret == '{"auths": {"fake": {"auth": "aWQ6cGFzcwo="}}}'
+    assert assets.pull_secret == '{"auths": {"quay.io": {"auth": "aWQ6cGFzcw=="}}}'
     assert {manifest["kind"] for manifest in assets.manifests} >= {"ConfigMap", "Secret", "Infrastructure", "Scheduler", "ClusterVersion"}
     assert Assets.from_json(assets.to_json()) == assets
 

@@ -126,7 +126,7 @@ async def test_machine_config_server_negotiates(lab: Lab, accept: str, status: i
     assert lab.cluster.assets.token in kubeconfig
     assert "https://api-int.demo.metal.test:6443" in kubeconfig
     pull_secret = base64.b64decode(files["/var/lib/kubelet/config.json"]["contents"]["source"].partition(",")[2])
-    assert json.loads(pull_secret) == {"auths": {"fake": {"auth": "aWQ6cGFzcwo="}}}
+    assert json.loads(pull_secret) == {"auths": {"quay.io": {"auth": "aWQ6cGFzcw=="}}}
     assert (files["/etc/kubernetes/kubelet.conf"].get("filesystem") == "root") == (version == "2.2.0")
 
 

@@ -1,0 +1,155 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Check that registries serve the images of a release: for the module ``release_images_info`` and for preflight.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.registry import Connection, RegistryClient, RegistryError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release_images import (
+    Image,
+    ImageError,
+    Missing,
+    commands,
+    components,
+    first_manifest,
+    image,
+    layers,
+    login,
+    logins,
+    places,
+    proxy_for,
+    sentences,
+)
+
+RELEASE = "release image"
+AT_ONCE = 8
+"""Requests at a time: a mirror registry on one host serves these without a queue."""
+
+IMAGES_OPTIONS = Options(
+    {
+        "image": {"type": "str", "required": True},
+        "sources": {
+            "type": "list",
+            "elements": "dict",
+            "default": [],
+            "options": {
+                "source": {"type": "str", "required": True},
+                "mirrors": {"type": "list", "elements": "str", "default": []},
+                "sourcePolicy": {"type": "str", "default": ""},
+            },
+        },
+        "pull_secret": {"type": "raw", "default": "", "no_log": True},
+        "trust_bundle": {"type": "str", "default": ""},
+        "proxy": {"type": "dict", "default": {}, "no_log": True},
+        "components": {"type": "bool", "default": True},
+        "timeout": {"type": "float", "default": 30},
+        "retries": {"type": "int", "default": 3},
+        "delay": {"type": "float", "default": 2},
+    }
+)
+
+
+class Registries:
+    """The registries that images are read from, by the settings of an install."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        """Raises CollectionError. ``settings``: pull_secret, trust_bundle, proxy, timeout, retries, delay."""
+        self._settings = settings
+        self._auths = logins(str(settings["pull_secret"] or ""))
+        self._clients: dict[str, RegistryClient] = {}
+
+    def client(self, registry: str) -> RegistryClient:
+        """Return the client of a registry. Raises RegistryError."""
+        if registry not in self._clients:
+            connection = Connection(
+                proxy=proxy_for(registry, self._settings["proxy"] or {}),
+                trust_bundle=str(self._settings["trust_bundle"] or ""),
+                timeout=float(self._settings["timeout"]),
+                retries=int(self._settings["retries"]),
+                delay=float(self._settings["delay"]),
+            )
+            self._clients[registry] = RegistryClient(registry, partial(login, self._auths, registry), connection)
+        return self._clients[registry]
+
+    def problem(self, place: Image) -> str:
+        """Return why a place does not serve an image; empty if it does."""
+        try:
+            return "" if self.client(place.registry).has_manifest(place.repository, place.digest) else "manifest unknown"
+        except RegistryError as problem:
+            return problem.message
+
+    def components(self, place: Image) -> dict[str, str]:
+        """Return the images of a release image's components by name. Raises CollectionError."""
+        client = self.client(place.registry)
+        manifest = client.manifest(place.repository, place.digest)
+        if inner := first_manifest(manifest):
+            manifest = client.manifest(place.repository, inner)
+        for digest in layers(manifest):
+            if (found := components(client.blob(place.repository, digest))) is not None:
+                return found
+        raise ImageError(f"{place} is not a release image: it has no release-manifests/image-references")
+
+
+def check(settings: Mapping[str, Any], *, with_components: bool) -> dict[str, Any]:
+    """Return what is missing where: ``images`` (number of those that were asked for), ``missing``, ``messages`` and ``commands``.
+
+    ``settings``: image and sources, and those of Registries. Raises CollectionError for settings that cannot be used.
+    """
+    registries, release = Registries(settings), image(str(settings["image"]))
+    sources: Sequence[Mapping[str, Any]] = settings["sources"] or []
+    missing = _missing(registries, {RELEASE: release}, sources)
+    found = {RELEASE: release}
+    if with_components:
+        lacking = {each.place for each in missing}
+        having = [place for place in places(release, sources) if place.name not in lacking]
+        if having:
+            parts = {name: image(text) for name, text in registries.components(having[0]).items()}
+            missing += _missing(registries, parts, sources)
+            found |= parts
+    return {
+        "images": len(found),
+        "missing": [asdict(each) for each in missing],
+        "messages": sentences(missing),
+        "commands": commands(release, missing),
+    }
+
+
+def _missing(registries: Registries, wanted: Mapping[str, Image], sources: Sequence[Mapping[str, Any]]) -> list[Missing]:
+    asked = [(name, each, place) for name, each in wanted.items() for place in places(each, sources)]
+    # Clients are created in this thread.
+    usable: dict[str, str] = {}
+    for _name, _each, place in asked:
+        if place.registry not in usable:
+            try:
+                registries.client(place.registry)
+                usable[place.registry] = ""
+            except RegistryError as problem:
+                usable[place.registry] = problem.message
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        problems = pool.map(lambda entry: usable[entry[2].registry] or registries.problem(entry[2]), asked)
+        return [
+            Missing(name, str(each), place.name, problem) for (name, each, place), problem in zip(asked, problems, strict=True) if problem
+        ]
+
+
+class ImagesModule(ModuleFrame):
+    """The module ``release_images_info``: used as ``with ImagesModule() as module: module.read()``."""
+
+    def __init__(self) -> None:
+        super().__init__(IMAGES_OPTIONS)
+
+    def read(self) -> None:
+        """Report what is missing."""
+        self.result.update(check(self.params, with_components=self.params["components"]))

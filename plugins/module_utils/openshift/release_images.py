@@ -1,0 +1,221 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The container images of a release, and where machines ask for them: mirrors, sources, proxy and logins.
+
+Sources: containers-registries.conf(5) for mirrors, containers-auth.json(5) for logins, golang.org/x/net/http/httpproxy for the proxy.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import io
+import ipaddress
+import json
+import re
+import tarfile
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+
+REFERENCES = "release-manifests/image-references"
+"""File of a release image that lists the images of its components."""
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_PORT = re.compile(r":\d+$")
+
+
+class ImageError(CollectionError):
+    """A reference or a release image cannot be read."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image by digest. ``registry`` is a host, with a port by choice."""
+
+    registry: str
+    repository: str
+    digest: str
+
+    @property
+    def name(self) -> str:
+        """Return the image without its digest."""
+        return f"{self.registry}/{self.repository}"
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.digest}"
+
+
+@dataclass(frozen=True)
+class Missing:
+    """An image that a place does not serve. ``image``: what the cluster asks for; ``place``: the repository that was asked."""
+
+    component: str
+    image: str
+    place: str
+    problem: str
+
+
+def image(text: str) -> Image:
+    """Return the image of a reference such as ``quay.io/a/b@sha256:...``. Raises ImageError."""
+    name, _at, digest = text.partition("@")
+    registry, slash, repository = name.partition("/")
+    if not slash or not repository or not _DIGEST.fullmatch(digest):
+        raise ImageError(f"Cannot read the image {text!r}: expected registry/repository@sha256 and 64 hexadecimal digits")
+    return Image(registry, repository, digest)
+
+
+def places(wanted: Image, sources: Iterable[Mapping[str, Any]]) -> list[Image]:
+    """Return where machines ask for an image: at all mirrors of the longest source that it is part of; without one, at its own registry.
+
+    ``sources``: entries with ``source`` and ``mirrors``, as ``imageDigestSources`` of an install-config.
+    """
+    found: dict[str, list[str]] = {}
+    for each in sources:
+        found.setdefault(str(each.get("source") or ""), []).extend(str(mirror) for mirror in each.get("mirrors") or [])
+    matching = [source for source in found if source and found[source] and (wanted.name == source or wanted.name.startswith(f"{source}/"))]
+    if not matching:
+        return [wanted]
+    source = max(matching, key=len)
+    return [image(f"{mirror}{wanted.name.removeprefix(source)}@{wanted.digest}") for mirror in dict.fromkeys(found[source])]
+
+
+def login(auths: Mapping[str, Any], registry: str, repository: str) -> str:
+    """Return ``auth`` of a pull secret's entry for a repository: that of the longest path; empty without one."""
+    parts = [registry, *repository.split("/")]
+    for length in range(len(parts), 0, -1):
+        entry = auths.get("/".join(parts[:length]))
+        if isinstance(entry, Mapping) and entry.get("auth"):
+            return str(entry["auth"])
+    return ""
+
+
+def logins(pull_secret: str) -> dict[str, Any]:
+    """Return ``auths`` of a pull secret; none for an empty one. Raises ImageError for a text that is no pull secret."""
+    if not pull_secret.strip():
+        return {}
+    try:
+        auths = json.loads(pull_secret)["auths"]
+    except (ValueError, LookupError, TypeError):
+        auths = None
+    if not isinstance(auths, dict):
+        raise ImageError("Cannot read the pull secret: expected a JSON object with auths")
+    return auths
+
+
+def proxy_for(registry: str, proxy: Mapping[str, Any]) -> str:
+    """Return the proxy of HTTPS requests to a registry, empty for a direct connection. ``proxy``: httpProxy, httpsProxy, noProxy."""
+    chosen = str(proxy.get("httpsProxy") or "")
+    return chosen if chosen and uses_proxy(registry, str(proxy.get("noProxy") or "")) else ""
+
+
+def uses_proxy(place: str, no_proxy: str) -> bool:
+    """Return whether the services of nodes reach a host (with a port or without) through the proxy: not loopback, and no exception."""
+    host, _unused, port = place.rpartition(":") if _PORT.search(place) else (place, "", "")
+    host, port, address = host.strip("[]").lower(), port or "443", _address(host)
+    if host == "localhost" or (address is not None and address.is_loopback):
+        return False
+    return not any(_excepts(entry.strip().lower(), host, port, address) for entry in no_proxy.split(","))
+
+
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address | None
+
+
+def _excepts(entry: str, host: str, port: str, address: _Address) -> bool:
+    if entry in {"", "*"}:
+        return entry == "*"
+    if "/" in entry:
+        try:
+            return address is not None and address in ipaddress.ip_network(entry, strict=False)
+        except ValueError:
+            return False
+    name, _unused, wanted = entry.rpartition(":") if _PORT.search(entry) and _address(entry) is None else (entry, "", "")
+    if wanted and wanted != port:
+        return False
+    if address is not None:
+        return address == _address(name)
+    name = name.removeprefix("*")
+    # A domain with a dot in front means only the names below it.
+    return host.endswith(name) if name.startswith(".") else host == name or host.endswith(f".{name}")
+
+
+def _address(text: str) -> _Address:
+    try:
+        return ipaddress.ip_address(text.strip("[]"))
+    except ValueError:
+        return None
+
+
+def first_manifest(content: bytes) -> str:
+    """Return the digest of the first image of a manifest list; empty for the manifest of one image. Raises ImageError."""
+    manifest = _document(content)
+    entries = manifest.get("manifests")
+    if entries is None:
+        return ""
+    try:
+        return str(entries[0]["digest"])
+    except (LookupError, TypeError) as problem:
+        raise ImageError("The manifest list of the release image is empty") from problem
+
+
+def layers(content: bytes) -> list[str]:
+    """Return the digests of the layers of an image, the last one first: it has the manifests of a release. Raises ImageError."""
+    try:
+        return [str(each["digest"]) for each in reversed(_document(content)["layers"])]
+    except (LookupError, TypeError) as problem:
+        raise ImageError("The manifest of the release image has no layers") from problem
+
+
+def _document(content: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(content)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise ImageError("The manifest of the release image is not a JSON object")
+    return document
+
+
+def components(layer: bytes) -> dict[str, str] | None:
+    """Return the images of the components by name; None for a layer without them. Raises ImageError for one that cannot be read."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(layer), mode="r:*") as archive:
+            member = archive.extractfile(REFERENCES) if REFERENCES in archive.getnames() else None
+            if member is None:
+                return None
+            tags = json.load(member)["spec"]["tags"]
+            return {str(tag["name"]): str(tag["from"]["name"]) for tag in tags}
+    except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, LookupError, TypeError) as problem:
+        raise ImageError(f"Cannot read {REFERENCES} of the release image: {problem}") from problem
+
+
+def sentences(missing: Sequence[Missing]) -> list[str]:
+    """Return a sentence for each place and problem, with the components."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for each in missing:
+        grouped.setdefault((each.place, each.problem), []).append(each.component)
+    return [f"{place} does not serve {_listed(names)}: {problem}" for (place, problem), names in grouped.items()]
+
+
+def _listed(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more images" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def commands(release: Image, missing: Sequence[Missing]) -> list[str]:
+    """Return commands that mirror what is missing: the release when its release image or many images are missing, else each image."""
+    lacking = [each for each in missing if each.place != image(each.image).name]
+    whole = any(image(each.image).digest == release.digest for each in lacking) or len(lacking) > _MOST_COPIED
+    if whole and lacking:
+        to_release = next((each.place for each in lacking if image(each.image).digest == release.digest), "")
+        to = next((each.place for each in lacking if each.place != to_release), to_release)
+        option = f" --to-release-image={to_release}:{release.digest.removeprefix('sha256:')[:12]}" if to_release else ""
+        return [f"oc adm release mirror --from={release} --to={to}{option} -a PULL_SECRET_FILE"]
+    return [f"oc image mirror --keep-manifest-list=true -a PULL_SECRET_FILE {each.image} {each.place}" for each in lacking]
+
+
+_MOST_COPIED = 10

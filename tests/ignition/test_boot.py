@@ -41,7 +41,9 @@ MACHINES = {
 
 
 @pytest.fixture(scope="module")
-def published(made: Role, sandbox_process: RunningSandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str, str], str]]:
+def published(
+    made: Role, sandbox_process: RunningSandbox, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[dict[str, str], str]]:
     """The public files, and the URL below which they are served."""
     folder = tmp_path_factory.mktemp("booted") / "cluster"
     shutil.copytree(made.folder, folder, symlinks=True)
@@ -150,8 +152,7 @@ def order(made: Role, published: tuple[dict[str, str], str]) -> Iterator[Callabl
 
 def files_of(config: str) -> dict[str, str]:
     return {
-        entry["path"]: b64decode(entry["contents"]["source"].partition(",")[2]).decode()
-        for entry in json.loads(config)["storage"]["files"]
+        entry["path"]: b64decode(entry["contents"]["source"].partition(",")[2]).decode() for entry in json.loads(config)["storage"]["files"]
     }
 
 

@@ -31,7 +31,9 @@ from .engine import Alone, Machine, relay, start_alone
 
 pytestmark = pytest.mark.debian("ignition")
 
-HOSTS = {role: f"{name}.{NAME}.{DOMAIN}" for role, name in (("bootstrap", "bootstrap"), ("control-plane", "master-0"), ("worker", "worker-0"))}
+HOSTS = {
+    role: f"{name}.{NAME}.{DOMAIN}" for role, name in (("bootstrap", "bootstrap"), ("control-plane", "master-0"), ("worker", "worker-0"))
+}
 POOLS = {"control-plane": "master", "worker": "worker"}
 API_INT = f"api-int.{NAME}.{DOMAIN}"
 DEVICE = "127.64.7.7"

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_state import CHOICES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import METADATA_HOST
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_state import CHOICES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight import (
     capacity,
     controller,

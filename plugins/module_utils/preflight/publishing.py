@@ -90,7 +90,9 @@ def ignition_platform(context: Context) -> Finding:
             "set openshift_publish_allow_list to true, and openshift_publish_address to an address without translation between it and the"
             " devices",
         )
-    return passed("metal: each machine gets its Ignition config at the installation, and bootstrap.ign is for the bootstrap device's addresses")
+    return passed(
+        "metal: each machine gets its Ignition config at the installation, and bootstrap.ign is for the bootstrap device's addresses"
+    )
 
 
 def _packet(context: Context) -> Finding:
@@ -101,7 +103,8 @@ def _packet(context: Context) -> Finding:
     addresses: list[str] = list(reading.get("addresses") or [])
     if not addresses:
         return failed(
-            f"packet: {asked} has no address of {METADATA_HOST}, so the installed machines would wait for their userdata for ever", NO_VENDOR
+            f"packet: {asked} has no address of {METADATA_HOST}, so the installed machines would wait for their userdata for ever",
+            NO_VENDOR,
         )
     if problems := reading.get("problems") or {}:
         found = "; ".join(f"{address}: {problem}" for address, problem in sorted(problems.items()))

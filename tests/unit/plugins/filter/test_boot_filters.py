@@ -232,9 +232,7 @@ def test_a_pointer_may_have_become_a_dictionary() -> None:
     desired = [machine("worker-0")]
     profiles = boot_profiles(desired, DEFAULTS)
     urls = dict.fromkeys(("x86_64-live.ign", "worker-0.demo.metal.test-live.ign"), "http://a.test/b")
-    text, parsed = (
-        boot_contents(profiles, STREAM, urls, [], METAL, desired, {"worker": each}) for each in (json.dumps(POINTER), POINTER)
-    )
+    text, parsed = (boot_contents(profiles, STREAM, urls, [], METAL, desired, {"worker": each}) for each in (json.dumps(POINTER), POINTER))
     assert text == parsed
 
 

@@ -52,6 +52,24 @@ def alternatives(own: Place, placement: Iterable[Mapping[str, Any]] | None) -> t
     return tuple(dict.fromkeys(Place((entry.get("metro") or own.metro).lower(), entry.get("plan") or own.plan) for entry in placement))
 
 
+def metros_of(machines: Iterable[Mapping[str, Any]], devices: Iterable[Mapping[str, Any]] = ()) -> list[str]:
+    """Return the metros in which machines are or may be placed, sorted, without ``any``.
+
+    A machine whose device exists is in the metro of that device only. ``devices``: as ``metal_device_info`` returns them.
+    """
+    existing = {device.get("hostname"): str(device["metro"]).lower() for device in devices if device.get("metro")}
+    found: set[str] = set()
+    for machine in machines:
+        if (metro := existing.get(machine.get("hostname"))) is not None:
+            found.add(metro)
+        else:
+            own = Place(str(machine.get("metro") or "").lower(), str(machine.get("plan") or ""))
+            # The role load_balancer orders its device in its own metro.
+            placement = None if machine.get("role") == "load-balancer" else machine.get("placement")
+            found |= {place.metro for place in alternatives(own, placement)}
+    return sorted(found - {"", "any"})
+
+
 def queries(pools: Sequence[Pool], *, every: bool = False) -> list[dict[str, Any]]:
     """Return the capacity queries: ``plan``, ``metro`` and ``quantity``, every number that :func:`assign` may need in a place.
 

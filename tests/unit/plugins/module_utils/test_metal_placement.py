@@ -15,6 +15,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.p
     assign,
     capacity_of,
     fill,
+    metros_of,
     queries,
 )
 
@@ -125,3 +126,17 @@ def test_what_is_still_missing_fills_places_in_their_order() -> None:
     assert Counter(fill([pool(5, DA, AM)], {DA: 2, AM: 2}).values()) == {DA: 2, AM: 2}
     assert Counter(fill([pool(5, DA, AM)], {DA: 2, AM: 5}).values()) == {AM: 5}
     assert [server["quantity"] for server in queries([pool(3, DA)], every=True)] == [1, 2, 3]
+
+
+def test_metros_are_those_where_machines_are_or_may_be_placed() -> None:
+    machines = [
+        {"hostname": "a", "metro": "DA", "plan": "x"},
+        {"hostname": "b", "metro": "da", "plan": "x", "placement": [{"metro": "ny"}, {"metro": "any"}, {"plan": "y"}]},
+        {"hostname": "c", "metro": "da", "plan": "x", "placement": [{"metro": "am"}]},
+        {"hostname": "balancer", "metro": "sv", "plan": "x", "placement": [{"metro": "mr"}], "role": "load-balancer"},
+        {"hostname": "unplaced"},
+    ]
+    assert metros_of(machines) == ["am", "da", "ny", "sv"]
+    # A device stays where it is, whatever its machine may be placed in.
+    assert metros_of(machines[1:2], [{"hostname": "b", "metro": "ny"}, {"hostname": "other", "metro": "mr"}]) == ["ny"]
+    assert metros_of([]) == []

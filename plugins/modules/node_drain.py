@@ -49,6 +49,11 @@ options:
     description:
       - Seconds each pod gets to end. Without it each pod gets its own C(terminationGracePeriodSeconds).
     type: int
+  longest_grace_period:
+    description:
+      - Seconds that a pod gets to end whose own grace period is longer, for example because its machine is deleted then.
+      - Without effect with O(grace_period), which is for all pods.
+    type: int
   delete_emptydir_data:
     description:
       - Whether pods with C(emptyDir) volumes are evicted, whose data is lost. Otherwise they are an error, and nothing is evicted.
@@ -167,6 +172,7 @@ OPTIONS = Options(
         "nodes": {"type": "list", "elements": "str", "required": True},
         "state": {"type": "str", "choices": ["drained", "cordoned", "uncordoned"], "default": "drained"},
         "grace_period": {"type": "int"},
+        "longest_grace_period": {"type": "int"},
         "delete_emptydir_data": {"type": "bool", "default": False},
         "evict_unmanaged": {"type": "bool", "default": False},
         "unreachable_grace": {"type": "float", "default": 300},

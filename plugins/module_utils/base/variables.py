@@ -1693,6 +1693,15 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             ),
         ),
         Variable(
+            "openshift_eviction_window",
+            "int",
+            "playbooks/evictions.yml drains workers whose termination time is at most this time in seconds ahead. Spot market devices get"
+            " theirs 120 s before they are deleted.",
+            default=300,
+            unit="seconds",
+            options=("leave_eviction_window",),
+        ),
+        Variable(
             "openshift_stale_node_timeout",
             "int",
             "Time in seconds for which the kubelet of a node without a device has to be unreachable before the node is deleted.",

@@ -126,12 +126,19 @@ def _tolerates_cordon(toleration: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Rules:
-    """How pods are evicted. Times in seconds; ``grace_period`` None is each pod's own."""
+    """How pods are evicted. Times in seconds; ``grace_period`` None is each pod's own, of at most ``longest_grace_period``."""
 
     grace_period: int | None
     delete_emptydir_data: bool
     evict_unmanaged: bool
     unreachable_grace: float
+    longest_grace_period: int | None = None
+
+    def grace_of(self, pod: Pod) -> int | None:
+        """Return the grace period to evict a pod with, None for its own."""
+        if self.grace_period is not None:
+            return self.grace_period
+        return self.longest_grace_period if self.longest_grace_period is not None and pod.grace_period > self.longest_grace_period else None
 
 
 def objections(pods: Iterable[Pod], rules: Rules) -> list[str]:
@@ -152,7 +159,8 @@ def is_due(pod: Pod, rules: Rules, started: datetime) -> bool:
     A pod that tolerates the cordon and was created since is another one in place of an evicted pod, and would be so again.
     """
     if pod.due is not None:
-        return rules.grace_period is not None and rules.grace_period < pod.grace_period
+        grace = rules.grace_of(pod)
+        return grace is not None and grace < pod.grace_period
     return not is_back(pod, started)
 
 
@@ -228,7 +236,13 @@ class Drain:
         self._own_only = bool(params["own_cordon_only"])
         self._accept_loss = bool(params["accept_loss"])
         self._release_on_failure = bool(params["uncordon_on_failure"])
-        self._rules = Rules(params["grace_period"], params["delete_emptydir_data"], params["evict_unmanaged"], params["unreachable_grace"])
+        self._rules = Rules(
+            grace_period=params["grace_period"],
+            delete_emptydir_data=params["delete_emptydir_data"],
+            evict_unmanaged=params["evict_unmanaged"],
+            unreachable_grace=params["unreachable_grace"],
+            longest_grace_period=params["longest_grace_period"],
+        )
         resumed = mapping(params["resume"])
         self._started = time_of(resumed.get("started"))
         self._before: dict[str, Any] | None = dict(mapping(resumed.get("before"))) or None
@@ -394,7 +408,7 @@ class Drain:
     def _evict_one(self, pod: Pod) -> str | ClusterRefusedError:
         """Evict a pod; return nothing when the eviction was accepted, why it was refused, or the refusal that no other try changes."""
         try:
-            self._client.evict(pod.namespace, pod.name, pod.uid, self._rules.grace_period)
+            self._client.evict(pod.namespace, pod.name, pod.uid, self._rules.grace_of(pod))
         except ClusterUnreachableError as problem:
             # It may have had its effect; the list of pods that is read next says so.
             self._unsure_pods[pod.uid] = pod.title

@@ -61,7 +61,7 @@ SIGNER_NAMESPACES = (
 
 MACHINE_CONFIG_PORT, KUBELET_PORT = 22623, 10250
 
-DEVICE_ATTRIBUTES = ("addresses", "ip_addresses", "provisioning_started_at", "provisioning_percentage", "tags")
+DEVICE_ATTRIBUTES = ("addresses", "ip_addresses", "provisioning_started_at", "provisioning_percentage", "tags", "spot_instance")
 """Attributes of a device that are read beside those of ``metal_cluster_info``."""
 
 

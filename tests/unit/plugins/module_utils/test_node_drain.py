@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -27,6 +28,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 
 NOW = datetime(2026, 11, 22, 10, 0, 0, tzinfo=UTC)
 RULES = Rules(grace_period=None, delete_emptydir_data=False, evict_unmanaged=False, unreachable_grace=300)
+TIMES = {"grace_period": None, "longest_grace_period": None, "unreachable_grace": 1.0}
 EXISTS = [{"operator": "Exists"}]
 
 
@@ -68,6 +70,20 @@ def terminating(due: float, **metadata: Any) -> dict[str, Any]:
 )
 def test_only_what_survives_or_is_over_is_left_alone(obj: Any, kind: str) -> None:
     assert read_pod(obj).kind == kind
+
+
+def test_a_longest_grace_period_shortens_longer_ones_only() -> None:
+    rules = replace(RULES, longest_grace_period=20)
+    short = read_pod(pod(spec={"terminationGracePeriodSeconds": 10}))
+    assert (rules.grace_of(read_pod(pod())), rules.grace_of(short), RULES.grace_of(short)) == (20, None, None)
+    assert replace(rules, grace_period=40).grace_of(short) == 40
+    # It is evicted again when it was given longer, and not twice.
+    longer = read_pod(terminating(30))
+    assert (is_due(longer, rules, NOW), is_due(longer, RULES, NOW), is_due(longer, replace(rules, longest_grace_period=30), NOW)) == (
+        True,
+        False,
+        False,
+    )
 
 
 def test_pods_with_data_to_lose_are_named_before_any_eviction() -> None:
@@ -213,7 +229,15 @@ class Nobody:
     "resume", [None, {}, {"started": 5, "before": [1], "evicted": 7}, {"started": [], "before": "x", "evicted": {"a": 1}}]
 )
 def test_a_malformed_resume_is_as_good_as_none(resume: Any) -> None:
-    options = {"nodes": ["a"], "state": "drained", "resume": resume, "wait": True, "grace_period": None, "unreachable_grace": 1.0}
+    options = {
+        "nodes": ["a"],
+        "state": "drained",
+        "resume": resume,
+        "wait": True,
+        "grace_period": None,
+        "longest_grace_period": None,
+        "unreachable_grace": 1.0,
+    }
     flags = ("own_cordon_only", "accept_loss", "uncordon_on_failure", "delete_emptydir_data", "evict_unmanaged")
     result: dict[str, Any] = {}
     drain = Drain(Nobody(), {**options, **dict.fromkeys(flags, False)})  # type: ignore[arg-type]  # a stand-in
@@ -253,7 +277,14 @@ class LosesAnswers(Nobody):
 )
 def test_writes_whose_answers_are_lost_are_reported_when_they_were_made(accepts: bool, found: list[tuple[bool, list[str]]]) -> None:
     """First the Node is cordoned, then the pod evicted. Each poll is a slice of the wait of its own."""
-    options = {"nodes": ["a"], "state": "drained", "wait": True, "grace_period": None, "unreachable_grace": 1.0}
+    options = {
+        "nodes": ["a"],
+        "state": "drained",
+        "wait": True,
+        "grace_period": None,
+        "longest_grace_period": None,
+        "unreachable_grace": 1.0,
+    }
     flags = {**dict.fromkeys(("own_cordon_only", "accept_loss", "uncordon_on_failure"), False), "delete_emptydir_data": True}
     cluster = LosesAnswers(accepts=accepts)
     resume: dict[str, Any] = {}

@@ -255,6 +255,7 @@ AGAIN = {
 ELSEWHERE = {
     "adopt.yml": "test_adopt.py, since it refuses a cluster that install.yml has installed",
     "awx.yml": "tests/awx/test_objects.py, since it needs an AWX",
+    "mirror.yml": "test_disconnected.py, since it asks registries",
     "replace.yml": "test_repair.py, since it replaces again what it is given",
     "start.yml": "test_repair.py",
     "stop.yml": "test_repair.py, since it switches the cluster off",

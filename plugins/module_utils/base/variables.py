@@ -285,6 +285,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             in_preflight=True,
         ),
         Variable(
+            "openshift_default_catalogs",
+            "bool",
+            "Whether OperatorHub has the catalogues of Red Hat and of the community. Their images are of registries on the internet, so set it "
+            "to false without access to them, and add catalogues of your mirror with O(openshift_manifests).",
+            default=True,
+            options=("ignition_default_catalogs",),
+        ),
+        Variable(
             "openshift_capabilities",
             "dict",
             "Optional cluster components, with the keys C(baselineCapabilitySet) and C(additionalEnabledCapabilities).",
@@ -714,7 +722,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "URL of a mirror of kernel, initramfs and root file system, a folder with the file names of the installer's "
             "stream data. Empty, machines download them from the URLs of the stream data.",
             default="",
-            options=("boot_files_image_mirror_url",),
+            options=("boot_files_image_mirror_url", "ignition_image_mirror_url"),
         ),
         Variable(
             "openshift_image_verify",
@@ -725,7 +733,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             expression=("openshift_image_verify | default('sha256' if openshift_image_mirror_url | default('') | length > 0 else 'none')"),
             computed="`sha256` with `openshift_image_mirror_url`, otherwise `none`",
             choices=("sha256", "head", "none"),
-            options=("boot_files_image_verify",),
+            options=("boot_files_image_verify", "ignition_image_verify"),
         ),
         Variable(
             "openshift_metadata_url",

@@ -78,6 +78,8 @@ class Connection:
         request = urllib.request.Request(url, headers=dict(headers), method=method)  # noqa: S310 - https, see above
         if self.proxy:
             parts = urllib.parse.urlsplit(self.proxy)
+            # Before the proxy is set: its address would be taken for the server's.
+            request.add_unredirected_header("Host", request.host)
             request.set_proxy(parts.netloc.rpartition("@")[2], "http")
             if parts.username:
                 given = encoded_login(urllib.parse.unquote(parts.username), urllib.parse.unquote(parts.password or ""))

@@ -21,23 +21,20 @@ import httpx
 import pytest
 import pytest_asyncio
 import yaml
-from starlette.requests import Request
 
 from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server
 from sandbox.machines import Drive, Hardware
 from sandbox.machines.network import BoundHTTP
 from sandbox.machines.outside import Outside
-from sandbox.metal.tls import CertificateAuthority
-from sandbox.openshift import Binaries, BinariesError, Cluster, Clusters, kubelet, registry, system_factory
+from sandbox.openshift import Binaries, BinariesError, Cluster, Clusters, kubelet, system_factory
 from sandbox.openshift.api import NODES, Object
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.binaries import READY_FOLDER_VARIABLE, cache_folder
-from sandbox.openshift.https import Listener
 from sandbox.openshift.installer import cli
 from sandbox.openshift.kubelet import Kubelet, MakeKubelet
 from sandbox.openshift.resources import ETCD, condition_of
-from sandbox.proxy import Proxy
+from tests.registries import Registries
 
 DOMAIN = "demo.metal.test"
 IGNITION_ACCEPTS = "application/vnd.coreos.ignition+json;version=3.4.0, */*;q=0.1"
@@ -69,57 +66,6 @@ class PretendedMachine:
 
     def console(self, line: str) -> None:
         self.lines.append(line)
-
-
-class Registries:
-    """The outside with quay.io, a mirror registry and the proxy, each on a port of its own."""
-
-    mirror: str
-    """Address of the mirror registry."""
-    outside: Outside
-    proxy: Proxy
-
-    def __init__(self, folder: Path) -> None:
-        self.public, self.private = CertificateAuthority(folder / "public", "public CA"), CertificateAuthority(folder / "private")
-        self.removed = registry.Removed(folder / "removed.json")
-        self.requests: list[tuple[str, str, int]] = []
-        """Server, what was asked for, status."""
-        self.is_open = True
-        self.wants_login = False
-        self._listeners: list[Listener] = []
-
-    @classmethod
-    async def serve(cls, folder: Path) -> Registries:
-        made = cls(folder)
-        quay = registry.Registry(registry.outside, made._note("outside"), service="quay.io")
-        mirror = registry.Registry(registry.mirrored, made._note("mirror"), login=registry.MIRROR_LOGIN, removed=made.removed)
-        quay_port = await made._listen(quay, made.public, ["quay.io", "*.quay.io"])
-        made.mirror = f"127.0.0.1:{await made._listen(mirror, made.private, [])}"
-        made.outside = Outside(("127.0.0.1", quay_port), made.public.certificate_file.read_bytes(), lambda: made.is_open)
-
-        def note(method: str, target: str, status: int, _who: str, _started: float) -> None:
-            made.requests.append(("proxy", f"{method} {target}", status))
-
-        made.proxy = Proxy(made.outside, lambda: made.wants_login, note)
-        await made.proxy.open("127.0.0.1", 0)
-        return made
-
-    async def _listen(self, served: registry.Registry, ca: CertificateAuthority, names: list[str]) -> int:
-        listener = Listener(served.application())
-        await listener.open("127.0.0.1", 0, ca.server_context("127.0.0.1", *names))
-        self._listeners.append(listener)
-        return listener.port
-
-    def _note(self, server: str) -> Callable[[Request, int], None]:
-        def note(request: Request, status: int) -> None:
-            self.requests.append((server, request.url.path, status))
-
-        return note
-
-    async def close(self) -> None:
-        await self.proxy.close()
-        for listener in self._listeners:
-            await listener.close()
 
 
 class Lab:

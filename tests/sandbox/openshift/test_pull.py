@@ -23,7 +23,8 @@ from sandbox.openshift.installer import catalogue, images
 from sandbox.openshift.installer.host_files import host_files, proxy_spec, proxy_status
 from sandbox.openshift.installer.install_config import InstallConfig
 from sandbox.openshift.pull import Puller, PullError, Reference, component_images, environment, login, places, uses_proxy
-from tests.sandbox.openshift.conftest import PretendedMachine, Registries
+from tests.registries import Registries
+from tests.sandbox.openshift.conftest import PretendedMachine
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -1,0 +1,87 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sandbox's registries and its proxy alone, without a sandbox around them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from starlette.requests import Request
+
+from sandbox.machines.outside import Outside
+from sandbox.metal.tls import CertificateAuthority
+from sandbox.openshift import registry
+from sandbox.openshift.https import Listener
+from sandbox.proxy import Proxy
+
+
+class Registries:
+    """The outside with quay.io, a mirror registry and the proxy, each on a port of its own."""
+
+    mirror: str
+    """Address of the mirror registry."""
+    outside: Outside
+    proxy: Proxy
+
+    def __init__(self, folder: Path) -> None:
+        self.public, self.private = CertificateAuthority(folder / "public", "public CA"), CertificateAuthority(folder / "private")
+        self.removed = registry.Removed(folder / "removed.json")
+        self.requests: list[tuple[str, str, int]] = []
+        """Server, what was asked for, status."""
+        self.is_open = True
+        self.wants_login = False
+        self._listeners: list[Listener] = []
+
+    @classmethod
+    async def serve(cls, folder: Path) -> Registries:
+        made = cls(folder)
+        quay = registry.Registry(registry.outside, made._note("outside"), service="quay.io")
+        mirror = registry.Registry(registry.mirrored, made._note("mirror"), login=registry.MIRROR_LOGIN, removed=made.removed)
+        quay_port = await made._listen(quay, made.public, ["quay.io", "*.quay.io"])
+        made.mirror = f"127.0.0.1:{await made._listen(mirror, made.private, [])}"
+        made.outside = Outside(("127.0.0.1", quay_port), made.public.certificate_file.read_bytes(), lambda: made.is_open)
+
+        def note(method: str, target: str, status: int, _who: str, _started: float) -> None:
+            made.requests.append(("proxy", f"{method} {target}", status))
+
+        made.proxy = Proxy(made.outside, lambda: made.wants_login, note)
+        await made.proxy.open("127.0.0.1", 0)
+        return made
+
+    async def _listen(self, served: registry.Registry, ca: CertificateAuthority, names: list[str]) -> int:
+        listener = Listener(served.application())
+        await listener.open("127.0.0.1", 0, ca.server_context("127.0.0.1", *names))
+        self._listeners.append(listener)
+        return listener.port
+
+    def _note(self, server: str) -> Callable[[Request, int], None]:
+        def note(request: Request, status: int) -> None:
+            self.requests.append((server, request.url.path, status))
+
+        return note
+
+    async def close(self) -> None:
+        await self.proxy.close()
+        for listener in self._listeners:
+            await listener.close()
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Registries]:
+    """Serve registries from a thread, for clients that block."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    made = asyncio.run_coroutine_threadsafe(Registries.serve(folder), loop).result(30)
+    try:
+        yield made
+    finally:
+        asyncio.run_coroutine_threadsafe(made.close(), loop).result(30)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(30)
+        loop.close()

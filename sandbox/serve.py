@@ -267,7 +267,7 @@ class Sandbox:
             identity.url("metadata"),
             (names.address, names.port),
             factory,
-            public_ca=ca.certificate_file.read_bytes() if identity.vendor_names else None,
+            public_ca=self._public_ca_file.read_bytes() if identity.vendor_names else None,
             seed=identity.seed,
             outside=outside,
         )
@@ -289,7 +289,7 @@ class Sandbox:
         metadata = create_metadata_app(world)
         await self._listen("metadata", metadata)
         if identity.vendor_names:
-            await self._listen_as_vendor(metadata, ca)
+            await self._listen_as_vendor(metadata, public)
         removed = registry.Removed(state / "mirror-registry.json")
         calls = [*passing_time.calls(clusters, state / "machines"), *upgrade.calls(clusters), *registry.calls(removed)]
         metal = create_metal_app(world, {MIRROR_PATH: mirror}, calls)
@@ -351,7 +351,7 @@ class Sandbox:
                 "or the sysctl net.ipv4.ip_unprivileged_port_start"
             ) from None
         self._ends("metadata listener at the vendor's name", listener.close)
-        # What the controller trusts, with the CA of the sandbox as one more public CA.
+        # What the controller trusts: its own public CAs, and the sandbox's.
         known = ssl.get_default_verify_paths().cafile
         bundle = (Path(known).read_bytes() if known else b"") + ca.certificate_file.read_bytes()
         self._trusted = self._options.state / "tls" / "public.pem"

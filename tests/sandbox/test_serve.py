@@ -8,6 +8,7 @@ No cluster is made here, so empty programs stand for the control plane's.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
@@ -228,7 +229,7 @@ def test_the_same_again_after_kill(sandbox: RunningSandbox) -> None:
     assert dns.query.udp(query, before["OPENSHIFT_DNS_SERVER"], port=int(before["OPENSHIFT_DNS_PORT"]), timeout=20).answer
 
 
-def boot_script(mirror: str) -> str:
+def boot_script(mirror: str, platform: str, arguments: str = "") -> str:
     """The script of an install, from the mirror's own list of builds."""
     streams = f"{mirror}/x86_64/dependencies/rhcos/streams/"
 
@@ -240,15 +241,14 @@ def boot_script(mirror: str) -> str:
     kernel, initramfs, rootfs = (build + next(n for n in names if f"live-{part}" in n) for part in ("kernel", "initramfs", "rootfs"))
     return (
         f"#!ipxe\nkernel {kernel} initrd=main coreos.live.rootfs_url={rootfs} coreos.inst.install_dev=/dev/sda "
-        f"coreos.inst.platform_id=packet console=ttyS1,115200n8\ninitrd --name main {initramfs}\nboot\n"
+        f"coreos.inst.platform_id={platform} {arguments} console=ttyS1,115200n8\ninitrd --name main {initramfs}\nboot\n"
     )
 
 
-def test_a_machine_goes_through_all_stages(sandbox: RunningSandbox, tmp_path: Path) -> None:
-    """Bought, booted by its script, installed, first boot; killed on the way; removed."""
-    files = tmp_path / "web"
+@contextlib.contextmanager
+def web_server(files: Path) -> Iterator[str]:
+    """Serves a folder; yields its URL."""
     files.mkdir()
-    (files / "boot.ipxe").write_text(boot_script(sandbox.environment["OPENSHIFT_MIRROR_URL"]))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -259,21 +259,65 @@ def test_a_machine_goes_through_all_stages(sandbox: RunningSandbox, tmp_path: Pa
     )
     try:
         until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        web.terminate()
+        web.wait()
+
+
+POINTER = {"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/etc/mark", "contents": {"source": "data:,x"}}]}}
+
+
+def test_a_machine_goes_through_all_stages(sandbox: RunningSandbox, tmp_path: Path) -> None:
+    """Bought, booted by its script, installed, first boot; killed on the way; removed."""
+    files = tmp_path / "web"
+    with web_server(files) as url:
+        script = boot_script(sandbox.environment["OPENSHIFT_MIRROR_URL"], "metal", f"coreos.inst.ignition_url={url}/own.ign")
+        (files / "own.ign").write_text(json.dumps(POINTER))
+        (files / "boot.ipxe").write_text(script)
         api = Api(sandbox)
-        pointer = {"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/etc/mark", "contents": {"source": "data:,x"}}]}}
-        id_ = api.create(ipxe_script_url=f"http://127.0.0.1:{port}/boot.ipxe", userdata=json.dumps(pointer))
+        id_ = api.create(ipxe_script_url=f"{url}/boot.ipxe")
         until(lambda: api.device(id_)["state"] == "active")
         sandbox.kill()
         sandbox.start()
         api = Api(sandbox)
         until(lambda: any("/etc/mark" in body for body in api.user_events(id_)))
-        assert "[fetch] Ignition status: finished successfully" in api.user_events(id_)
+        assert not any("Ignition" in body for body in api.user_events(id_)), "on metal Ignition reports nothing"
         assert api.client.delete(f"/devices/{id_}").status_code == 204
         until(lambda: api.device(id_)["state"] == "gone")
         until(lambda: not (sandbox.directory / "machines" / id_).exists())
-    finally:
-        web.terminate()
-        web.wait()
+
+
+def test_with_the_vendors_names_machines_read_userdata_as_from_the_vendor(tmp_path: Path) -> None:
+    """Over TLS at port 443, by the name that DNS has, with a certificate that the machines and the user's shell take for a public one."""
+    unprivileged = int(Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text())
+    if os.geteuid() and unprivileged > 443:
+        pytest.skip("needs port 443: root, or the sysctl net.ipv4.ip_unprivileged_port_start")
+    files = tmp_path / "web"
+    with RunningSandbox(tmp_path / "state", log=tmp_path / "log", speed=20_000, vendor_names=True) as running, web_server(files) as url:
+        (files / "boot.ipxe").write_text(boot_script(running.environment["OPENSHIFT_MIRROR_URL"], "packet"))
+        api = Api(running)
+        id_ = api.create(ipxe_script_url=f"{url}/boot.ipxe", userdata=json.dumps(POINTER))
+        until(lambda: any("/etc/mark" in body for body in api.user_events(id_)))
+        assert "[fetch] Ignition status: finished successfully" in api.user_events(id_)
+        settings = {
+            "ignition_platform": "packet",
+            "resolver": running.environment["OPENSHIFT_DNS_SERVER"],
+            "resolver_port": running.environment["OPENSHIFT_DNS_PORT"],
+            "timeout": 20,
+        }
+        program = (
+            "import json, sys; from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import metadata; "
+            "print(json.dumps(metadata.collect(json.loads(sys.argv[1]))))"
+        )
+        trusted = {**os.environ, "SSL_CERT_FILE": running.environment["SSL_CERT_FILE"], "PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [sys.executable, "-c", program, json.dumps(settings)]
+        done = subprocess.run(command, env=trusted, check=True, capture_output=True, text=True)
+        reading = json.loads(done.stdout)["metadata"]
+        assert (len(reading["addresses"]), reading["problems"]) == (1, {})
+        running.stop()
+        running.start()
+        assert "SSL_CERT_FILE" in running.environment, "kept for later starts"
 
 
 def children_of(pid: int) -> list[int]:

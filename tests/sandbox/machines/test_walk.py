@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -60,6 +61,66 @@ async def test_platform_metal_reads_no_userdata_and_has_no_serial_console(centre
     assert centre.events == []
     assert "login:" not in centre.console()
     assert "login:" in centre.screen()
+
+
+def live_config(final: dict[str, Any] | None, options: str) -> bytes:
+    """A live config as of the platform metal: installer options, and the config that is written to the disk."""
+    files = [{"path": "/etc/coreos/installer.d/10-own.yaml", "contents": {"source": data_url(options.encode())}}]
+    if final is not None:
+        files.append({"path": "/etc/coreos/final.ign", "contents": {"source": data_url(json.dumps(final).encode())}})
+    return json.dumps({"ignition": {"version": "3.2.0"}, "storage": {"files": files}}).encode()
+
+
+METAL = "dest-device: /dev/sda\nplatform: metal\nconsole: ['ttyS1,115200n8']\nignition-file: /etc/coreos/final.ign\n"
+
+
+async def test_platform_metal_boots_the_config_that_the_live_system_has_written(centre: DataCentre) -> None:
+    centre.web.answers["/live.ign"] = live_config(POINTER, METAL)
+    centre.chain(script(centre.web, LIVE.format(centre.web.url), install=""))
+    await centre.machines.install(hardware())
+    await centre.until(lambda: bool(centre.booted))
+    assert centre.booted[0][1]["storage"]["files"][0]["contents"]["source"] == data_url(b"here")
+    assert centre.metadata.asked == []
+    assert centre.events == []
+    assert "m0 login:" in centre.console(), "named by console:"
+
+
+async def test_an_ignition_file_that_does_not_exist_stops_the_install(centre: DataCentre) -> None:
+    centre.web.answers["/live.ign"] = live_config(None, METAL)
+    centre.chain(script(centre.web, LIVE.format(centre.web.url), install=""))
+    await centre.machines.install(hardware())
+    await centre.until(lambda: bool(centre.events))
+    assert "opening source Ignition config /etc/coreos/final.ign: No such file" in centre.events[-1][1]
+
+
+async def test_where_nothing_answers_at_the_vendors_name_packet_waits_for_ever_and_reports_nothing(centre: DataCentre) -> None:
+    centre.vendor_names = False
+    centre.machines = centre.new_machines()
+    centre.chain(script(centre.web))
+    centre.userdata(POINTER)
+    await centre.machines.install(hardware())
+    async with asyncio.timeout(30):
+        while "ignition: GET https://metadata.packet.net/userdata: attempt #3" not in centre.console():
+            await asyncio.sleep(0.05)
+    assert "GET error: no address for metadata.packet.net" in centre.console()
+    assert (centre.booted, centre.events, centre.metadata.asked) == ([], [], [])
+
+
+@pytest.mark.parametrize(("path", "reported"), [("/metadata", True), ("/other", False)])
+async def test_a_unit_reports_the_first_boot_where_a_metadata_service_answers(centre: DataCentre, path: str, reported: bool) -> None:
+    program = '/etc/report.url .phone_home_url {state: "running", message: "[first boot] done"}'
+    files = [
+        {"path": "/etc/report.url", "contents": {"source": data_url(f"{centre.metadata.url}{path}\n".encode())}},
+        {"path": "/usr/local/bin/report", "contents": {"source": data_url(program.encode())}},
+    ]
+    unit = {"name": "report.service", "enabled": True, "contents": "[Service]\nExecStart=-/usr/local/bin/report\n"}
+    final = {"ignition": {"version": "3.2.0"}, "storage": {"files": files}, "systemd": {"units": [unit]}}
+    centre.web.answers["/live.ign"] = live_config(final, METAL)
+    centre.chain(script(centre.web, LIVE.format(centre.web.url), install=""))
+    await centre.machines.install(hardware())
+    await centre.until(lambda: bool(centre.booted))
+    assert centre.metadata.paths() == [path]
+    assert centre.events == ([("running", "[first boot] done")] if reported else [])
 
 
 async def test_always_pxe_installs_for_ever(centre: DataCentre) -> None:

@@ -34,6 +34,11 @@ options:
       - List all projects the token can read.
     type: bool
     default: false
+  with_contents:
+    description:
+      - Return what is in the project O(project_id), see RV(contents). Takes a request for each kind of object.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
@@ -100,6 +105,14 @@ project:
       description: Quota of devices by plan, as far as the API returns it.
       type: dict
       sample: {}
+contents:
+  description:
+    - What is in the project, in words, and empty for an empty project. Private address blocks and public ones of IPv6, which every project
+      has, and members are not listed.
+  returned: O(with_contents=true), and O(project_id) is used
+  type: list
+  elements: str
+  sample: [2 VLANs, 1 SSH key]
 projects:
   description: The projects, by their names. Empty when none matches.
   returned: success

@@ -434,8 +434,32 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "ID of the project of the devices. It is stored with the cluster's files, and runs for another project are refused.",
             expression="metal_project_id | default(lookup('ansible.builtin.env', 'METAL_PROJECT_ID'), true)",
             computed="`METAL_PROJECT_ID` of the environment",
-            options=("ignition_project_id",),
+            options=("ignition_project_id", "project_id"),
             in_preflight=True,
+        ),
+        Variable(
+            "metal_project_name",
+            "str",
+            "Name of the project, without O(metal_project_id). Needs a user's token.",
+            default="",
+            example="demo",
+            options=("project_name",),
+        ),
+        Variable(
+            "metal_organization_id",
+            "str",
+            "ID of the organization in which O(metal_project_name) is searched and created. Without it, every project of the token is"
+            " searched, and the Metal API creates the project in the user's default organization.",
+            default="",
+            options=("project_organization_id",),
+        ),
+        Variable(
+            "metal_project_create",
+            "bool",
+            "Whether install.yml creates the project O(metal_project_name) if it does not exist, before the preflight checks. destroy.yml"
+            " deletes a project that was created for the cluster, unless anything is left in it.",
+            default=False,
+            options=("project_create",),
         ),
         Variable(
             "openshift_role",
@@ -1845,6 +1869,7 @@ COMPUTED_OPTIONS = (
             "power_cluster",
             "load_balancer_cluster",
             "network_cluster",
+            "project_cluster",
             "provision_cluster",
             "report_cluster",
             "state_store_cluster",

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import STATE_OPTIONS, Options, identifier, identifiers
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, NotFoundError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import reference, references
@@ -54,8 +54,22 @@ PROJECT_INFO_OPTIONS = Options(
         "names": {"type": "list", "elements": "str", "aliases": ["name"]},
         "organization_id": identifier(aliases=["org_id"]),
         "all_projects": {"type": "bool", "default": False},
+        "with_contents": {"type": "bool", "default": False},
     }
 )
+
+CONTENTS: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
+    "device": ("devices", "devices", {}),
+    # Private blocks and public ones of IPv6 belong to the project itself.
+    "address block": ("ips", "ip_addresses", {"types": "public_ipv4,global_ipv4,vrf"}),
+    "VLAN": ("virtual-networks", "virtual_networks", {}),
+    "metal gateway": ("metal-gateways", "metal_gateways", {}),
+    "VRF": ("vrfs", "vrfs", {}),
+    "hardware reservation": ("hardware-reservations", "hardware_reservations", {}),
+    "spot market request": ("spot-market-requests", "spot_market_requests", {}),
+    "SSH key": ("ssh-keys", "ssh_keys", {}),
+}
+"""What a project can have, by kind: path below the project, name of the list in the answer, and parameters."""
 ORGANIZATION_OPTIONS = Options({"ids": identifiers(), "names": {"type": "list", "elements": "str", "aliases": ["name"]}})
 
 LONGEST_NAME = 80
@@ -116,11 +130,27 @@ def find_projects(client: MetalClient, params: Mapping[str, Any]) -> dict[str, A
                 "organization_id or all_projects"
             )
         found = _listed_result(client.read(f"projects/{identity}", doing=f"read the project {identity} (project_id)"))
-        return {"project": found, "projects": [found]}
+        contents = _contents(client, str(identity)) if params["with_contents"] else None
+        return {"project": found, "projects": [found], **({} if contents is None else {"contents": contents})}
     listed = map(_listed_result, client.read_list("projects", "projects", doing="list the projects"))
     filters = {"name": params["names"], "organization_id": params["organization_id"] or None}
     results = [result for result in listed if matches(result, filters)]
     return {"project": None, "projects": sorted(results, key=lambda found: (str(found["name"]), str(found["id"])))}
+
+
+def _contents(client: MetalClient, identity: str) -> list[str]:
+    """Return what is in a project, such as ``2 VLANs``. A kind that the API does not have is not in it."""
+    found = []
+    for kind, (path, key, params) in CONTENTS.items():
+        try:
+            listed = client.read_list(
+                f"projects/{identity}/{path}", key, params=dict(params), doing=f"list the {path} of project {identity}"
+            )
+        except NotFoundError:
+            continue
+        if listed:
+            found.append(f"{len(listed)} {kind}{'' if len(listed) == 1 else 's'}")
+    return found
 
 
 def _listed_result(found: Found) -> dict[str, Any]:

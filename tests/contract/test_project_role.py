@@ -1,0 +1,135 @@
+"""A project by its name: created on request, found again by other controllers, and deleted by destroy.yml only if it is ours and empty."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox.testing.process import REPOSITORY, RunningSandbox, write_ansible_config
+from tests.contract.environment import call
+
+NAME = "of a cluster"
+CLUSTER = "named.metal.test"
+
+
+class Controller:
+    """A computer with an inventory that names the project, and has no id."""
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        folder.mkdir()
+        self.folder = folder
+        self.environment = {name: value for name, value in environment.items() if name != "METAL_PROJECT_ID"}
+        self.environment["ANSIBLE_CONFIG"] = str(write_ansible_config(folder))
+        settings = {
+            "openshift_cluster_name": "named",
+            "openshift_base_domain": "metal.test",
+            "openshift_dns_provider": "none",
+            "openshift_clusters_directory": str(folder / "clusters"),
+            "metal_project_name": NAME,
+            "metal_project_create": True,
+            "ansible_python_interpreter": sys.executable,
+        }
+        (folder / "inventory.yml").write_text(yaml.safe_dump({"all": {"vars": settings}}), encoding="utf-8")
+        tasks = [
+            {"ansible.builtin.import_tasks": str(REPOSITORY / "playbooks" / "tasks" / "project.yml")},
+            {"ansible.builtin.copy": {"content": "{{ metal_project_id }}", "dest": str(folder / "found"), "mode": "0600"}},
+        ]
+        play = {"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}
+        (folder / "find.yml").write_text(yaml.safe_dump([play], sort_keys=False), encoding="utf-8")
+
+    def play(self, playbook: str | Path, **variables: Any) -> tuple[int, str]:
+        done = subprocess.run(
+            [
+                Path(sys.executable).parent / "ansible-playbook",
+                "-i",
+                str(self.folder / "inventory.yml"),
+                str(playbook),
+                "-e",
+                yaml.safe_dump(variables, default_flow_style=True, width=1000),
+            ],
+            env=self.environment,
+            cwd=self.folder,
+            check=False,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    def find(self, **variables: Any) -> str:
+        """Return the id that a play uses, empty when it ended before."""
+        (self.folder / "found").unlink(missing_ok=True)
+        code, output = self.play(self.folder / "find.yml", **variables)
+        assert code == 0, output
+        return (self.folder / "found").read_text(encoding="utf-8") if (self.folder / "found").exists() else ""
+
+    def destroy(self) -> str:
+        code, output = self.play(REPOSITORY / "destroy.yml", openshift_destroy_confirm=CLUSTER)
+        assert code == 0, output
+        return " ".join(output.split())
+
+
+def named(sandbox: RunningSandbox) -> list[dict[str, Any]]:
+    return [project for project in call(sandbox, "GET", "projects")["projects"] if project["name"] == NAME]
+
+
+@pytest.fixture
+def controllers(sandbox: RunningSandbox, sandbox_environment: dict[str, str], tmp_path: Path) -> Iterator[list[Controller]]:
+    yield [Controller(tmp_path / name, sandbox_environment) for name in ("one", "other")]
+    for project in named(sandbox):
+        for network in call(sandbox, "GET", f"projects/{project['id']}/virtual-networks")["virtual_networks"]:
+            call(sandbox, "DELETE", f"virtual-networks/{network['id']}")
+        call(sandbox, "DELETE", f"projects/{project['id']}")
+
+
+def test_a_project_lives_as_long_as_its_cluster(controllers: list[Controller], sandbox: RunningSandbox) -> None:
+    one, other = controllers
+    # Only install.yml creates it; without it a cluster has nothing, and its deletion is complete.
+    assert one.find() == ""
+    assert "No project of the name of a cluster exists, so this cluster has nothing." in one.destroy()
+    assert named(sandbox) == []
+
+    made = one.find(play_creates_project=True)
+    (project,) = named(sandbox)
+    assert (project["id"], sorted(project["tags"])) == (made, [f"openshift-cluster={CLUSTER}", "openshift-role=project"])
+    sandbox.forget()
+    assert other.find(play_creates_project=True) == other.find() == made
+    assert {each["method"] for each in sandbox.journal()} == {"GET"}
+
+    network = call(sandbox, "POST", f"projects/{made}/virtual-networks", {"metro": "da", "vxlan": 1077})
+    assert "The project of a cluster is kept: it has 1 VLAN." in one.destroy()
+    call(sandbox, "DELETE", f"virtual-networks/{network['id']}")
+    one.destroy()
+    assert named(sandbox) == []
+
+
+def test_a_project_of_another_owner_is_used_and_kept(controllers: list[Controller], sandbox: RunningSandbox) -> None:
+    (one, _other) = controllers
+    project = call(sandbox, "POST", "projects", {"name": NAME, "tags": ["openshift-cluster=other.metal.test", "openshift-role=project"]})
+    assert one.find(play_creates_project=True) == project["id"]
+    assert f"The project of a cluster is kept: it was not created for {CLUSTER}." in one.destroy()
+    assert [each["id"] for each in named(sandbox)] == [project["id"]]
+
+
+def test_an_ambiguous_name_is_an_error(controllers: list[Controller], sandbox: RunningSandbox) -> None:
+    (one, _other) = controllers
+    ids = sorted(call(sandbox, "POST", "projects", {"name": NAME})["id"] for _each in range(2))
+    code, output = one.play(one.folder / "find.yml")
+    assert code != 0
+    text = " ".join(output.split())
+    assert "2 projects have the name of a cluster" in text and all(each in text for each in ids)
+    assert "metal_organization_id" in text
+
+
+def test_an_unknown_name_is_not_created_without_request(controllers: list[Controller], sandbox: RunningSandbox) -> None:
+    (one, _other) = controllers
+    code, output = one.play(one.folder / "find.yml", play_creates_project=True, metal_project_create=False)
+    assert code != 0
+    assert "Set metal_project_create to true" in " ".join(output.split())
+    assert named(sandbox) == []

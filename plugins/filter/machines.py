@@ -12,6 +12,8 @@ author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Returns the machine of each host, with the settings in the host's variables.
+  - A control plane host that sets neither C(metal_metro) nor C(metal_placement) has those of the bootstrap host. Without C(metal_plan) it
+    has the bootstrap host's plan, architecture, install disk and consoles, as far as it sets none of its own.
 positional: hostvars
 options:
   _input:
@@ -189,6 +191,18 @@ CHECKED = {
 }
 """Argument spec of the variables whose values only the module would check, after the first orders."""
 PREFIXES = ("openshift_", "metal_")
+OF_THE_PLACE = ("metal_metro", "metal_placement")
+"""A control plane host that sets neither has those of the bootstrap host."""
+OF_THE_PLAN = (
+    "metal_plan",
+    "openshift_architecture",
+    "openshift_install_device",
+    "openshift_root_device_hints",
+    "openshift_consoles",
+)
+"""Variables that belong together, since they fit a plan. A control plane host without a plan has those of the bootstrap host."""
+DISK = frozenset({"openshift_install_device", "openshift_root_device_hints"})
+"""Of these only one may be set, so both are of the same host."""
 RUN_VARIABLES = frozenset(name for name, variable in VARIABLES.items() if not variable.is_of_host) - {
     "openshift_cluster_name",
     "openshift_base_domain",
@@ -225,6 +239,7 @@ class _Host:
     def __init__(self, name: str, variables: Mapping[str, Any], problems: list[str]) -> None:
         self.name = name
         self._variables = variables
+        self._inherited: dict[str, Any] = {}
         self._names = frozenset(str(name) for name in variables if str(name).startswith(PREFIXES))
         self._problems = problems
 
@@ -258,10 +273,23 @@ class _Host:
     def get(self, variable: str) -> Any:
         """Return the value of a variable, None if it is not set or cannot be evaluated."""
         try:
-            return self._variables.get(variable)
+            value = self._variables.get(variable)
+            return self._inherited.get(variable) if value is None else value
         except (AnsibleError, UndefinedError) as problem:
             self.report(f"{variable} cannot be evaluated: {problem}")
             return None
+
+    def inherit(self, hostvars: Mapping[str, Any]) -> None:
+        """Take what a control plane host does not set from the bootstrap host."""
+        bootstrap = next(iter((self.get("groups") or {}).get("bootstrap") or ()), None)
+        if bootstrap is None or bootstrap not in hostvars or "control_plane" not in (self.get("group_names") or []):
+            return
+        names = [] if any(self.get(name) for name in OF_THE_PLACE) else [*OF_THE_PLACE]
+        names += [] if self.get("metal_plan") else [name for name in OF_THE_PLAN if self.get(name) is None]
+        if {*names} & DISK != DISK:
+            names = [name for name in names if name not in DISK]
+        given = _Host(bootstrap, hostvars[bootstrap], [])
+        self._inherited = {name: value for name in names if (value := given.get(name)) is not None}
 
     def text(self, variable: str) -> str | None:
         value = self.get(variable)
@@ -435,6 +463,7 @@ def machines(names: Any, hostvars: Any, strict: bool = True) -> list[dict[str, A
         host = _Host(str(name), hostvars[name], own)
         # Computed once, since it is the same for all hosts and takes long with hundreds.
         pools = host.pools() if pools is None else pools
+        host.inherit(hostvars)
         machine = _machine(host, pools)
         if not strict:
             machine["problems"] = own

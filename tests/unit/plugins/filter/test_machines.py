@@ -290,3 +290,45 @@ def test_device_options_that_cannot_be_used(variables: dict[str, Any], result: s
     assert len(found["problems"]) == 1
     assert found["problems"][0].startswith("host worker-0: ")
     assert result in found["problems"][0]
+
+
+BOOTSTRAP: dict[str, Any] = {
+    "metal_plan": "m3.small.x86",
+    "metal_metro": "am",
+    "metal_placement": [{"metro": "am"}, {"metro": "ny"}],
+    "metal_termination_time": "2027-01-01T00:00:00Z",
+    "metal_tags": ["temporary"],
+    "openshift_install_device": "smallest nvme",
+    "openshift_consoles": ["tty0"],
+}
+UNSET: dict[str, Any] = {"metal_plan": None, "metal_metro": None}
+
+
+def test_a_control_plane_host_without_a_plan_has_that_of_the_bootstrap_host() -> None:
+    bootstrap, master, worker = machines(
+        ["bootstrap", "master-0", "worker-0"], hostvars(**{"bootstrap": BOOTSTRAP, "master-0": UNSET, "worker-0": UNSET})
+    )
+    shared = ("plan", "metro", "placement", "install_device", "consoles", "boot_profile", "architecture")
+    assert {name: master[name] for name in shared} == {name: bootstrap[name] for name in shared}
+    # What is of one device stays with it.
+    assert "termination_time" not in master and master["tags"] == []
+    assert "plan" not in worker and "consoles" not in worker
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        ({"metal_plan": "c3.small.x86"}, {"plan": "c3.small.x86", "metro": "am", "placement": 2}),
+        ({"metal_metro": "da"}, {"plan": "m3.small.x86", "metro": "da", "install_device": "smallest nvme"}),
+        (
+            {"openshift_root_device_hints": {"model": "x"}},
+            {"plan": "m3.small.x86", "metro": "am", "root_device_hints": {"model": "x"}, "placement": 2},
+        ),
+    ],
+    ids=["a plan", "a metro", "a disk"],
+)
+def test_a_control_plane_host_keeps_what_it_sets(own: dict[str, Any], expected: dict[str, Any]) -> None:
+    (master,) = machines(["master-0"], hostvars(**{"bootstrap": BOOTSTRAP, "master-0": {**UNSET, **own}}))
+    names = ("plan", "metro", "install_device", "root_device_hints")
+    found = {name: master[name] for name in names if name in master}
+    assert {**found, **({"placement": len(master["placement"])} if "placement" in master else {})} == expected

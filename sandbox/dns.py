@@ -54,7 +54,7 @@ class DynamicZone:
     """The records of a zone, with queries, transfers and updates as messages.
 
     ``path``: its master file. ``keyring``: the TSIG keys that may update and transfer. ``others``: addresses of names outside of the zone,
-    which a resolver would look up.
+    which another server has.
     """
 
     def __init__(

@@ -352,10 +352,8 @@ class Sandbox:
             ) from None
         self._ends("metadata listener at the vendor's name", listener.close)
         # What the controller trusts: its own public CAs, and the sandbox's.
-        known = ssl.get_default_verify_paths().cafile
-        bundle = (Path(known).read_bytes() if known else b"") + ca.certificate_file.read_bytes()
-        self._trusted = self._options.state / "tls" / "public.pem"
-        await asyncio.to_thread(self._trusted.write_bytes, bundle)
+        self._trusted = self._options.state / "tls" / "trusted.pem"
+        await asyncio.to_thread(_write_bundle, self._trusted, ssl.get_default_verify_paths().cafile, ca.certificate_file)
 
     def exports(self) -> dict[str, str]:
         """Return the environment variables for a user's shell."""
@@ -409,6 +407,11 @@ class Sandbox:
 
     def _ends(self, name: str, end: Callable[[], Awaitable[None]]) -> None:
         self._endings.append((name, end))
+
+
+def _write_bundle(path: Path, system: str | None, own: Path) -> None:
+    """Write the system's public CAs and one more."""
+    path.write_bytes((Path(system).read_bytes() if system else b"") + own.read_bytes())
 
 
 def pull_secret(mirror_registry: str) -> str:

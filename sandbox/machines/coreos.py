@@ -607,7 +607,7 @@ class InstalledSystem:
         host.write_disk(self._drive, content)
 
     async def _report_by_units(self, config: Config) -> None:
-        """Post the events of enabled units. Their scripts are not run: text that reads ``phone_home_url`` counts, and the URL in a file it names."""
+        """Post the events of enabled units. Scripts are not run: text that reads ``phone_home_url`` counts, with the URL in a file."""
         files = ignition.file_contents(config)
         for unit in (config.get("systemd") or {}).get("units") or []:
             body = str(unit.get("contents") or "")

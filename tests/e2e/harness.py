@@ -133,11 +133,11 @@ KEPT = 15.0
 class User:
     """``folder`` is where the user works; the sandbox has its state there too."""
 
-    def __init__(self, folder: Path, speed: float, kubelets: str | None = None, listen: str = "127.0.0.1:0") -> None:
+    def __init__(self, folder: Path, speed: float, kubelets: str | None = None, listen: str = "127.0.0.1:0", *, vendor_names: bool = False) -> None:
         self.folder = folder
         self.inventory = folder / "inventory"
         self.cluster = folder / "clusters" / NAME
-        self.sandbox = RunningSandbox(folder / "sandbox", log=folder / "sandbox.log", speed=speed, kubelets=kubelets, listen=listen)
+        self.sandbox = RunningSandbox(folder / "sandbox", log=folder / "sandbox.log", speed=speed, kubelets=kubelets, listen=listen, vendor_names=vendor_names)
         self.variables: dict[str, str] = {}
 
     @contextlib.contextmanager
@@ -166,6 +166,12 @@ class User:
         variables = {"openshift_publish_http_port": ports, "openshift_publish_https_port": ports + 1}
         (other.inventory / "03-ports.yml").write_text(json.dumps({"all": {"vars": variables}}), encoding="utf-8")
         return other
+
+    @property
+    def userdata(self) -> dict[str, Any]:
+        """The variables of an install whose machines read userdata from the vendor's name, in a sandbox with ``vendor_names``."""
+        names = {"openshift_resolver": "OPENSHIFT_DNS_SERVER", "openshift_resolver_port": "OPENSHIFT_DNS_PORT"}
+        return {"openshift_ignition_platform": "packet", **{name: self.sandbox.environment[own] for name, own in names.items()}}
 
     def write_configuration(self) -> None:
         """Write an ansible.cfg: the folder of clusters is beside it."""

@@ -12,6 +12,7 @@ import yaml
 
 from tests.boot_files.methods import Method, object_storage
 from tests.e2e.harness import NAME, End, Moment, User
+from tests.ports import may_listen
 
 pytestmark = [pytest.mark.e2e]
 
@@ -23,7 +24,9 @@ KEYS = ("ignition/auth/kubeconfig", "ignition/auth/kubeadmin-password", "ignitio
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
-    user = User(tmp_path_factory.mktemp("store") / "user", speed=1200)
+    if not may_listen(443):
+        pytest.skip("needs port 443: root, or the sysctl net.ipv4.ip_unprivileged_port_start")
+    user = User(tmp_path_factory.mktemp("store") / "user", speed=1200, vendor_names=True)
     user.folder.mkdir()
     with user.at_work():
         yield user
@@ -33,8 +36,8 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
 def bucket(user: User, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Method]:
     """An S3 service, which the inventory names for boot files; the state store is in the same bucket unless it has variables of its own."""
     with object_storage(user.cluster, tmp_path_factory.mktemp("bucket") / "workspace") as method:
-        # As in AWX: devices boot from there while no run is at work.
-        choose(user, openshift_state_store="object_storage", openshift_state_password=PASSWORD, **method.variables)
+        # As in AWX: devices boot from there while no run is at work. An install needs a secret userdata for that.
+        choose(user, openshift_state_store="object_storage", openshift_state_password=PASSWORD, **method.variables, **user.userdata)
         yield method
 
 

@@ -39,7 +39,7 @@ def write_open_files(publish: Path) -> None:
 
 @pytest.fixture(scope="module")
 def published(made: Role, sandbox_process: RunningSandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What the boot_files role publishes of these files on the platform packet, served by it. The live configs are in ``open``, for the engine."""
+    """What the boot_files role publishes on the platform packet, served by it. The live configs are in ``open``, for the engine."""
     folder = tmp_path_factory.mktemp("published") / "cluster"
     shutil.copytree(made.folder, folder, symlinks=True)
     role = Role(sandbox_process, user_environment(sandbox_process), folder, name="boot_files")

@@ -1,7 +1,7 @@
 """The platform metal: CoreOS' own Ignition engine applies what each role boots from, live and installed.
 
-The engine runs in a network of its own, with no name but the cluster's own api-int, as the cluster's DNS has it. Nothing answers at a name of
-the service's vendor, there is no metadata service, and the engine trusts no CA but those in its config.
+The engine runs in a network of its own, with no name but the cluster's own api-int, as the cluster's DNS has it. Nothing answers at a name
+of the service's vendor, there is no metadata service, and the engine trusts no CA but those in its config.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ POOLS = {"control-plane": "master", "worker": "worker"}
 API_INT = f"api-int.{NAME}.{DOMAIN}"
 DEVICE = "127.64.7.7"
 """The address of the bootstrap device; the boot server itself is at 127.0.0.1."""
+AT = ("127.0.0.1", 22623)
+"""Where api-int is for the engine."""
 METADATA = "http://127.0.0.1:9/metadata"
 
 
@@ -123,10 +125,17 @@ def cluster_tls(made: Role, folder: Path) -> ssl.SSLContext:
 
 @contextlib.asynccontextmanager
 async def started(
-    machine: Machine, config: Path, names: dict[str, str], at: tuple[str, int], tls: ssl.SSLContext | None, target: tuple[str, int]
+    machine: Machine,
+    config: Path,
+    at: tuple[str, int],
+    target: tuple[str, int],
+    *,
+    names: dict[str, str] | None = None,
+    tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[Alone]:
     """The engine's fetch stage in a network where only ``at`` answers: ``target``, which sees requests of the bootstrap device."""
-    alone = start_alone(machine.command("fetch", "file"), names, [at], {"IGNITION_CONFIG_FILE": str(config), "SSL_CERT_FILE": os.devnull})
+    environment = {"IGNITION_CONFIG_FILE": str(config), "SSL_CERT_FILE": os.devnull}
+    alone = start_alone(machine.command("fetch", "file"), names or {}, [at], environment)
     server = await relay(alone.listeners[at], tls, target, DEVICE)
     try:
         yield alone
@@ -191,7 +200,7 @@ def test_a_node_gets_its_config_from_the_cluster_by_the_ca_in_its_pointer(made: 
 
     async def run() -> None:
         tls = cluster_tls(made, tmp_path)
-        async with started(machine, config, {API_INT: "127.0.0.1"}, ("127.0.0.1", 22623), tls, target) as alone:
+        async with started(machine, config, AT, target, names={API_INT: "127.0.0.1"}, tls=tls) as alone:
             await ended(alone)
 
     with machine_config_server(tmp_path / "served") as target:
@@ -210,14 +219,17 @@ def test_the_bootstrap_device_waits_until_its_address_is_listed_and_needs_no_tok
     url = urlsplit(merged["source"])
     at = (url.hostname or "", url.port or 0)
 
+    def list_addresses(*addresses: str) -> None:
+        allowed.write_text(json.dumps(addresses), encoding="utf-8")
+
     async def run() -> str:
-        async with started(machine, config, {}, at, None, at) as alone:
+        async with started(machine, config, at, at) as alone:
             said = await line_with(alone, "GET result")
             # An address of another device does not help.
-            allowed.write_text(json.dumps(["127.64.7.8"]), encoding="utf-8")
+            list_addresses("127.64.7.8")
             said += await line_with(alone, "GET result")
             assert alone.process.poll() is None
-            allowed.write_text(json.dumps([DEVICE]), encoding="utf-8")
+            list_addresses(DEVICE)
             await ended(alone)
         return said
 
@@ -247,7 +259,7 @@ def test_a_node_waits_for_a_server_that_its_pointer_does_not_trust(made: Role, p
 
     async def run() -> None:
         tls = cluster_tls(made, tmp_path)
-        async with started(machine, config, {API_INT: "127.0.0.1"}, ("127.0.0.1", 22623), tls, target) as alone:
+        async with started(machine, config, AT, target, names={API_INT: "127.0.0.1"}, tls=tls) as alone:
             await line_with(alone, "certificate signed by unknown authority")
             await line_with(alone, "GET error")
             assert alone.process.poll() is None

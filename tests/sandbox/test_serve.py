@@ -36,6 +36,7 @@ import pytest
 from sandbox.__main__ import main
 from sandbox.serve import StartError, parse_listen
 from sandbox.testing.process import REPOSITORY, RunningSandbox
+from tests.ports import may_listen
 
 EXPORTS = [
     "METAL_API_URL",
@@ -290,8 +291,7 @@ def test_a_machine_goes_through_all_stages(sandbox: RunningSandbox, tmp_path: Pa
 
 def test_with_the_vendors_names_machines_read_userdata_as_from_the_vendor(tmp_path: Path) -> None:
     """Over TLS at port 443, by the name that DNS has, with a certificate that the machines and the user's shell take for a public one."""
-    unprivileged = int(Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text())
-    if os.geteuid() and unprivileged > 443:
+    if not may_listen(443):
         pytest.skip("needs port 443: root, or the sysctl net.ipv4.ip_unprivileged_port_start")
     files = tmp_path / "web"
     with RunningSandbox(tmp_path / "state", log=tmp_path / "log", speed=20_000, vendor_names=True) as running, web_server(files) as url:

@@ -430,8 +430,8 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "Ignition platform",
         publishing.ignition_platform,
-        expected="metal with a boot server that sees the addresses of the devices, so that no secret travels over plain HTTP; or packet with"
-        f" a service that answers at https://{METADATA_HOST} with a certificate of a public CA",
+        expected="metal with a boot server that sees the addresses of the devices, so that no secret travels over plain HTTP; or packet"
+        f" with a service that answers at https://{METADATA_HOST} with a certificate of a public CA",
         advice="leave openshift_ignition_platform unset",
     ),
     Check(

@@ -90,9 +90,7 @@ def ignition_platform(context: Context) -> Finding:
             "set openshift_publish_allow_list to true, and openshift_publish_address to an address without translation between it and the"
             " devices",
         )
-    return passed(
-        "metal: each machine gets its Ignition config at the installation, and bootstrap.ign is for the bootstrap device's addresses"
-    )
+    return passed("metal: each machine gets its Ignition config at the installation, and only the bootstrap device gets bootstrap.ign")
 
 
 def _packet(context: Context) -> Finding:

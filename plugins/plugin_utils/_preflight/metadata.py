@@ -22,8 +22,11 @@ HTTPS = 443
 
 
 def collect(settings: Mapping[str, Any], port: int = HTTPS) -> dict[str, Any]:
-    """Return ``metadata`` on the platform packet: ``addresses`` of the name by the nodes' resolver, else by the controller's, ``resolver`` (the
-    address of the one that was asked), and ``problems`` (why the handshake failed, by address)."""
+    """Return the reading ``metadata``, on the platform packet only.
+
+    ``addresses`` of the name by the nodes' resolver, else by the controller's; ``resolver``, the nodes' resolver if it was asked;
+    ``problems``, why the handshake failed, by address.
+    """
     if settings["ignition_platform"] != PACKET:
         return {}
     resolver = nodes_resolver(settings)

@@ -100,7 +100,7 @@ async def test_where_nothing_answers_at_the_vendors_name_packet_waits_for_ever_a
     centre.userdata(POINTER)
     await centre.machines.install(hardware())
     async with asyncio.timeout(30):
-        while "ignition: GET https://metadata.packet.net/userdata: attempt #3" not in centre.console():
+        while "ignition: GET https://metadata.packet.net/userdata: attempt #3" not in centre.console():  # noqa: ASYNC110 - a file
             await asyncio.sleep(0.05)
     assert "GET error: no address for metadata.packet.net" in centre.console()
     assert (centre.booted, centre.events, centre.metadata.asked) == ([], [], [])

@@ -1,4 +1,4 @@
-"""Order bodies and boot files: on the platform packet what an earlier release rendered of the same machines; on metal those of each machine."""
+"""Order bodies and boot files: on the platform packet as an earlier release rendered them, on metal those of each machine."""
 
 from __future__ import annotations
 

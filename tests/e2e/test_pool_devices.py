@@ -159,7 +159,7 @@ def test_scaling_waits_for_a_price_within_the_bid(user: User) -> None:
 
 def test_the_next_run_replaces_the_evicted_worker(user: User) -> None:
     price(user, 0.2)
-    user.play("scale.yml", "-e", "openshift_stale_node_timeout=1", timeout=1800).ended_well()
+    user.play("scale.yml", timeout=1800).ended_well()
     assert user.nodes() == [*MASTERS, "reserved-0", "reserved-1", "spot-0", "worker-0", "worker-1"]
     assert device(user, "spot-0")["termination_time"] is None
     assert not user.kube(f"/api/v1/nodes/spot-0.{NAME}")["spec"].get("unschedulable")

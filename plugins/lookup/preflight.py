@@ -52,6 +52,7 @@ from ansible.plugins.lookup import LookupBase
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import (
     cluster,
     controller,
+    images,
     installer,
     load_balancer,
     metadata,
@@ -83,7 +84,7 @@ def _templated(value: Any) -> Any:
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the readings by name."""
     with ThreadPoolExecutor() as pool:
-        results = [pool.submit(source.collect, settings) for source in (metal, mirror, names, metadata, controller, cluster)]
+        results = [pool.submit(source.collect, settings) for source in (metal, mirror, images, names, metadata, controller, cluster)]
     readings = {name: reading for result in results for name, reading in result.result().items()}
     # These two need the readings of the others.
     return {**readings, **load_balancer.collect(settings, readings), **installer.collect(settings, readings)}

@@ -81,7 +81,7 @@ options:
     default: 2
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
-  - equinix_metal.openshift._attributes.reading
+  - equinix_metal.openshift._attributes.info_module
 """
 
 EXAMPLES = r"""

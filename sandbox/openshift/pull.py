@@ -77,15 +77,15 @@ class Puller:
 
     async def until_pulled(self, service: str, image: str) -> bytes:
         """Pull until it succeeds, as the services do, and return the last layer."""
-        machine, told = self._machine, ""
+        machine, reported = self._machine, ""
         machine.console(f"{service}: Pulling {image}...")
         while True:
             try:
                 return await self.pull(image)
             except PullError as error:
-                if str(error) != told:
+                if str(error) != reported:
                     machine.console(f"{service}: Error: {error}")
-                    told = str(error)
+                    reported = str(error)
                 machine.console(f"{service}: Pull failed. Retrying {image}...")
             await machine.clock.sleep(max(_RETRY, machine.clock.speed))
 
@@ -223,8 +223,8 @@ def uses_proxy(no_proxy: str, place: str) -> bool:
             if address is not None and address in network:
                 return False
             continue
-        name, colon, wanted = entry.rpartition(":") if re.search(r"[^:]:\d+$", entry) else (entry, "", "")
-        if colon and wanted != port:
+        name, colon, requested = entry.rpartition(":") if re.search(r"[^:]:\d+$", entry) else (entry, "", "")
+        if colon and requested != port:
             continue
         if address is not None or _address(name) is not None:
             if address is not None and address == _address(name):

@@ -287,10 +287,11 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_default_catalogs",
             "bool",
-            "Whether OperatorHub has the catalogues of Red Hat and of the community. Their images are of registries on the internet, so set it "
-            "to false without access to them, and add catalogues of your mirror with O(openshift_manifests).",
+            "Whether OperatorHub has the catalogues of Red Hat and of the community. Their images are of registries on the "
+            "internet: set it to V(false) without access to them, and add catalogues of your mirror with O(openshift_manifests).",
             default=True,
             options=("ignition_default_catalogs",),
+            in_preflight=True,
         ),
         Variable(
             "openshift_capabilities",

@@ -126,8 +126,8 @@ def check(settings: Mapping[str, Any], *, with_components: bool) -> dict[str, An
     }
 
 
-def _missing(registries: Registries, wanted: Mapping[str, Image], sources: Sequence[Mapping[str, Any]]) -> list[Missing]:
-    asked = [(name, each, place) for name, each in wanted.items() for place in places(each, sources)]
+def _missing(registries: Registries, requested: Mapping[str, Image], sources: Sequence[Mapping[str, Any]]) -> list[Missing]:
+    asked = [(name, each, place) for name, each in requested.items() for place in places(each, sources)]
     # Clients are created in this thread.
     usable: dict[str, str] = {}
     for _name, _each, place in asked:

@@ -69,7 +69,7 @@ def image(text: str) -> Image:
     return Image(registry, repository, digest)
 
 
-def places(wanted: Image, sources: Iterable[Mapping[str, Any]]) -> list[Image]:
+def places(requested: Image, sources: Iterable[Mapping[str, Any]]) -> list[Image]:
     """Return where machines ask for an image: at all mirrors of the longest source that it is part of; without one, at its own registry.
 
     ``sources``: entries with ``source`` and ``mirrors``, as ``imageDigestSources`` of an install-config.
@@ -77,11 +77,16 @@ def places(wanted: Image, sources: Iterable[Mapping[str, Any]]) -> list[Image]:
     found: dict[str, list[str]] = {}
     for each in sources:
         found.setdefault(str(each.get("source") or ""), []).extend(str(mirror) for mirror in each.get("mirrors") or [])
-    matching = [source for source in found if source and found[source] and (wanted.name == source or wanted.name.startswith(f"{source}/"))]
+    matching = [source for source in found if source and found[source] and (requested.name == source or requested.name.startswith(f"{source}/"))]
     if not matching:
-        return [wanted]
+        return [requested]
     source = max(matching, key=len)
-    return [image(f"{mirror}{wanted.name.removeprefix(source)}@{wanted.digest}") for mirror in dict.fromkeys(found[source])]
+    return [image(f"{mirror}{requested.name.removeprefix(source)}@{requested.digest}") for mirror in dict.fromkeys(found[source])]
+
+
+def is_mirrored(name: str, sources: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether a repository is a source with mirrors, or part of one."""
+    return any(each.get("mirrors") and (name == str(each.get("source")) or name.startswith(f"{each.get('source')}/")) for each in sources)
 
 
 def login(auths: Mapping[str, Any], registry: str, repository: str) -> str:
@@ -133,8 +138,8 @@ def _excepts(entry: str, host: str, port: str, address: _Address) -> bool:
             return address is not None and address in ipaddress.ip_network(entry, strict=False)
         except ValueError:
             return False
-    name, _unused, wanted = entry.rpartition(":") if _PORT.search(entry) and _address(entry) is None else (entry, "", "")
-    if wanted and wanted != port:
+    name, _unused, requested = entry.rpartition(":") if _PORT.search(entry) and _address(entry) is None else (entry, "", "")
+    if requested and requested != port:
         return False
     if address is not None:
         return address == _address(name)

@@ -20,6 +20,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight 
     controller,
     credentials,
     devices,
+    disconnected,
     install_config,
     inventory,
     job,
@@ -326,6 +327,24 @@ CHECKS: tuple[Check, ...] = (
         expected="a signature of the checksums by a key in openshift_release_keyring",
         advice="do not use this mirror until the cause is known: either the checksums are not the signed ones, or the keyring does not"
         " belong to this mirror",
+    ),
+    Check(
+        "proxy",
+        disconnected.proxy,
+        expected="a proxy for https, and the cluster's own names in noProxy",
+        advice="correct openshift_proxy",
+    ),
+    Check(
+        "image mirrors",
+        disconnected.image_mirrors,
+        expected="mirrors of the release image and of its components, or none; each has the release image",
+        advice="correct openshift_image_digest_sources",
+    ),
+    Check(
+        "default catalogues",
+        disconnected.default_catalogs,
+        expected="openshift_default_catalogs false only for clusters with the capability marketplace",
+        advice="leave openshift_default_catalogs unset",
     ),
     Check(
         "installer architecture",

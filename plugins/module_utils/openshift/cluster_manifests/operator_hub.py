@@ -13,7 +13,7 @@ from typing import Any
 
 
 def operator_hub(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the OperatorHub that disables the default catalogues, unless they are wanted. Settings: ``default_catalogs``."""
+    """Yield the OperatorHub that disables the default catalogues, unless the cluster has them. Settings: ``default_catalogs``."""
     if not settings.get("default_catalogs", True):
         yield {
             "apiVersion": "config.openshift.io/v1",

@@ -328,6 +328,13 @@ class Cluster:
         yield resources.signer_secret(resources.SERVING_SIGNER, certificate, key)
         ingress = self._ingress_signer()
         yield resources.config_map("openshift-config-managed", "default-ingress-cert", {"ca-bundle.crt": ingress.certificate.decode()})
+        # As the registry operator creates it on bare metal.
+        yield {
+            "apiVersion": "imageregistry.operator.openshift.io/v1",
+            "kind": "Config",
+            "metadata": {"name": "cluster"},
+            "spec": {"managementState": "Removed", "logLevel": "Normal", "replicas": 1, "rolloutStrategy": "RollingUpdate", "storage": {}},
+        }
         yield {
             "apiVersion": "operator.openshift.io/v1",
             "kind": "Etcd",
@@ -422,8 +429,10 @@ class Cluster:
         selector = (pool.get("spec") or {}).get("machineConfigSelector")
         chosen = [item for item in machine_configs if resources.selects(selector, resources.labels_of(item))]
         config = machine_config_server.merged([machine_config_server.template(name, schedulable=schedulable), *chosen])
-        # An upgrade brings another operating system, so every pool gets another rendered config.
-        return machine_config_server.rendered_name(name, config, self.version if self.is_upgraded else ""), config
+        arguments = machine_config_server.kernel_arguments(chosen)
+        # An upgrade brings another operating system, so every pool gets another rendered config. Kernel arguments are part of it too.
+        system = " ".join([self.version if self.is_upgraded else "", *arguments]).strip()
+        return machine_config_server.rendered_name(name, config, system), config
 
     async def bootstrap_config(self, pool: str) -> machine_config_server.Config:
         """Return what the bootstrap's machine config server serves: the control plane's config and nothing else."""
@@ -432,7 +441,11 @@ class Cluster:
         return await self.cluster_config(pool)
 
     async def cluster_config(self, pool: str) -> machine_config_server.Config:
-        """Return what the cluster's own machine config servers serve for any existing pool."""
+        """Return what the cluster's own machine config servers serve for any existing pool whose config has been rendered."""
+        if pool not in {"master", "worker", "arbiter"}:
+            found = await self.api.get(f"{resources.POOLS}/{pool}")
+            if not (((found or {}).get("status") or {}).get("configuration") or {}).get("name"):
+                raise machine_config_server.NotServedError(f"pool {pool} of cluster {self.assets.domain} has no rendered config (yet)")
         rendered, config = await self.rendered(pool)
         ca_bundle = self.control_plane.kubelet_client_ca_bundle
         return machine_config_server.with_appended(

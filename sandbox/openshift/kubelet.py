@@ -93,6 +93,14 @@ class _UnansweredError(Exception):
 
 
 @dataclass(frozen=True)
+class Flags:
+    """Labels and taints of the kubelet's flags."""
+
+    labels: Mapping[str, str]
+    taints: tuple[Mapping[str, str], ...]
+
+
+@dataclass(frozen=True)
 class KubeletConfig:
     """The kubelet's part of the Ignition config: address of the API, CA bundle, bootstrap credentials, labels."""
 
@@ -104,6 +112,8 @@ class KubeletConfig:
     annotations: Mapping[str, str]
     files: Mapping[str, bytes]
     """kubeconfig, kubelet.conf and kubelet-ca.crt as they are on the machine, by path."""
+    first: Flags
+    """Flags that a unit before the kubelet appends to its command until the machine has joined."""
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> KubeletConfig:
@@ -113,6 +123,8 @@ class KubeletConfig:
             kubeconfig = yaml.safe_load(files[KUBECONFIG])
             cluster = kubeconfig["clusters"][0]["cluster"]
             flags = units_of(config)[KUBELET_UNIT]
+            first = _flags_of_units(config, files)
+            _refuse_reserved(first.labels)
             return cls(
                 server=cluster["server"].rstrip("/"),
                 ca_bundle=base64.b64decode(cluster["certificate-authority-data"]),
@@ -121,6 +133,7 @@ class KubeletConfig:
                 taints=tuple(_taint(text) for text in _flag(flags, "register-with-taints").split(",") if text),
                 annotations=json.loads(files.get(NODE_ANNOTATIONS, b"{}")),
                 files={path: files[path] for path in (KUBECONFIG, KUBELET_CONFIGURATION, KUBELET_CA_FILE)},
+                first=first,
             )
         except (KeyError, IndexError, TypeError, ValueError, yaml.YAMLError) as error:
             raise AssetError(f"the config has no usable kubelet in it: {error!r}") from error
@@ -141,6 +154,43 @@ def _labels(text: str) -> dict[str, str]:
     expanded = re.sub(r"\$\{\w+\}", "", text.replace("${ID}", "rhel"))
     pairs = (part.partition("=") for part in expanded.split(",") if part)
     return {key: value for key, _unused, value in pairs}
+
+
+def _flags_of_units(config: Mapping[str, Any], files: Mapping[str, bytes]) -> Flags:
+    """Return the flags that enabled units before the kubelet append to its command.
+
+    A unit is taken at its word if its program is a file of the config that writes a drop-in of kubelet.service. Raises
+    :class:`AssetError` for one that the kubelet requires and that cannot start.
+    """
+    labels: dict[str, str] = {}
+    taints: list[Mapping[str, str]] = []
+    for entry in (config.get("systemd") or {}).get("units") or []:
+        contents = entry.get("contents") or ""
+        found = re.search(r"^ExecStart=(\S+)", contents, re.MULTILINE)
+        before = re.search(rf"^Before=.*\b{re.escape(KUBELET_UNIT)}", contents, re.MULTILINE)
+        until_joined = re.search(r"^ConditionPathExists=!/var/lib/kubelet/kubeconfig$", contents, re.MULTILINE)
+        if not (entry.get("enabled") and found and before and until_joined):
+            continue
+        program = files.get(found[1], b"").decode(errors="replace")
+        if not program and re.search(rf"^RequiredBy=.*\b{re.escape(KUBELET_UNIT)}", contents, re.MULTILINE):
+            raise AssetError(f"dependency failed for {KUBELET_UNIT}: {entry['name']} starts {found[1]}, which does not exist")
+        if "kubelet.service.d" in program and "daemon-reload" in program:
+            labels |= _labels(_flag(contents, "node-labels"))
+            taints += [_taint(text) for text in _flag(contents, "register-with-taints").split(",") if text]
+    return Flags(labels, tuple(taints))
+
+
+def _refuse_reserved(labels: Mapping[str, str]) -> None:
+    """Raise :class:`AssetError` for labels with which a kubelet ends at its start (k8s.io/kubernetes, kubelet's options)."""
+    reserved = [
+        label
+        for label in labels
+        if re.search(r"(^|\.)(kubernetes|k8s)\.io/", label)
+        and not re.search(r"(^|\.)(kubelet|node)\.kubernetes\.io/|^topology\.kubernetes\.io/(zone|region)$", label)
+    ]
+    if reserved:
+        listed = " ".join(sorted(reserved))
+        raise AssetError(f"kubelet: unknown 'kubernetes.io' or 'k8s.io' labels specified with --node-labels: [{listed}]")
 
 
 def _taint(text: str) -> dict[str, str]:
@@ -197,6 +247,8 @@ class Kubelet:
         self._client_base = self._folder / "kubelet-client-current"
         self._serving_base = self._folder / "kubelet-server-current"
         self.node = machine.hardware.hostname.lower()
+        # The unit before the kubelet has a condition on this.
+        self._first = Flags({}, ()) if self.joined else config.first
         self._started = _timestamp()
         self._ready_since = ""
         self._listener: Listener | None = None
@@ -334,6 +386,7 @@ class Kubelet:
             # The API server refuses node roles from nodes (NodeRestriction); OpenShift's is patched to take its own. Here
             # the operators set them from the machine config annotations.
             **{key: value for key, value in self._config.labels.items() if not key.startswith(ROLE_LABEL)},
+            **self._first.labels,
         }
         annotations = {
             "volumes.kubernetes.io/controller-managed-attach-detach": "true",
@@ -343,7 +396,7 @@ class Kubelet:
             "apiVersion": "v1",
             "kind": "Node",
             "metadata": {"name": self.node, "labels": labels, "annotations": annotations},
-            "spec": {"taints": [dict(taint) for taint in self._config.taints]},
+            "spec": {"taints": [dict(taint) for taint in (*self._config.taints, *self._first.taints)]},
             "status": self._status(),
         }
         try:
@@ -352,7 +405,9 @@ class Kubelet:
         except APIError as error:
             if error.status != 409:
                 raise
-            await self._call("PATCH", f"{NODES}/{self.node}", {"metadata": {"labels": labels, "annotations": annotations}})
+            # Of an existing Node a kubelet changes only labels that it sets itself.
+            own = {key: value for key, value in labels.items() if key not in self._first.labels}
+            await self._call("PATCH", f"{NODES}/{self.node}", {"metadata": {"labels": own, "annotations": annotations}})
             await self._patch_status()
             self._say("kubelet: node was registered before")
 

@@ -188,6 +188,12 @@ def merged(machine_configs: Iterable[Mapping[str, Any]]) -> Config:
     }
 
 
+def kernel_arguments(machine_configs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the kernel arguments of a pool: those of all its MachineConfig objects, by name, as the operator renders them."""
+    ordered = sorted(machine_configs, key=lambda item: str(item["metadata"]["name"]))
+    return [str(argument) for item in ordered for argument in (item.get("spec") or {}).get("kernelArguments") or []]
+
+
 def rendered_name(pool: str, config: Config, system: str = "") -> str:
     """Return ``rendered-<pool>-<32 hex digits>``: the same for the same content and operating system."""
     digest = hashlib.sha256((json.dumps(config, sort_keys=True) + system).encode()).hexdigest()[:32]

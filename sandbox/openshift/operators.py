@@ -67,6 +67,10 @@ class Facts:
     not_ready: tuple[str, ...]
     bootstrap_complete: bool
     etcd: Report
+    registry: str
+    """Why the image registry is not available, empty if it is or if there is none."""
+    registry_state: str
+    """What its operator says when all is well."""
     ingress: IngressReport
     unreachable: str
     """Why routes cannot be reached by their names, empty if they can."""
@@ -95,6 +99,10 @@ def _control_plane(facts: Facts) -> str:
 
 def _any_master(facts: Facts) -> str:
     return "" if facts.ready_masters else "no control plane node is ready"
+
+
+def _registry(facts: Facts) -> str:
+    return _any_master(facts) or facts.registry
 
 
 def _all_masters(facts: Facts) -> str:
@@ -139,9 +147,7 @@ _CATALOGUE: Final = (
         "StaticPodsAvailable: {missing}",
         done="StaticPodsAvailable: {masters} nodes are active; {masters} nodes are at revision 8\nEtcdMembersAvailable: {members}",
     ),
-    ClusterOperator(
-        "image-registry", _any_master, 150, "NoReplicasAvailable", "Available: {missing}", done="Available: The registry is removed"
-    ),
+    ClusterOperator("image-registry", _registry, 150, "NoReplicasAvailable", "Available: {missing}", done="Available: {registry}"),
     ClusterOperator(
         "ingress",
         _routers,
@@ -348,6 +354,8 @@ class Operators:
         bootstrap_complete = ((bootstrap or {}).get("data") or {}).get("status") == "complete"
         operator = await self._cluster.api.get(resources.ETCD)
         etcd = await self._etcd_operator.round(nodes, operator, bootstrap_complete=bootstrap_complete)
+        registry = ((await self._cluster.api.get(resources.REGISTRY)) or {}).get("spec") or {}
+        claims = await self._cluster.api.items(resources.REGISTRY_CLAIMS)
         masters = [node for node in nodes if f"{ROLE_LABEL}master" in labels_of(node)]
         ingress = await self._ingress_operator.round(len(nodes))
         unreachable = ingress.problem or await self._cluster.reach_route(f"console-openshift-console.apps.{self._cluster.assets.domain}")
@@ -362,6 +370,8 @@ class Operators:
             not_ready=tuple(sorted(node["metadata"]["name"] for node in nodes if not is_ready(node))),
             bootstrap_complete=bootstrap_complete,
             etcd=etcd,
+            registry=_registry_problem(registry, claims),
+            registry_state="The registry is ready" if registry.get("managementState") == "Managed" else "The registry is removed",
             ingress=ingress,
             unreachable=unreachable,
         )
@@ -475,6 +485,7 @@ class Operators:
             "masters": facts.desired_masters,
             "members": facts.etcd.members,
             "version": version,
+            "registry": facts.registry_state,
         }
         rolling = bool(operator.per_node and facts.not_ready)
         if progress.settled:
@@ -696,6 +707,24 @@ class Operators:
         body = {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": metadata, "status": status}
         await self._cluster.api.apply(path, body, status=True)
         self._state.written[path] = status
+
+
+def _registry_problem(spec: Mapping[str, Any], claims: list[Object]) -> str:
+    """Return why the registry's pod does not run, empty if it does or if there is no registry."""
+    if spec.get("managementState") != "Managed":
+        return ""
+    given = spec.get("storage") or {}
+    storage = {kind: given[kind] for kind in ("emptyDir", "pvc") if given.get(kind) is not None}
+    if len(storage) != 1:
+        return "Error: storage backend not configured" if not storage else "Error: exactly one storage type should be configured"
+    if "emptyDir" in storage:
+        return ""
+    name = storage["pvc"].get("claim")
+    claim = next((each for each in claims if each["metadata"]["name"] == name), None)
+    if claim is None:
+        return f'persistentvolumeclaim "{name}" not found'
+    bound = (claim.get("status") or {}).get("phase") == "Bound"
+    return "" if bound else "The deployment does not have available replicas: pod has unbound immediate PersistentVolumeClaims"
 
 
 def _members(pools: list[Object], nodes: Mapping[str, Object]) -> dict[str, list[Object]]:

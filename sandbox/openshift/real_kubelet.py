@@ -172,7 +172,12 @@ class RealKubelet:
     def _command(self) -> Sequence[str]:
         # The program refuses roles among its labels (OpenShift's is patched to take its own); the operators set them.
         labels = {key: value for key, value in self._config.labels.items() if not key.startswith(ROLE_LABEL)}
-        taints = (f"{taint['key']}={taint.get('value', '')}:{taint['effect']}" for taint in self._config.taints)
+        own = self._config.taints
+        # The unit before the kubelet has a condition on this file.
+        if not self._inside("/var/lib/kubelet/kubeconfig").exists():
+            labels |= self._config.first.labels
+            own += self._config.first.taints
+        taints = (f"{taint['key']}={taint.get('value', '')}:{taint['effect']}" for taint in own)
         server, port = self._machine.name_server
         return [
             "/usr/bin/env",

@@ -402,8 +402,16 @@ async def test_custom_pool_is_served_and_takes_over_its_nodes(lab: Lab, eventual
             "nodeSelector": {"matchLabels": {"node-role.kubernetes.io/storage": ""}},
         },
     }
+    assert (await _config(lab, "GET", "storage")).status_code == 500
     await lab.cluster.api.apply(f"{POOLS}/storage", pool)
-    assert (await _config(lab, "GET", "storage")).status_code == 200
+
+    async def served() -> bool:
+        found = await lab.cluster.api.get(f"{POOLS}/storage")
+        rendered = bool((((found or {}).get("status") or {}).get("configuration") or {}).get("name"))
+        # Read before the status is asked for, so a config is served once its name is there.
+        return rendered and (await _config(lab, "GET", "storage")).status_code == 200
+
+    await eventually(served, what="the pool is rendered and served")
     label = {"metadata": {"labels": {"node-role.kubernetes.io/storage": ""}}}
     await lab.cluster.api.patch(f"{NODES}/worker-0.demo.metal.test", label)
 

@@ -11,12 +11,14 @@ from typing import Any
 import httpx
 import pytest
 
+from sandbox.openshift.assets import AssetError
 from sandbox.openshift.kubelet import KubeletConfig
 from sandbox.openshift.machine_config_server import (
     UnusableVersionError,
     accepted_version,
     application,
     in_version,
+    kernel_arguments,
     merged,
     rendered_name,
     template,
@@ -84,6 +86,49 @@ def test_kubelet_reads_its_role_from_its_unit(schedulable: bool, taints: int, wo
     assert ("node-role.kubernetes.io/worker" in read.labels) == worker
     assert read.labels["node.openshift.io/os_id"] == "rhel"
     assert "" not in read.labels
+
+
+KUBECONFIG = "clusters: [{cluster: {server: 'https://api-int:6443', certificate-authority-data: YQ==}}]\nusers: [{user: {token: t}}]\n"
+SCRIPT = "data:,mkdir /run/systemd/system/kubelet.service.d; systemctl daemon-reload"
+
+
+def worker(flags: str, *, script: str = SCRIPT, condition: str = "ConditionPathExists=!/var/lib/kubelet/kubeconfig") -> dict[str, Any]:
+    """Return the config of a worker with a unit before the kubelet."""
+    config = merged([template("worker", schedulable=False)])
+    files = [("/etc/kubernetes/kubeconfig", f"data:,{KUBECONFIG}"), ("/etc/kubernetes/kubelet-ca.crt", "data:,an authority")]
+    files += [("/usr/local/bin/flags", script)] if script else []
+    config["storage"]["files"] += [{"path": path, "contents": {"source": source}} for path, source in files]
+    service = f"[Service]\nExecStart=/usr/local/bin/flags {flags}\n[Install]\nRequiredBy=kubelet.service\n"
+    unit = f"[Unit]\nBefore=kubelet.service\n{condition}\n{service}"
+    config["systemd"]["units"].append({"name": "flags.service", "enabled": True, "contents": unit})
+    return config
+
+
+def test_a_unit_before_the_kubelet_adds_flags_until_the_machine_has_joined() -> None:
+    first = KubeletConfig.read(worker("--node-labels=a=1,b= --register-with-taints=k=v:NoSchedule,x=:NoExecute")).first
+    assert first.labels == {"a": "1", "b": ""}
+    assert first.taints == ({"key": "k", "value": "v", "effect": "NoSchedule"}, {"key": "x", "effect": "NoExecute"})
+    assert KubeletConfig.read(worker("--node-labels=a=1", script="data:,echo nothing")).first.labels == {}
+    assert KubeletConfig.read(worker("--node-labels=a=1", condition="")).first.labels == {}
+
+
+def test_a_kubelet_does_not_start_without_the_program_of_a_unit_that_it_requires() -> None:
+    with pytest.raises(AssetError, match="/usr/local/bin/flags, which does not exist"):
+        KubeletConfig.read(worker("--node-labels=a=1", script=""))
+
+
+@pytest.mark.parametrize("label", ["node-role.kubernetes.io/infra", "node-restriction.kubernetes.io/a", "a.k8s.io/b"])
+def test_a_kubelet_ends_with_labels_that_it_may_not_set(label: str) -> None:
+    assert KubeletConfig.read(worker("--node-labels=node.kubernetes.io/a=1")).first.labels == {"node.kubernetes.io/a": "1"}
+    with pytest.raises(AssetError, match="labels specified with --node-labels"):
+        KubeletConfig.read(worker(f"--node-labels={label}=1"))
+
+
+def test_kernel_arguments_of_a_pool_are_those_of_all_its_configs() -> None:
+    configs: list[dict[str, Any]] = [
+        {"metadata": {"name": name}, "spec": {"kernelArguments": arguments}} for name, arguments in (("99-b", ["b"]), ("98-a", ["a", "c"]))
+    ]
+    assert kernel_arguments([*configs, {"metadata": {"name": "50-empty"}, "spec": {}}]) == ["a", "c", "b"]
 
 
 def test_hundreds_who_ask_at_once_share_one_config() -> None:

@@ -14,11 +14,14 @@ from typing import Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import PACKET
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_pointer import machine_pointer
 
 ORDER_OPTIONS = frozenset({"hostname", "placement", *DEVICE_OPTIONS.argument_spec})
 """What of a machine is sent with its order: every option that ``metal_device_set`` has for one machine, and nothing else."""
 
 IPXE = "custom_ipxe"
+
+NODE_ROLES = ("control-plane", "worker")
 
 
 def device_orders(
@@ -32,7 +35,8 @@ def device_orders(
 
     ``options`` apply to each machine and take precedence over its own; a userdata that is empty is left out. ``role`` is added as a tag.
     ``boot`` is for machines that boot over iPXE: ``architecture`` of machines without a boot profile, ``ignition_platform``, ``url`` below
-    which boot scripts are published, and ``signed`` with the address of each that was signed, if any.
+    which boot scripts are published, and ``signed`` with the address of each that was signed, if any. The userdata of nodes is the Ignition
+    pointer of their role; each gets its own from it.
     """
     forced = {name: value for name, value in (options or {}).items() if value or name != "userdata"}
     return [
@@ -40,6 +44,7 @@ def device_orders(
         | {"tags": list(dict.fromkeys([*machine.get("tags", []), *([ROLE_TAG + role] if role else [])]))}
         | (_boot(machine, boot) if boot is not None else {})
         | forced
+        | ({"userdata": machine_pointer(forced["userdata"], machine)} if role in NODE_ROLES and "userdata" in forced else {})
         for machine in machines
     ]
 

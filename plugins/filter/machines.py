@@ -113,6 +113,15 @@ _value:
       description: C(openshift_node_annotations).
       type: dict
       sample: {example.com/rack: r7}
+    kernel_arguments:
+      description: C(openshift_kernel_arguments).
+      type: list
+      elements: str
+      sample: [hugepages=16]
+    machine_config_pool:
+      description: Name of the MachineConfigPool that the machine's pool has for itself. Absent without C(openshift_pool_machine_config).
+      type: str
+      sample: infra
     taints:
       description: C(openshift_node_taints).
       type: list
@@ -169,6 +178,16 @@ EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 TEXTS = ("plan", "metro", "operating_system")
 INSTALL_DEVICE = re.compile(r"/dev/\S+|(smallest|largest)( (nvme|ssd|hdd))?")
 """A path, or a rule: the smallest or largest disk, of one type if given."""
+LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+LABEL_VALUE_TEXT = "a value has at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends"
+KEY_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+KEY_DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+KERNEL_ARGUMENT = re.compile(r"[!-~]+")
+DOMAIN_LENGTH = 253
+POOL_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+ROLE_POOLS = ("master", "worker", "arbiter")
+"""MachineConfigPools that OpenShift itself has."""
+ROLE_LABEL = "node-role.kubernetes.io/"
 HINTS: dict[str, type] = {
     "deviceName": str,
     "hctl": str,
@@ -213,6 +232,12 @@ OF_DEVICES = frozenset((*device_result({}), "public_ipv4", "private_ipv4", "publ
 
 IDENTITY = "id"
 """The one of them that no other inventory source sets."""
+
+
+def is_key(key: Any) -> bool:
+    """Return whether this is a key of labels, annotations and taints: a name, optionally below a domain."""
+    domain, slash, name = str(key).rpartition("/")
+    return bool(KEY_NAME.fullmatch(name) and (KEY_DOMAIN.fullmatch(domain) and len(domain) <= DOMAIN_LENGTH if slash else True))
 
 
 def _is_of_a_device(variable: str, names: Collection[str]) -> bool:
@@ -307,25 +332,27 @@ class _Host:
         self.report(f"{variable} has to be a list of strings, it is {value!r}")
         return []
 
-    def labels(self) -> dict[str, str]:
-        value = self.get("openshift_node_labels")
+    def strings(self, variable: str) -> dict[str, str]:
+        """Return a mapping of strings by Kubernetes keys, without malformed keys."""
+        value = self.get(variable)
         if value is None:
             return {}
-        if isinstance(value, Mapping) and all(isinstance(item, str) or item is None for item in value.values()):
-            return {str(key): item or "" for key, item in value.items()}
-        self.report(
-            f'openshift_node_labels has to be a mapping of strings (write numbers and booleans in quotes, "" for no value), it is {value!r}'
-        )
-        return {}
+        if not isinstance(value, Mapping) or not all(isinstance(item, str) or item is None for item in value.values()):
+            self.report(
+                f'{variable} has to be a mapping of strings (write numbers and booleans in quotes, "" for no value), it is {value!r}'
+            )
+            return {}
+        malformed = [key for key in value if not is_key(key)]
+        if malformed:
+            self.report(f"{variable}: {', '.join(map(repr, malformed))} is no Kubernetes key, a name like zone or example.com/zone")
+        return {str(key): item or "" for key, item in value.items() if key not in malformed}
 
-    def annotations(self) -> dict[str, str]:
-        value = self.get("openshift_node_annotations")
-        if value is None:
-            return {}
-        if isinstance(value, Mapping) and all(isinstance(item, str) or item is None for item in value.values()):
-            return {str(key): item or "" for key, item in value.items()}
-        self.report(f"openshift_node_annotations has to be a mapping of strings (write numbers and booleans in quotes), it is {value!r}")
-        return {}
+    def labels(self) -> dict[str, str]:
+        labels = self.strings("openshift_node_labels")
+        malformed = {key: value for key, value in labels.items() if not LABEL_VALUE.fullmatch(value)}
+        if malformed:
+            self.report(f"openshift_node_labels: {LABEL_VALUE_TEXT}, they are {malformed!r}")
+        return {key: value for key, value in labels.items() if key not in malformed}
 
     def taints(self) -> list[dict[str, Any]]:
         value = self.get("openshift_node_taints")
@@ -337,7 +364,35 @@ class _Host:
         valid = [dict(item) for item in value if isinstance(item, Mapping) and item.get("key") and item.get("effect") in EFFECTS]
         if len(valid) != len(value):
             self.report(f"openshift_node_taints: every taint needs a key and an effect of {', '.join(EFFECTS)}, they are {value!r}")
-        return valid
+        malformed = [taint for taint in valid if not is_key(taint["key"]) or not LABEL_VALUE.fullmatch(str(taint.get("value") or ""))]
+        if malformed:
+            self.report(f"openshift_node_taints: a key is a name like zone or example.com/zone, {LABEL_VALUE_TEXT}, they are {malformed!r}")
+        return [taint for taint in valid if taint not in malformed]
+
+    def own_pool(self, role: str | None, pool: str | None) -> str | None:
+        """Return the MachineConfigPool that the pool has for itself, None if its machines are in that of their role."""
+        given = self.get("openshift_pool_machine_config")
+        if given in (None, "", False):
+            return None
+        if given is not True:
+            self.report(f"openshift_pool_machine_config has to be true or false, it is {given!r}")
+        elif role != "worker":
+            self.report("openshift_pool_machine_config: only pools of workers may have a MachineConfigPool of their own")
+        elif pool in ROLE_POOLS or not POOL_NAME.fullmatch(pool or ""):
+            self.report(
+                f"openshift_pool_machine_config: the pool {pool} cannot have a MachineConfigPool of its own; its name has to be lower case"
+                f" letters, digits and dashes, and none of {', '.join(ROLE_POOLS)}"
+            )
+        else:
+            return pool
+        return None
+
+    def kernel_arguments(self) -> list[str]:
+        arguments = self.texts("openshift_kernel_arguments")
+        malformed = [argument for argument in arguments if not KERNEL_ARGUMENT.fullmatch(argument)]
+        if malformed:
+            self.report(f"openshift_kernel_arguments: each entry is one argument without spaces, they are {malformed!r}")
+        return [argument for argument in arguments if argument not in malformed]
 
     def architecture(self, plan: str | None) -> str:
         given = self.text("openshift_architecture")
@@ -425,9 +480,14 @@ def _machine(host: _Host, pools: frozenset[str]) -> dict[str, Any]:
         "pool": pool,
         "tags": tags,
         "labels": host.labels(),
-        "annotations": host.annotations(),
+        "annotations": host.strings("openshift_node_annotations"),
         "taints": host.taints(),
+        "kernel_arguments": host.kernel_arguments(),
     }
+    own_pool = host.own_pool(role, pool)
+    if own_pool:
+        # The MachineConfigPool selects its nodes by this label.
+        machine |= {"machine_config_pool": own_pool, "labels": machine["labels"] | {f"{ROLE_LABEL}{own_pool}": ""}}
     texts = {name: host.text(f"metal_{name}") for name in TEXTS}
     boot = {"consoles": None if host.get("openshift_consoles") is None else host.texts("openshift_consoles"), **host.disk()}
     boot = {name: value for name, value in boot.items() if value is not None}

@@ -45,8 +45,10 @@ options:
       - V(nodes_ready) is reached when each of O(nodes) is registered and Ready.
       - V(nodes_current) is reached when no Node is Ready by an old report only, as all are after a cluster was off. The Lease of each Ready
         Node was renewed within 40 seconds then. A machine that does not come back is noticed by then, and its Node is not Ready.
+      - V(pools_rendered) is reached when each of O(machine_config_pools) has a rendered config, with which new machines boot.
+      - V(pools_updated) is reached when, besides, each of them has its nodes, and all of these have the newest config and are Ready.
     type: str
-    choices: [bootstrap_complete, install_complete, nodes_ready, nodes_current]
+    choices: [bootstrap_complete, install_complete, nodes_ready, nodes_current, pools_rendered, pools_updated]
     required: true
   nodes:
     description:
@@ -56,6 +58,11 @@ options:
     type: list
     elements: str
     default: []
+  machine_config_pools:
+    description:
+      - MachineConfigPools to check for V(pools_rendered) and V(pools_updated), each with the number of nodes that it has at least.
+    type: dict
+    default: {}
   stable_for:
     description:
       - How long each operator must have been at rest for V(install_complete), in seconds.
@@ -333,6 +340,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 OPTIONS = Options(
     {
         "condition": {"type": "str", "choices": list(CONDITIONS), "required": True},
+        "machine_config_pools": {"type": "dict", "default": {}},
         "nodes": {"type": "list", "elements": "str", "default": []},
         "stable_for": {"type": "float", "default": 30},
         "notices_file": {"type": "path"},

@@ -202,7 +202,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_cloud_controller_manager",
             "str",
-            "V(External) if O(openshift_manifests) contain a cloud controller manager. Only with O(openshift_platform=external).",
+            "V(External) if O(openshift_manifests) contain a cloud controller manager: a workload that tolerates the taint "
+            "C(node.cloudprovider.kubernetes.io/uninitialized). Only with O(openshift_platform=external).",
             default="",
             choices=("", "External"),
             options=("ignition_cloud_controller_manager",),
@@ -366,6 +367,43 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=[],
             elements="str",
             options=("ignition_manifests",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_time_servers",
+            "list",
+            "Time servers of all nodes, names or addresses, for chrony. Without them nodes use those of the operating system. A change "
+            "reboots the nodes one by one.",
+            default=[],
+            elements="str",
+            example=["ntp1.example.com", "ntp2.example.com"],
+            options=("ignition_time_servers", "cluster_time_servers"),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_registry",
+            "str",
+            "The internal image registry, which builds and image streams need. V(emptydir) keeps images in its pod, where they are lost "
+            "when it restarts; V(pvc) in a PersistentVolumeClaim; V(removed) is no registry. Empty leaves it as it is, and a new cluster "
+            "on bare metal has none.",
+            default="",
+            choices=("", "removed", "emptydir", "pvc"),
+            options=("services_registry",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_registry_size",
+            "str",
+            "Size of the PersistentVolumeClaim of the image registry, with O(openshift_registry=pvc).",
+            default="100Gi",
+            options=("services_registry_size",),
+        ),
+        Variable(
+            "openshift_registry_storage_class",
+            "str",
+            "Storage class of the PersistentVolumeClaim of the image registry. Empty is the default class of the cluster.",
+            default="",
+            options=("services_registry_storage_class",),
         ),
         Variable(
             "openshift_kubeconfig",
@@ -394,6 +432,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "csr_approval_directory",
                 "bootstrap_teardown_directory",
                 "cluster_directory",
+                "services_directory",
                 "leave_directory",
                 "control_plane_directory",
                 "gather_directory",
@@ -496,6 +535,24 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "labels do.",
             elements="dict",
             example=[{"key": "infra", "effect": "NoSchedule"}],
+            is_of_host=True,
+        ),
+        Variable(
+            "openshift_pool_machine_config",
+            "bool",
+            "Whether the pool has a MachineConfigPool of its own, of the pool's name. Its nodes boot with its configuration, carry the "
+            "label C(node-role.kubernetes.io/<pool>), and get the MachineConfigs of workers and those of the pool.",
+            default=False,
+            is_of_host=True,
+        ),
+        Variable(
+            "openshift_kernel_arguments",
+            "list",
+            "Kernel arguments of the installed system, set by a MachineConfig. The same for the whole control plane, and for all workers "
+            "whose pool has no MachineConfigPool of its own (O(openshift_pool_machine_config)). A change reboots the nodes one by one.",
+            default=[],
+            elements="str",
+            example=["hugepagesz=1G", "hugepages=16"],
             is_of_host=True,
         ),
         Variable(
@@ -1692,6 +1749,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             unit="seconds",
             options=(
                 "cluster_install_timeout",
+                "services_wait_timeout",
                 "control_plane_operators_timeout",
             ),
         ),
@@ -1711,6 +1769,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             unit="seconds",
             options=(
                 "cluster_stable_for",
+                "services_stable_for",
                 "control_plane_stable_for",
             ),
         ),
@@ -1817,6 +1876,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "csr_approval_wait_interval",
                 "bootstrap_teardown_wait_interval",
                 "cluster_wait_interval",
+                "services_wait_interval",
                 "ignition_wait_interval",
                 "leave_wait_interval",
                 "control_plane_wait_interval",
@@ -1837,6 +1897,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "csr_approval_progress_interval",
                 "bootstrap_teardown_progress_interval",
                 "cluster_progress_interval",
+                "services_progress_interval",
                 "ignition_progress_interval",
                 "leave_progress_interval",
                 "control_plane_progress_interval",

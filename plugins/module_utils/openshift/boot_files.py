@@ -16,6 +16,8 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_pointer import ROLES_OF_NODES, with_own_settings
+
 BOOTSTRAP_IGN = "bootstrap.ign"
 
 SERIAL_CONSOLES = {"x86_64": ["ttyS1,115200n8"], "aarch64": ["ttyAMA0,115200"]}
@@ -100,7 +102,8 @@ def boot_contents(  # noqa: PLR0913, PLR0917 - the positional arguments of a fil
     parsed = {role: json.loads(found) if isinstance(found, str) else found for role, found in (pointers or {}).items() if found}
     for machine in machines:
         host, profile = machine["hostname"], by_name[machine.get("boot_profile", settings["architecture"])]
-        final = final_config(parsed[machine["role"]], host, settings)
+        pointer = parsed[machine["role"]]
+        final = final_config(with_own_settings(pointer, machine) if machine["role"] in ROLES_OF_NODES else pointer, host, settings)
         contents[f"{host}.ipxe"] = _script(profile, _metal(stream, profile["architecture"]), urls[f"{host}-live.ign"], settings)
         contents[f"{host}-live.ign"] = json.dumps(_machine_live_config(urls[f"{profile['boot_profile']}-live.ign"], final))
     return contents
@@ -111,15 +114,20 @@ def final_config(pointer: Mapping[str, Any], hostname: str, settings: Mapping[st
 
     SSH keys are in the config that the pointer leads to; keys of its own would stay on the machine when the cluster replaces its keys.
     """
-    files = [{**_file("/etc/hostname", 0o644, f"{hostname}\n"), "overwrite": True}]
+    files = [*_listed(pointer, "storage", "files"), {**_file("/etc/hostname", 0o644, f"{hostname}\n"), "overwrite": True}]
+    units = _listed(pointer, "systemd", "units")
     config: dict[str, Any] = {"ignition": pointer["ignition"], "storage": {"files": files}}
     if settings["metadata_url"] and (reporter := settings.get("reporter")):
         files += [
             _file(f"/etc/{reporter['name']}.url", 0o644, f"{settings['metadata_url']}\n"),
             _file(f"/usr/local/bin/{reporter['name']}", 0o755, reporter["script"]),
         ]
-        config["systemd"] = {"units": [_unit(reporter)]}
-    return config
+        units.append(_unit(reporter))
+    return config | ({"systemd": {"units": units}} if units else {})
+
+
+def _listed(config: Mapping[str, Any], section: str, name: str) -> list[Any]:
+    return list((config.get(section) or {}).get(name) or [])
 
 
 def bootstrap_pointer(bootstrap_ign: str, url: str, bearer: str = "", ca: str = "") -> dict[str, Any]:

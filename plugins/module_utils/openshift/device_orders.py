@@ -14,14 +14,12 @@ from typing import Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import PACKET
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_pointer import machine_pointer
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_pointer import ROLES_OF_NODES, machine_pointer
 
 ORDER_OPTIONS = frozenset({"hostname", "placement", *DEVICE_OPTIONS.argument_spec})
 """What of a machine is sent with its order: every option that ``metal_device_set`` has for one machine, and nothing else."""
 
 IPXE = "custom_ipxe"
-
-NODE_ROLES = ("control-plane", "worker")
 
 
 def device_orders(
@@ -44,7 +42,7 @@ def device_orders(
         | {"tags": list(dict.fromkeys([*machine.get("tags", []), *([ROLE_TAG + role] if role else [])]))}
         | (_boot(machine, boot) if boot is not None else {})
         | forced
-        | ({"userdata": machine_pointer(forced["userdata"], machine)} if role in NODE_ROLES and "userdata" in forced else {})
+        | ({"userdata": machine_pointer(forced["userdata"], machine)} if role in ROLES_OF_NODES and "userdata" in forced else {})
         for machine in machines
     ]
 

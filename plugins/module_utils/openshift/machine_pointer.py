@@ -14,12 +14,16 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import ignition_file, unit
+
+ROLES_OF_NODES = ("control-plane", "worker")
+"""Roles of machines with pointers of their own: the bootstrap device becomes no node."""
 
 SCRIPT_PATH = "/usr/local/bin/kubelet-registration"
 UNIT_NAME = "kubelet-registration.service"
@@ -71,19 +75,23 @@ POOL_URL = re.compile(r"(?<=/config/)[^/?#]+$")
 
 def machine_pointer(pointer: str, machine: Mapping[str, Any]) -> str:
     """Return a machine's Ignition pointer, made from that of its role (JSON). Without own settings it is the same text."""
-    command = registration_command(machine)
-    pool = machine.get("machine_config_pool")
-    if not pointer or not (command or pool):
+    if not pointer or not (registration_command(machine) or machine.get("machine_config_pool")):
         return pointer
-    config = json.loads(pointer)
+    # As the installer writes it, so that the userdata is the same by the installer's pointer and by the cluster's.
+    return json.dumps(with_own_settings(json.loads(pointer), machine), separators=(",", ":"), sort_keys=True)
+
+
+def with_own_settings(pointer: Mapping[str, Any], machine: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a machine's Ignition pointer, made from that of its role: with its MachineConfigPool and the flags of its kubelet."""
+    config = copy.deepcopy(dict(pointer))
+    pool, command = machine.get("machine_config_pool"), registration_command(machine)
     if pool:
         for reference in config["ignition"]["config"]["merge"]:
             reference["source"] = POOL_URL.sub(str(pool), reference["source"])
     if command:
         config["storage"] = {"files": [ignition_file(SCRIPT_PATH, SCRIPT, 0o755)]}
         config["systemd"] = {"units": [unit(UNIT_NAME, UNIT.format(command=command))]}
-    # As the installer writes it, so that the userdata is the same by the installer's pointer and by the cluster's.
-    return json.dumps(config, separators=(",", ":"), sort_keys=True)
+    return config
 
 
 def registration_command(machine: Mapping[str, Any]) -> str:

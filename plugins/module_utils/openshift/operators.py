@@ -87,6 +87,10 @@ class View:
     """Nodes that are not waited for any longer, since enough others are Ready."""
     heard_at: Mapping[str, datetime] = field(default_factory=dict)
     """When each Node's kubelet renewed its Lease last."""
+    pools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """MachineConfigPools by name."""
+    desired_pools: Mapping[str, int] = field(default_factory=dict)
+    """The MachineConfigPools that are waited for, with the number of nodes that each has at least."""
     machines: Sequence[str] = ()
     """Progress of machines that have not joined yet, shown beside what is pending."""
     stable_for: float = 30.0
@@ -235,11 +239,47 @@ def nodes_current(view: View) -> list[str]:
     return texts if view.nodes else ["no node is registered"]
 
 
+def pools_rendered(view: View) -> list[str]:
+    """Return the MachineConfigPools without a rendered config: the machine config server does not serve it yet."""
+    return [
+        f"pool {name} {'has no rendered config yet' if name in view.pools else 'does not exist'}"
+        for name in view.desired_pools
+        if not mapping(_pool_status(view, name).get("configuration")).get("name")
+    ]
+
+
+def pools_updated(view: View) -> list[str]:
+    """Return the MachineConfigPools that have fewer nodes than expected, or nodes without the pool's newest config."""
+    texts = pools_rendered(view)
+    for name, least in view.desired_pools.items():
+        status, found = _pool_status(view, name), conditions(view.pools.get(name))
+        present, updated, ready = (_count(status, f"{what}achineCount") for what in ("m", "updatedM", "readyM"))
+        degraded, state = found.get("Degraded"), found.get("Updated")
+        if degraded and degraded.status == "True":
+            texts.append(f"pool {name} is degraded: {degraded.text()}")
+        elif present < least:
+            texts.append(f"pool {name} has {present} of {least} nodes")
+        elif not state or state.status != "True" or min(updated, ready) < present:
+            texts.append(f"pool {name}: {min(updated, ready)} of {present} nodes are updated")
+    return texts
+
+
+def _pool_status(view: View, name: str) -> Mapping[str, Any]:
+    return mapping(mapping(view.pools.get(name)).get("status"))
+
+
+def _count(status: Mapping[str, Any], name: str) -> int:
+    value = status.get(name)
+    return value if isinstance(value, int) else 0
+
+
 CONDITIONS: dict[str, Callable[[View], list[str]]] = {
     "bootstrap_complete": bootstrap_complete,
     "install_complete": install_complete,
     "nodes_ready": nodes_ready,
     "nodes_current": nodes_current,
+    "pools_rendered": pools_rendered,
+    "pools_updated": pools_updated,
 }
 
 
@@ -344,6 +384,10 @@ def check_condition(client: ClusterClient, params: Mapping[str, Any], machines: 
             result["ready_nodes"] = sorted(name for name, node in nodes.items() if node.ready)
         if condition == "nodes_current":
             view = replace(view, now=client.now(), heard_at=dict(_heard(client.node_leases())))
+        if condition in ("pools_rendered", "pools_updated"):
+            pools = {name_of(pool): pool for pool in client.machine_config_pools()}
+            desired = {str(name): int(least) for name, least in params["machine_config_pools"].items()}
+            view = replace(view, pools=pools, desired_pools=desired)
         if params.get("pod_details"):
             result["pods"] = [pod_details(pod) for pod in client.pods() if not pod_is_well(pod)]
     except ClusterUnreachableError as problem:

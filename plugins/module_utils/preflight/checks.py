@@ -104,6 +104,13 @@ CHECKS: tuple[Check, ...] = (
         " and the control plane runs the workloads",
     ),
     Check(
+        "machine config pools",
+        inventory.machine_config_pools,
+        expected="openshift_pool_machine_config for whole pools, and the same openshift_kernel_arguments for all machines of a"
+        " MachineConfigPool",
+        advice="set both variables on groups, and openshift_pool_machine_config on each pool with kernel arguments of its own",
+    ),
+    Check(
         "workers to remove",
         removals.workers,
         expected="every existing worker in the inventory, or its removal by scale.yml intended",
@@ -161,6 +168,19 @@ CHECKS: tuple[Check, ...] = (
         expected="openshift_platform none or external, and no settings of another platform in openshift_install_config;"
         " openshift_cloud_controller_manager External or unset",
         advice="set openshift_platform to none, or to external with openshift_platform_name",
+    ),
+    Check(
+        "manifests",
+        settings.manifests,
+        expected="manifests that can be read, each with Kubernetes objects; among them a cloud controller manager with"
+        " openshift_cloud_controller_manager=External",
+        advice="correct the files of openshift_manifests",
+    ),
+    Check(
+        "image registry",
+        settings.registry,
+        expected="an image registry with storage that outlives its pod, or none by choice",
+        advice="set openshift_registry to pvc with a storage class, or leave it empty",
     ),
     Check(
         "cluster networks",

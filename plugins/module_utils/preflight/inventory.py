@@ -15,6 +15,7 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import REFUSED_DEVICE_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import Place, alternatives
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.pools import own_pools, pool_problems
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import NAME, Context, Machine, is_placement
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
@@ -131,6 +132,13 @@ def control_plane(context: Context) -> Finding:
     if number in (4, 5) and context.release is not None and context.release < (4, 18):
         return warning(f"{found}; OpenShift supports this number from release 4.18 on")
     return passed_if(number in (1, 3, 4, 5), found)
+
+
+def machine_config_pools(context: Context) -> Finding:
+    control_plane, workers = context.groups["control_plane"], context.groups["workers"]
+    own = own_pools(workers)
+    problems = pool_problems(control_plane, workers)
+    return passed_if(not problems, "; ".join(problems) or (listed(own) if own else "those of OpenShift"))
 
 
 def reuse(context: Context) -> Finding:

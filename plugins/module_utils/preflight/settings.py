@@ -11,7 +11,14 @@ from __future__ import annotations
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import ARCHITECTURES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import is_channel, is_release
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import Finding, listed, passed, passed_if
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
+    Finding,
+    failed,
+    listed,
+    passed,
+    passed_if,
+    warning,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.install_config import judged
 
 
@@ -43,6 +50,30 @@ def version(context: Context) -> Finding:
 def architecture(context: Context) -> Finding:
     unknown = sorted(context.architectures - set(ARCHITECTURES.values()))
     return passed_if(not unknown, listed(unknown or sorted(context.architectures)) or "no machines")
+
+
+def manifests(context: Context) -> Finding:
+    reading = context.readings.get("manifests") or {}
+    if reading.get("problem"):
+        return failed(reading["problem"])
+    external = context.text("platform") == "external" and context.text("cloud_controller_manager") == "External"
+    if external and not reading.get("cloud_controller"):
+        return failed(
+            "openshift_cloud_controller_manager is External, and no manifest has a cloud controller manager: no node would lose the taint"
+            " node.cloudprovider.kubernetes.io/uninitialized, and the install would stall without an error",
+            advice="add the manifests of a cloud controller manager to openshift_manifests, or leave"
+            " openshift_cloud_controller_manager unset",
+        )
+    return passed("with a cloud controller manager" if external else "can be read" if context.settings.get("manifests") else "none")
+
+
+def registry(context: Context) -> Finding:
+    choice = context.text("registry")
+    if choice == "removed":
+        return warning("no image registry: builds and image streams do not work")
+    if choice == "emptydir":
+        return warning("its images are in its pod, and are lost when that restarts")
+    return passed("in a PersistentVolumeClaim" if choice == "pvc" else "left as the cluster has it; a new cluster on bare metal has none")
 
 
 def platform(context: Context) -> Finding:

@@ -23,14 +23,23 @@ from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 
+import yaml
+from ansible.errors import AnsibleFilterError
 from ansible.module_utils.urls import open_url
+
+from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import manifests
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cloud_controller import has_cloud_controller
 
 
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``controller`` (architecture, ``in_job_folder``, and the values of :func:`_folder`) and ``publish`` (ports, own)."""
+    """Return readings of the controller.
+
+    These are ``controller`` (architecture, ``in_job_folder``, and the values of :func:`_folder`), ``manifests`` (``problem``,
+    ``cloud_controller``) and ``publish`` (ports, own).
+    """
     directory = str(settings["directory"])
     controller = {"architecture": platform.machine(), "in_job_folder": is_in_job_folder(directory), **_folder(directory)}
-    readings: dict[str, Any] = {"controller": controller}
+    readings: dict[str, Any] = {"controller": controller, "manifests": _manifests(settings.get("manifests") or [])}
     ports = [str(settings[name]) for name in ("publish_http_port", "publish_https_port")]
     address = str(settings["publish_bind_address"])
     # Malformed addresses and ports are reported by the checks of the settings.
@@ -38,6 +47,15 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
         found = {port: _state(address, int(port)) for port in ports}
         readings["publish"] = {"ports": found, "own": "taken" in found.values() and _is_own_server(address, ports[0], settings)}
     return readings
+
+
+def _manifests(given: Any) -> dict[str, Any]:
+    """Return ``problem``, why the manifests of the user cannot be used, and whether they have a ``cloud_controller``."""
+    try:
+        texts = [each["content"] for each in manifests(given)]
+    except AnsibleFilterError as problem:
+        return {"problem": str(problem), "cloud_controller": False}
+    return {"problem": "", "cloud_controller": has_cloud_controller(item for text in texts for item in yaml.safe_load_all(text))}
 
 
 def _folder(path: str) -> dict[str, Any]:

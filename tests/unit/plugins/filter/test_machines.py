@@ -86,6 +86,7 @@ def test_roles_pools_and_names() -> None:
         "labels": {},
         "annotations": {},
         "taints": [],
+        "kernel_arguments": [],
     }
     assert found[4]["tags"] == ["openshift-pool=infra"]
 
@@ -108,6 +109,13 @@ def test_what_a_host_says() -> None:
     assert found["annotations"] == {"a/c": "d", "e": ""}
 
 
+def test_a_pool_with_a_machine_config_pool_labels_its_nodes() -> None:
+    said = {"openshift_pool": "infra", "openshift_pool_machine_config": True, "openshift_kernel_arguments": ["hugepages=16"]}
+    (found,) = machines(["worker-0"], hostvars(**{"worker-0": said}))
+    assert (found["machine_config_pool"], found["kernel_arguments"]) == ("infra", ["hugepages=16"])
+    assert found["labels"] == {"node-role.kubernetes.io/infra": ""}
+
+
 def test_hosts_may_be_named_in_full_and_in_any_case() -> None:
     (found,) = machines(["Worker-9.Demo.metal.test"], hostvars(**{"Worker-9.Demo.metal.test": {}}))
     assert found["hostname"] == "worker-9.demo.metal.test"
@@ -122,6 +130,13 @@ def test_hosts_may_be_named_in_full_and_in_any_case() -> None:
         ("worker-0", {"metal_tags": "a,b"}, ["host worker-0", "metal_tags"]),
         ("worker-0", {"openshift_node_labels": {"a": True}}, ["openshift_node_labels", "quotes"]),
         ("worker-0", {"openshift_node_annotations": {"a": 1}}, ["openshift_node_annotations", "quotes"]),
+        ("worker-0", {"openshift_node_labels": {"a b": "c"}}, ["openshift_node_labels", "no Kubernetes key"]),
+        ("worker-0", {"openshift_node_labels": {"a": "b; reboot"}}, ["openshift_node_labels", "at most 63 letters"]),
+        ("worker-0", {"openshift_node_taints": [{"key": "a", "value": "$(b)", "effect": "NoSchedule"}]}, ["openshift_node_taints", "$(b)"]),
+        ("worker-0", {"openshift_kernel_arguments": ["a b"]}, ["openshift_kernel_arguments", "without spaces"]),
+        ("worker-0", {"openshift_pool_machine_config": "maybe"}, ["openshift_pool_machine_config", "true or false"]),
+        ("worker-0", {"openshift_pool_machine_config": True}, ["the pool worker cannot have"]),
+        ("master-0", {"openshift_pool_machine_config": True}, ["only pools of workers"]),
         ("worker-0", {"openshift_node_taints": [{"key": "a"}]}, ["openshift_node_taints", "effect"]),
         ("worker-0", {"openshift_role": "master"}, ["openshift_role", "control-plane"]),
         ("worker-0", {"group_names": ["workers", "bootstrap"]}, ["several of the groups"]),

@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machine_pointer import machine_pointer as by_filter
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import final_config
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.device_orders import device_orders
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_pointer import (
     SCRIPT,
     is_registrable,
     machine_pointer,
+    with_own_settings,
 )
 
 URL = "https://api-int.demo.metal.test:22623/config/worker"
@@ -99,6 +101,20 @@ def test_only_nodes_have_pointers_of_their_own() -> None:
     assert device_orders([machine], {"userdata": POINTER}, role="worker")[0]["userdata"] == machine_pointer(POINTER, machine)
     assert device_orders([machine], {"userdata": "#cloud-config"}, role="load-balancer")[0]["userdata"] == "#cloud-config"
     assert "userdata" not in device_orders([machine], {"userdata": ""}, role="worker")[0]
+
+
+def test_on_the_platform_metal_the_config_of_the_machine_has_its_settings() -> None:
+    machine: dict[str, Any] = {"taints": [TAINT], "machine_config_pool": "infra"}
+    pointer = with_own_settings(json.loads(POINTER), machine)
+    reporter = {"name": "report", "script": "#!/bin/sh\n", "unit": "[Unit]\n"}
+    config = final_config(pointer, "infra-0.demo.metal.test", {"metadata_url": "http://metadata.test/metadata", "reporter": reporter})
+    paths = [file["path"] for file in config["storage"]["files"]]
+    assert {"/usr/local/bin/kubelet-registration", "/etc/hostname", "/usr/local/bin/report"} <= set(paths)
+    assert [each["name"] for each in config["systemd"]["units"]] == ["kubelet-registration.service", "report.service"]
+    assert config["ignition"]["config"]["merge"][0]["source"].endswith("/config/infra")
+    plain = final_config(json.loads(POINTER), "worker-0", {"metadata_url": ""})
+    assert "systemd" not in plain
+    assert json.loads(POINTER)["ignition"]["config"]["merge"][0]["source"] == URL, "the pointer of the role is not changed"
 
 
 def test_the_filter_accepts_what_ansible_makes_of_json() -> None:

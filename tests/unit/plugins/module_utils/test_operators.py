@@ -232,3 +232,30 @@ def test_with_an_error_only_what_is_not_well_is_returned() -> None:
     assert "ingress_ca" not in shortened
     assert shortened["waiting"] == ["x"]
     assert failed_only({"changed": False}) == {"changed": False}
+
+
+def config_pool(machines: int, updated: int, ready: int | None = None, **states: str) -> dict[str, Any]:
+    listed = [{"type": kind, "status": status, "message": "cannot be rendered"} for kind, status in states.items()]
+    counts = {"machineCount": machines, "updatedMachineCount": updated, "readyMachineCount": updated if ready is None else ready}
+    return {"status": {"configuration": {"name": "rendered-infra-1"}, "conditions": listed, **counts}}
+
+
+@pytest.mark.parametrize(
+    ("pool", "rendered", "updated"),
+    [
+        (None, ["pool infra does not exist"], "pool infra does not exist"),
+        ({}, ["pool infra has no rendered config yet"], "pool infra has no rendered config yet"),
+        ({"status": {"configuration": {"name": "rendered"}, "conditions": "odd"}}, [], "pool infra has 0 of 2 nodes"),
+        (config_pool(1, 1, Updated="True"), [], "pool infra has 1 of 2 nodes"),
+        (config_pool(2, 1, Updated="False"), [], "pool infra: 1 of 2 nodes are updated"),
+        (config_pool(2, 2, 1, Updated="True"), [], "pool infra: 1 of 2 nodes are updated"),
+        (config_pool(2, 2, Updated="False"), [], "pool infra: 2 of 2 nodes are updated"),
+        (config_pool(2, 2, Updated="True", Degraded="True"), [], "pool infra is degraded: cannot be rendered"),
+        (config_pool(2, 2, Updated="True", Degraded="False"), [], ""),
+        (config_pool(3, 3, Updated="True"), [], ""),
+    ],
+)
+def test_machine_config_pools(pool: dict[str, Any] | None, rendered: list[str], updated: str) -> None:
+    seen: dict[str, Any] = {"pools": {} if pool is None else {"infra": pool}, "desired_pools": {"infra": 2}}
+    assert CONDITIONS["pools_rendered"](View(now=NOW, **seen)) == rendered
+    assert (CONDITIONS["pools_updated"](View(now=NOW, **seen)) or [""])[0] == updated

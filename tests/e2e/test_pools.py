@@ -1,0 +1,137 @@
+"""A pool with a MachineConfigPool of its own: its nodes register with labels and taints, and follow the inventory both ways.
+
+The tests build on each other's world, in this order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from tests.e2e.harness import NAME, User
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
+
+ROLE = "node-role.kubernetes.io/infra"
+TAINT = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}
+SETTINGS = {
+    "openshift_pool_machine_config": True,
+    "openshift_kernel_arguments": ["hugepages=16"],
+    "openshift_node_labels": {"example.com/rack": "r7"},
+    "openshift_node_annotations": {"example.com/owner": "storage team"},
+    "openshift_node_taints": [TAINT],
+}
+RECORD = "equinix-metal.openshift/managed"
+MACHINE_CONFIG = "/apis/machineconfiguration.openshift.io/v1"
+
+
+def write_pool(user: User, last: int, **settings: Any) -> None:
+    pool = {"hosts": {f"infra-[0:{last}]": None}, "vars": settings}
+    (user.inventory / "03-pools.yml").write_text(yaml.safe_dump({"workers": {"children": {"infra": pool}}}), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    user = User(tmp_path_factory.mktemp("pools"), speed=600)
+    with user.at_work():
+        write_pool(user, 1, **SETTINGS)
+        user.play("install.yml").ended_well()
+        yield user
+
+
+def node(user: User, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = user.kube(f"/api/v1/nodes/{name}.{NAME}")
+    return found
+
+
+def set_values(found: dict[str, Any]) -> tuple[Any, ...]:
+    metadata = found["metadata"]
+    return (
+        metadata["labels"].get("example.com/rack"),
+        ROLE in metadata["labels"],
+        metadata["annotations"].get("example.com/owner"),
+        [taint for taint in found["spec"].get("taints", []) if taint["key"] == "dedicated"],
+    )
+
+
+def test_the_pool_has_its_config_and_its_nodes(user: User) -> None:
+    assert user.nodes() == ["infra-0", "infra-1", "master-0", "master-1", "master-2", "worker-0", "worker-1"]
+    pool = user.kube(f"{MACHINE_CONFIG}/machineconfigpools/infra")["status"]
+    assert (pool["machineCount"], pool["updatedMachineCount"]) == (2, 2)
+    for name in ("infra-0", "infra-1"):
+        found = node(user, name)
+        assert set_values(found) == ("r7", True, "storage team", [TAINT])
+        current = found["metadata"]["annotations"]["machineconfiguration.openshift.io/currentConfig"]
+        assert current == pool["configuration"]["name"]
+        assert current.startswith("rendered-infra-")
+    assert set_values(node(user, "worker-0")) == (None, False, None, [])
+    arguments = user.kube(f"{MACHINE_CONFIG}/machineconfigs/98-infra-kernel-arguments")["spec"]["kernelArguments"]
+    assert arguments == ["hugepages=16"]
+
+
+def test_an_idle_run_writes_nothing(user: User) -> None:
+    run = user.play("install.yml").ended_well()
+    assert (run.changed, run.writes) == (0, [])
+
+
+def test_a_new_node_has_labels_and_taints_when_it_registers(user: User) -> None:
+    write_pool(user, 2, **SETTINGS)
+    first: list[dict[str, Any]] = []
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.05):
+            with contextlib.suppress(httpx.HTTPError):
+                nodes = user.kube("/api/v1/nodes")["items"]
+                found = [each for each in nodes if each["metadata"]["name"] == f"infra-2.{NAME}"]
+                if found:
+                    first.extend(found)
+                    return
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        user.play("scale.yml").ended_well()
+    finally:
+        over.set()
+        watcher.join()
+    (seen,) = first
+    assert RECORD not in seen["metadata"].get("annotations", {}), "no run has written to it"
+    assert seen["metadata"]["labels"]["example.com/rack"] == "r7"
+    assert TAINT in seen["spec"]["taints"]
+    assert set_values(node(user, "infra-2")) == ("r7", True, "storage team", [TAINT])
+
+
+def test_what_leaves_the_inventory_leaves_the_nodes_and_what_others_set_stays(user: User) -> None:
+    path = f"/api/v1/nodes/infra-0.{NAME}"
+    by_hand = user.kube(path)
+    by_hand["metadata"]["labels"]["example.com/other"] = "1"
+    user.kube(path, "PUT", by_hand)
+    write_pool(user, 2, openshift_pool_machine_config=True, openshift_node_labels={"example.com/other": "1"})
+    run = user.play("scale.yml").ended_well()
+    assert run.changed > 0
+    for name in ("infra-0", "infra-1", "infra-2"):
+        found = node(user, name)
+        assert set_values(found) == (None, True, None, [])
+        assert found["metadata"]["labels"]["example.com/other"] == "1"
+    with pytest.raises(httpx.HTTPStatusError, match="404"):
+        user.kube(f"{MACHINE_CONFIG}/machineconfigs/98-infra-kernel-arguments")
+    write_pool(user, 2, openshift_pool_machine_config=True)
+    user.play("scale.yml").ended_well()
+    assert node(user, "infra-0")["metadata"]["labels"]["example.com/other"] == "1", "others have set it"
+    assert "example.com/other" not in node(user, "infra-1")["metadata"]["labels"]
+    assert json.loads(node(user, "infra-1")["metadata"]["annotations"][RECORD]) == {"labels": {ROLE: ""}}
+    again = user.play("scale.yml").ended_well()
+    assert (again.changed, again.writes) == (0, [])
+
+
+def test_destroy(user: User) -> None:
+    user.destroy().ended_well()
+    assert user.sandbox.inventory_is_empty()

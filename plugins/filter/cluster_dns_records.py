@@ -13,8 +13,9 @@ author:
 description:
   - Returns one entry for each name of a cluster, with the addresses of its records. An entry without values is a record that must not
     exist.
-  - The control plane serves the API, with the bootstrap device until the bootstrap is complete. Workers serve C(*.apps); without workers
-    the control plane does. With a load balancer both lead to it, and it finds its members by their records.
+  - The control plane serves the API, with the bootstrap device until the bootstrap is complete. C(*.apps) leads to the nodes that run
+    routers. Until the cluster reports them they are the workers; without workers the control plane serves C(*.apps). With a load
+    balancer both lead to it. It finds its members by their records, and those of ingress are all nodes that may run a router.
 positional: cluster
 options:
   _input:
@@ -42,8 +43,8 @@ options:
     default: []
   workers:
     description:
-      - Host names of the workers of the inventory. As long as none of them exists C(*.apps) has no record. Empty, the control plane
-        runs the routers.
+      - Host names of the workers of the inventory that may run routers. As long as none of them exists C(*.apps) has no record. Empty,
+        the existing workers run the routers, or without workers the control plane.
     type: list
     elements: str
     default: []
@@ -76,6 +77,18 @@ options:
     type: list
     elements: int
     default: [4]
+  nodes:
+    description:
+      - The Nodes, as M(equinix_metal.openshift.node_info) returns them with O(equinix_metal.openshift.node_info#module:routers). Empty as
+        long as the cluster cannot be read.
+    type: list
+    elements: dict
+    default: []
+  entries:
+    description:
+      - Addresses of the load balancer, C(api) and C(ingress). One that is absent or empty is that of the load balancer devices.
+    type: dict
+    default: {}
   adopted:
     description:
       - Whether the cluster was installed in another way. The records of API and routers are not managed then, and in no list.

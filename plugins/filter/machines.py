@@ -127,6 +127,10 @@ _value:
       type: list
       elements: dict
       sample: [{key: node-role.kubernetes.io/infra, effect: NoSchedule}]
+    may_run_router:
+      description: Whether its taints let routers run on it, by their default placement.
+      type: bool
+      sample: true
     problems:
       description: The problems of the host's variables, with O(strict=false) only.
       type: list
@@ -488,6 +492,7 @@ def _machine(host: _Host, pools: frozenset[str]) -> dict[str, Any]:
     if own_pool:
         # The MachineConfigPool selects its nodes by this label.
         machine |= {"machine_config_pool": own_pool, "labels": machine["labels"] | {f"{ROLE_LABEL}{own_pool}": ""}}
+    machine["may_run_router"] = all(taint["effect"] == "PreferNoSchedule" for taint in machine["taints"])
     texts = {name: host.text(f"metal_{name}") for name in TEXTS}
     boot = {"consoles": None if host.get("openshift_consoles") is None else host.texts("openshift_consoles"), **host.disk()}
     boot = {name: value for name, value in boot.items() if value is not None}

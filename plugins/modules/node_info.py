@@ -25,8 +25,14 @@ options:
   wait:
     description:
       - Whether to wait for an API server that does not answer. Otherwise that is an error at once.
+      - With O(routers) it also waits until the routers are ready, as many as are configured or as there are nodes for them.
     type: bool
     default: true
+  routers:
+    description:
+      - Whether to return on which Nodes the routers of the default IngressController run, and on which they may run.
+    type: bool
+    default: false
 seealso:
   - module: equinix_metal.openshift.node_drain
 """
@@ -40,6 +46,11 @@ EXAMPLES = r"""
 - name: Show the names of the Nodes that are not Ready
   ansible.builtin.debug:
     msg: "{{ cluster.nodes | rejectattr('ready') | map(attribute='name') }}"
+
+- name: Read on which Nodes the routers run
+  equinix_metal.openshift.node_info:
+    kubeconfig: clusters/demo.metal.test/kubeconfig
+    routers: true
 """
 
 RETURN = r"""
@@ -85,6 +96,16 @@ nodes:
       description: Id of the device it is on, empty when none is recorded. See M(equinix_metal.openshift.node_ownership).
       type: str
       sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    router:
+      description: Whether a router that is ready runs on it.
+      returned: with O(routers)
+      type: bool
+      sample: true
+    may_run_router:
+      description: Whether routers may run on it, by its labels and taints and the placement of the IngressController.
+      returned: with O(routers)
+      type: bool
+      sample: true
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
@@ -93,11 +114,11 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 
 
 def main() -> None:
-    with ClusterModule(Options()) as module:
+    with ClusterModule(Options({"routers": {"type": "bool", "default": False}})) as module:
         client = module.client()
 
         def poll(*, patient: bool) -> list[str]:
-            found, waiting = list_nodes(client, patient=patient)
+            found, waiting = list_nodes(client, patient=patient, routers=module.params["routers"])
             module.result["nodes"] = found
             return waiting
 

@@ -150,10 +150,8 @@ def _defaults(infrastructure: Object | None, ingress: Object | None) -> tuple[in
 
 def _deployment(replicas: int, selector: Mapping[str, Any], tolerations: list[Any]) -> Object:
     labels = {ROUTER_LABEL: "default"}
-    expressions = [
-        *({"key": key, "operator": "In", "values": [value]} for key, value in (selector.get("matchLabels") or {}).items()),
-        *(selector.get("matchExpressions") or []),
-    ]
+    # The operator accepts expressions that a map of labels can say.
+    expressions = {each["key"]: each["values"][0] for each in selector.get("matchExpressions") or [] if each["operator"] == "In"}
     ports = [{"name": name, "containerPort": port, "hostPort": port, "protocol": "TCP"} for name, port in PORTS.items()]
     return {
         "apiVersion": "apps/v1",
@@ -169,11 +167,7 @@ def _deployment(replicas: int, selector: Mapping[str, Any], tolerations: list[An
                     "hostNetwork": True,
                     "automountServiceAccountToken": False,
                     "terminationGracePeriodSeconds": _GRACE,
-                    "affinity": {
-                        "nodeAffinity": {
-                            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
-                        }
-                    },
+                    "nodeSelector": {**(selector.get("matchLabels") or {}), **expressions},
                     "tolerations": tolerations,
                     "containers": [{"name": "router", "image": "quay.io/openshift-release-dev/router", "ports": ports}],
                 },

@@ -1001,12 +1001,29 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_load_balancer",
             "str",
-            "Load balancer of the API and of ingress. V(dns) is round robin DNS, V(haproxy) a device with HAProxy.",
+            "Load balancer of the API and of ingress. V(dns) is round robin DNS, V(haproxy) one or two devices with HAProxy, "
+            "V(external) the user's own.",
             default="dns",
-            choices=("dns", "haproxy"),
+            choices=("dns", "haproxy", "external"),
             options=("load_balancer_kind", "dns_load_balancer"),
             in_preflight=True,
             has_check=True,
+        ),
+        Variable(
+            "openshift_api_address",
+            "str",
+            "Address of the external load balancer for ports 6443 and 22623. The records of the API lead to it.",
+            default="",
+            options=("load_balancer_api_address", "dns_api_address"),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_ingress_address",
+            "str",
+            "Address of the external load balancer for ports 80 and 443. The records of V(*.apps) lead to it.",
+            default="",
+            options=("load_balancer_ingress_address", "dns_ingress_address"),
+            in_preflight=True,
         ),
     ),
     "Network": (
@@ -1038,13 +1055,6 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether the cluster gets a VLAN in each metro of its machines.",
             default=False,
             options=("network_vlan",),
-        ),
-        Variable(
-            "openshift_elastic_addresses",
-            "int",
-            "Number of elastic public IPv4 addresses in each metro of the machines. They are billed from their reservation on.",
-            default=0,
-            options=("network_addresses",),
         ),
     ),
     "CSR approval": (
@@ -1655,6 +1665,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("dns_timeout",),
         ),
         Variable(
+            "openshift_routers_timeout",
+            "int",
+            "Timeout in seconds until the routers of ingress are ready, before the DNS records of V(*.apps) are set to their nodes.",
+            default=120,
+            unit="seconds",
+            options=("dns_routers_timeout",),
+        ),
+        Variable(
             "openshift_balancer_timeout",
             "int",
             "Timeout in seconds from the load balancer device being active until HAProxy listens.",
@@ -1872,6 +1890,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=(
                 "load_balancer_wait_interval",
                 "network_wait_interval",
+                "dns_wait_interval",
                 "provision_wait_interval",
                 "csr_approval_wait_interval",
                 "bootstrap_teardown_wait_interval",
@@ -1893,6 +1912,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=(
                 "load_balancer_progress_interval",
                 "network_progress_interval",
+                "dns_progress_interval",
                 "provision_progress_interval",
                 "csr_approval_progress_interval",
                 "bootstrap_teardown_progress_interval",

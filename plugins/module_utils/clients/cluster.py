@@ -67,6 +67,9 @@ ETCD_NAMESPACE = "openshift-etcd"
 BOOTSTRAP_STATUS = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 MACHINE_CONFIG_POOLS = "/apis/machineconfiguration.openshift.io/v1/machineconfigpools"
 COREOS_BOOT_IMAGES = "/api/v1/namespaces/openshift-machine-config-operator/configmaps/coreos-bootimages"
+ROUTER_PODS = "/api/v1/namespaces/openshift-ingress/pods"
+ROUTER_DEPLOYMENT = "/apis/apps/v1/namespaces/openshift-ingress/deployments/router-default"
+ROUTER_LABEL = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller=default"
 NODE_SIGNERS = "/api/v1/namespaces/openshift-config-managed/configmaps/csr-controller-ca"
 
 HISTORY_NAMESPACE = "kube-system"
@@ -277,6 +280,14 @@ class ClusterClient:
     def ingress_ca(self) -> dict[str, Any] | None:
         """Return the ConfigMap with the CA bundle of the routers' certificates."""
         return self.get(INGRESS_CA)
+
+    def router_pods(self) -> Iterator[dict[str, Any]]:
+        """Return the pods of the default IngressController."""
+        return self.objects(ROUTER_PODS, labels=ROUTER_LABEL)
+
+    def router_deployment(self) -> dict[str, Any] | None:
+        """Return the Deployment of the default IngressController, None before the ingress operator has created it."""
+        return self.get(ROUTER_DEPLOYMENT)
 
     def machine_config_pools(self) -> Iterator[dict[str, Any]]:
         return self.objects(MACHINE_CONFIG_POOLS)

@@ -31,6 +31,8 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by
     removed: Iterable[str] = (),
     bootstrap_complete: bool = False,
     balanced: bool = False,
+    nodes: Sequence[Mapping[str, Any]] = (),
+    entries: Mapping[str, Sequence[str]] | None = None,
     adopted: bool = False,
     network: str = "layer3",
     families: Sequence[int] = (4,),
@@ -54,12 +56,12 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by
     by_role = devices_by_role(named)
     bootstrap = by_role["bootstrap"]
     api = all_of([*by_role["control_plane"], *([] if bootstrap_complete else bootstrap)])
-    routers = by_role["workers"] or ([] if workers else by_role["control_plane"])
-    ingress = all_of(routers)
+    ingress = all_of(_ingress(by_role, workers, nodes, balanced=balanced))
     services = [api, api, ingress, [], []]
     if balanced:
-        load_balancers = all_of(by_role["load_balancer"])
-        services = [load_balancers, load_balancers, load_balancers, api, ingress]
+        own = all_of(by_role["load_balancer"])
+        api_entry, ingress_entry = (sorted((entries or {}).get(kind) or own) for kind in ("api", "ingress"))
+        services = [api_entry, api_entry, ingress_entry, api, ingress]
     hosts = [
         {"name": device["hostname"], "values": of(device)}
         for device in named
@@ -71,6 +73,24 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by
         *hosts,
         *({"name": name, "values": []} for name in known if name not in desired),
     ]
+
+
+def _ingress(
+    by_role: Mapping[str, list[Device]], workers: Collection[str], nodes: Sequence[Mapping[str, Any]], *, balanced: bool
+) -> list[Device]:
+    """Return the devices that ingress leads to.
+
+    A load balancer checks which of them run a router, so it gets all that may. Records without one lead to those that do. As long as the
+    cluster reports neither, they are the workers of the inventory, or the control plane if it has none.
+    """
+    members = [*by_role["control_plane"], *by_role["workers"]]
+    for state in ("may_run_router",) if balanced else ("router", "may_run_router"):
+        names = {node["name"] for node in nodes if node.get(state)}
+        if found := [device for device in members if device["hostname"] in names]:
+            return found
+    if not workers:
+        return by_role["workers"] or by_role["control_plane"]
+    return [device for device in by_role["workers"] if device["hostname"] in workers]
 
 
 def record_type(address: str) -> str:

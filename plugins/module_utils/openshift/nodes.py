@@ -17,6 +17,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import FIELD_OWNER, timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import node_state
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.routers import read_routers
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
@@ -103,10 +104,15 @@ UNCORDON: Mapping[str, Any] = {"metadata": {"annotations": {CORDONED: None}}, "s
 """The merge patch that uncordons a Node."""
 
 
-def list_nodes(client: ClusterClient, *, patient: bool) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the Nodes as ``node_info`` returns them, and what is waited for: with ``patient`` an API server that does not answer."""
+def list_nodes(client: ClusterClient, *, patient: bool, routers: bool = False) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the Nodes as ``node_info`` returns them, and what is waited for: with ``patient`` an API server that does not answer.
+
+    ``routers``: also where routers run and may run; then they are waited for too.
+    """
     try:
-        nodes = sorted((read_node(obj) for obj in client.nodes()), key=lambda node: node.name)
+        objects = list(client.nodes())
+        nodes = sorted((read_node(obj) for obj in objects), key=lambda node: node.name)
+        placed, waiting = read_routers(client, objects) if routers else ({}, [])
     except ClusterUnreachableError as problem:
         if not patient:
             raise
@@ -117,6 +123,7 @@ def list_nodes(client: ClusterClient, *, patient: bool) -> tuple[list[dict[str, 
             **{name: getattr(node, name) for name in shown},
             "since": None if node.since is None else timestamp(node.since),
             "cordoned_for_removal": node.cordoned_here,
+            **placed.get(node.name, {}),
         }
         for node in nodes
-    ], []
+    ], waiting

@@ -73,7 +73,7 @@ def test_the_state_reads_the_folder_of_the_cluster(tmp_path: Path) -> None:
     ("case", "devices", "choices"),
     [
         ("bootstrap serves", DEVICES, {}),
-        ("bootstrap over", DEVICES, {"bootstrap_complete": True, "workers": ["worker-0"]}),
+        ("bootstrap over", DEVICES, {"bootstrap_complete": True, "workers": NAMES}),
         ("balanced", [*DEVICES, BALANCER], {"balanced": True}),
         ("no workers", DEVICES[3:6], {"bootstrap_complete": True}),
         ("workers to come", DEVICES[3:6], {"bootstrap_complete": True, "workers": ["worker-0"]}),
@@ -91,6 +91,40 @@ def test_dns_records_are_those_of_before(case: str, devices: list[dict[str, Any]
     assert records[:SERVICES] == rendered[:SERVICES]
     # In which order host names are set or deleted does not matter.
     assert sorted(records, key=str) == sorted(rendered, key=str)
+
+
+def placed(name: str, *, router: bool, may_run_router: bool = True) -> dict[str, Any]:
+    return {"name": f"{name}.{CLUSTER}", "router": router, "may_run_router": may_run_router}
+
+
+MASTER = "control-plane-0"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "apps", "members"),
+    [
+        # The cluster cannot be read, or nothing has joined that may run a router: the inventory's workers.
+        ([], ["192.0.2.20", "192.0.2.21"], ["192.0.2.20", "192.0.2.21"]),
+        ([placed(MASTER, router=False, may_run_router=False)], ["192.0.2.20", "192.0.2.21"], ["192.0.2.20", "192.0.2.21"]),
+        # Before the routers run: where they may.
+        ([placed("worker-0", router=False)], ["192.0.2.20"], ["192.0.2.20"]),
+        # A tainted pool, and more workers than routers.
+        ([placed("worker-0", router=True), placed("worker-1", router=False)], ["192.0.2.20"], ["192.0.2.20", "192.0.2.21"]),
+        # The first workers of a compact cluster: routers stay on the control plane.
+        ([placed(MASTER, router=True), placed("worker-0", router=False)], ["192.0.2.13"], ["192.0.2.13", "192.0.2.20"]),
+        # A node of a device that is being removed has no record.
+        ([placed("gone", router=True), placed("worker-1", router=False)], ["192.0.2.21"], ["192.0.2.21"]),
+    ],
+)
+def test_ingress_follows_the_routers(nodes: list[dict[str, Any]], apps: list[str], members: list[str]) -> None:
+    def values(name: str, devices: list[dict[str, Any]], **choices: Any) -> Any:
+        workers = [f"worker-0.{CLUSTER}", f"worker-1.{CLUSTER}"]
+        records = cluster_dns_records(devices, CLUSTER, bootstrap_complete=True, nodes=nodes, workers=workers, **choices)
+        return next(record["values"] for record in records if record["name"] == f"{name}.{CLUSTER}")
+
+    assert values("*.apps", DEVICES) == apps
+    assert values("ingress-members", [*DEVICES, BALANCER], balanced=True) == members
+    assert values("*.apps", [*DEVICES, BALANCER], balanced=True) == ["192.0.2.5"]
 
 
 def test_absent_records_are_all_that_a_cluster_may_have() -> None:

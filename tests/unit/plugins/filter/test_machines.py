@@ -87,6 +87,7 @@ def test_roles_pools_and_names() -> None:
         "annotations": {},
         "taints": [],
         "kernel_arguments": [],
+        "may_run_router": True,
     }
     assert found[4]["tags"] == ["openshift-pool=infra"]
 

@@ -1,0 +1,87 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The nodes that run routers, and those that may.
+
+Routers are the pods of the default IngressController. On the platforms none and external they use the network of their nodes, so a node
+without a router answers on none of the ports of ingress. Where they may run is in the pod template of their Deployment, which the ingress
+operator writes from the IngressController, or from the defaults of the installation.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
+
+SYSTEM_TAINTS = "node.kubernetes.io/"
+"""Taints that Kubernetes sets while a node is cordoned or not ready. They do not decide where routers are configured to run."""
+
+
+def router_nodes(pods: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the names of the nodes with a router that is ready and not being deleted."""
+    return {
+        text(mapping(pod.get("spec")).get("nodeName"))
+        for pod in pods
+        if not mapping(pod.get("metadata")).get("deletionTimestamp")
+        and any(
+            condition.get("type") == "Ready" and condition.get("status") == "True"
+            for condition in mappings(mapping(pod.get("status")).get("conditions"))
+        )
+    }
+
+
+def may_run_router(deployment: Mapping[str, Any], node: Mapping[str, Any]) -> bool:
+    """Return whether a node has the labels that the routers' Deployment selects, and no taint that its pods do not tolerate."""
+    template = mapping(mapping(mapping(deployment.get("spec")).get("template")).get("spec"))
+    labels = mapping(mapping(node.get("metadata")).get("labels"))
+    if not template or any(labels.get(key) != value for key, value in mapping(template.get("nodeSelector")).items()):
+        return False
+    taints = [
+        taint
+        for taint in mappings(mapping(node.get("spec")).get("taints"))
+        if taint.get("effect") in ("NoSchedule", "NoExecute") and not text(taint.get("key")).startswith(SYSTEM_TAINTS)
+    ]
+    return all(any(_tolerates(each, taint) for each in mappings(template.get("tolerations"))) for taint in taints)
+
+
+def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
+    if toleration.get("effect") not in (None, "", taint.get("effect")):
+        return False
+    if toleration.get("operator") == "Exists":
+        return toleration.get("key") in (None, "", taint.get("key"))
+    return toleration.get("key") == taint.get("key") and text(toleration.get("value")) == text(taint.get("value"))
+
+
+def read_routers(client: ClusterClient, nodes: Sequence[dict[str, Any]]) -> tuple[dict[str, dict[str, bool]], list[str]]:
+    """Return ``router`` and ``may_run_router`` by the name of each Node object, and what is waited for.
+
+    Routers are waited for on nodes that can take one now: as many as are configured, or as such nodes exist.
+    """
+    deployment = client.router_deployment() or {}
+    running = router_nodes(client.router_pods())
+    found = {
+        text(mapping(node.get("metadata")).get("name")): {
+            "router": text(mapping(node.get("metadata")).get("name")) in running,
+            "may_run_router": may_run_router(deployment, node),
+        }
+        for node in nodes
+    }
+    able = [node for node in nodes if _is_able(node) and may_run_router(deployment, node)]
+    replicas = mapping(deployment.get("spec")).get("replicas")
+    desired = min(replicas if isinstance(replicas, int) else 0, len(able))
+    missing = desired - len(running)
+    return found, [f"{len(running)} of {desired} routers are ready"] if missing > 0 else []
+
+
+def _is_able(node: Mapping[str, Any]) -> bool:
+    """Return whether a new pod can be placed on a node now."""
+    conditions = mappings(mapping(node.get("status")).get("conditions"))
+    ready = any(condition.get("type") == "Ready" and condition.get("status") == "True" for condition in conditions)
+    return ready and mapping(node.get("spec")).get("unschedulable") is not True

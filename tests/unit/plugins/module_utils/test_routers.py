@@ -1,0 +1,86 @@
+"""Where routers run and may run, from the objects of the cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.routers import may_run_router, read_routers, router_nodes
+
+WORKER = {"node-role.kubernetes.io/worker": "", "kubernetes.io/os": "linux"}
+INFRA = {"key": "node-role.kubernetes.io/infra", "effect": "NoSchedule"}
+
+
+def node(name: str = "n", *, labels: dict[str, str] | None = None, ready: bool = True, **spec: Any) -> dict[str, Any]:
+    conditions = [{"type": "Ready", "status": "True" if ready else "Unknown"}]
+    return {"metadata": {"name": name, "labels": WORKER if labels is None else labels}, "spec": spec, "status": {"conditions": conditions}}
+
+
+def deployment(replicas: int = 2, **template: Any) -> dict[str, Any]:
+    return {"spec": {"replicas": replicas, "template": {"spec": {"nodeSelector": WORKER, **template}}}}
+
+
+def pod(name: str, *, ready: bool = True, **metadata: Any) -> dict[str, Any]:
+    conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
+    return {"metadata": metadata, "spec": {"nodeName": name}, "status": {"conditions": conditions}}
+
+
+@pytest.mark.parametrize(
+    ("template", "changes", "expected"),
+    [
+        ({}, {}, True),
+        ({}, {"labels": {"kubernetes.io/os": "linux"}}, False),
+        ({}, {"taints": [INFRA]}, False),
+        ({"tolerations": [{"key": INFRA["key"], "operator": "Exists"}]}, {"taints": [INFRA]}, True),
+        ({"tolerations": [{"operator": "Exists"}]}, {"taints": [INFRA]}, True),
+        ({"tolerations": [{**INFRA, "value": "other"}]}, {"taints": [{**INFRA, "value": "reserved"}]}, False),
+        ({"tolerations": [{**INFRA, "effect": "NoExecute", "operator": "Exists"}]}, {"taints": [INFRA]}, False),
+        ({}, {"taints": [{**INFRA, "effect": "PreferNoSchedule"}]}, True),
+        # It is still one of the nodes that routers are configured for.
+        ({}, {"unschedulable": True, "taints": [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]}, True),
+        ({}, {"ready": False, "taints": [{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}]}, True),
+    ],
+)
+def test_a_node_may_run_a_router_by_its_labels_and_taints(template: dict[str, Any], changes: dict[str, Any], expected: bool) -> None:
+    assert may_run_router(deployment(**template), node(**changes)) is expected
+
+
+def test_no_node_may_run_a_router_before_there_is_a_deployment() -> None:
+    assert not may_run_router({}, node())
+
+
+def test_routers_that_are_ready_and_stay_count() -> None:
+    pods = [pod("a"), pod("b", ready=False), pod("c", deletionTimestamp="2026-01-01T00:00:00Z"), {"spec": {}}]
+    assert router_nodes(pods) == {"a"}
+
+
+class Cluster:
+    """What `read_routers` asks the client for."""
+
+    def __init__(self, replicas: int, *pods: dict[str, Any]) -> None:
+        self._replicas, self._pods = replicas, pods
+
+    def router_deployment(self) -> dict[str, Any]:
+        return deployment(self._replicas)
+
+    def router_pods(self) -> tuple[dict[str, Any], ...]:
+        return self._pods
+
+
+@pytest.mark.parametrize(
+    ("replicas", "nodes", "waiting"),
+    [
+        (1, [node("a"), node("b")], []),
+        (2, [node("a"), node("b")], ["1 of 2 routers are ready"]),
+        # No second node can take one now.
+        (2, [node("a"), node("b", unschedulable=True)], []),
+        (2, [node("a"), node("b", ready=False)], []),
+        (2, [node("a")], []),
+        (3, [node("a"), node("b"), node("c", taints=[INFRA])], ["1 of 2 routers are ready"]),
+    ],
+)
+def test_routers_are_waited_for_where_nodes_can_take_them(replicas: int, nodes: list[dict[str, Any]], waiting: list[str]) -> None:
+    found, pending = read_routers(Cluster(replicas, pod("a")), nodes)  # type: ignore[arg-type]  # the two reads of the client
+    assert found["a"] == {"router": True, "may_run_router": True}
+    assert pending == waiting

@@ -31,6 +31,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,6 +43,8 @@ from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server, keyring
 from sandbox.machines.outside import NAMES as OUTSIDE_NAMES
 from sandbox.machines.outside import Outside
+from sandbox.elastic import ElasticRouting
+from sandbox.machines.announcements import Announcements
 from sandbox.machines.simulated import SimulatedMachines
 from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
 from sandbox.metal.tls import CertificateAuthority
@@ -260,6 +263,7 @@ class Sandbox:
         )
         factory = system_factory(clusters) if program is None else system_factory(clusters, RealKubelets(program, clusters))
         ca = await asyncio.to_thread(CertificateAuthority, state / "tls")
+        announcements = Announcements()
         machines = SimulatedMachines(
             state,
             clock,
@@ -270,6 +274,7 @@ class Sandbox:
             public_ca=self._public_ca_file.read_bytes() if identity.vendor_names else None,
             seed=identity.seed,
             outside=outside,
+            announcements=announcements,
         )
         self._ends("machines", machines.close)
         world = MetalWorld(
@@ -298,6 +303,8 @@ class Sandbox:
         self._ca_file = ca.certificate_file.resolve()
         await self._listen("tls", metal, ca.server_context(identity.address))
         await self._serve_images(world, outside, removed, ca, public)
+        routing = asyncio.create_task(ElasticRouting(world, announcements).run(), name="elastic addresses")
+        self._ends("elastic addresses", partial(_cancelled, routing))
         # Last, since machines that were on send requests at once.
         await world.start()
 
@@ -412,6 +419,11 @@ class Sandbox:
 def _write_bundle(path: Path, system: str | None, own: Path) -> None:
     """Write the system's public CAs and one more."""
     path.write_bytes((Path(system).read_bytes() if system else b"") + own.read_bytes())
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 def pull_secret(mirror_registry: str) -> str:

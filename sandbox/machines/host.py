@@ -27,6 +27,7 @@ import httpx
 
 from sandbox.clock import Clock
 from sandbox.machines import Hardware
+from sandbox.machines.announcements import Announcements
 from sandbox.machines.network import BoundHTTP, NameService
 from sandbox.machines.outside import Outside
 
@@ -64,7 +65,9 @@ class Host:
         seed: int = 0,
         turns: asyncio.Semaphore | None = None,
         outside: Outside | None = None,
+        announcements: Announcements | None = None,
     ) -> None:
+        self.announcements = announcements or Announcements()
         self._hardware = hardware
         self.folder = folder
         self._clock = clock

@@ -18,6 +18,7 @@ import httpx
 
 from sandbox.clock import Clock
 from sandbox.machines import Hardware, SystemFactory
+from sandbox.machines.announcements import Announcements
 from sandbox.machines.cloud import CloudSystem
 from sandbox.machines.coreos import InstalledSystem, LiveSystem, is_kernel
 from sandbox.machines.host import PACKET_URL, Host, Hung, Rebooting
@@ -52,7 +53,9 @@ class SimulatedMachines:
         public_ca: bytes | None = None,
         seed: int = 0,
         outside: Outside | None = None,
+        announcements: Announcements | None = None,
     ) -> None:
+        self._announcements = announcements or Announcements()
         self._packet_url = packet_url
         self._public_ca = public_ca
         self._folder = state_dir / "machines"
@@ -147,6 +150,7 @@ class SimulatedMachines:
             seed=self._seed,
             turns=self._turns,
             outside=self._outside,
+            announcements=self._announcements,
         )
 
     async def _switch_on(self, host: Host) -> None:

@@ -217,10 +217,17 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "load balancer",
         load_balancer.kind,
-        expected="openshift_load_balancer dns with no host in the group load_balancer, or haproxy with one host and"
-        " openshift_dns_provider rfc2136",
-        advice="set openshift_load_balancer to dns without a host in the group load_balancer, or to haproxy with one host and with"
-        " openshift_dns_provider rfc2136, since haproxy finds its backends by DNS",
+        expected="openshift_load_balancer dns with no host in the group load_balancer, haproxy with one or two hosts in one metro and"
+        " openshift_dns_provider rfc2136, or external with no host, openshift_api_address and openshift_ingress_address",
+        advice="set openshift_load_balancer to dns or external without a host in the group load_balancer, or to haproxy with one or two"
+        " hosts and with openshift_dns_provider rfc2136, since haproxy finds its backends by DNS",
+    ),
+    Check(
+        "ingress",
+        load_balancer.ingress,
+        expected="a worker whose taints let routers run on it, or no worker",
+        advice="leave out openshift_node_taints for a pool, or add a manifest of the IngressController with nodePlacement to"
+        " openshift_manifests; without routers the installation does not complete",
     ),
     Check(
         "DNS settings",

@@ -8,6 +8,8 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import ipaddress
+
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
@@ -17,22 +19,61 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
     not_checkable,
     passed,
     passed_if,
+    warning,
 )
 
 API_PORT = 6443
 FIREWALL = "check that this is the address of the load balancer, and that no firewall drops the controller's packets to it"
 
 
+MOST = 2
+"""Load balancer devices that can share an elastic address."""
+
+
 def kind(context: Context) -> Finding:
-    chosen, hosts, provider = context.text("load_balancer"), len(context.groups["load_balancer"]), context.text("dns_provider")
-    valid = (chosen == "dns" and hosts == 0) or (chosen == "haproxy" and hosts == 1 and provider == "rfc2136")
-    return passed_if(valid, f"{chosen}, {counted(hosts, 'host')} in the group load_balancer, DNS provider {provider}")
+    chosen, provider = context.text("load_balancer"), context.text("dns_provider")
+    machines = context.groups["load_balancer"]
+    metros = sorted({str(machine.get("metro")) for machine in machines})
+    found = f"{chosen}, {counted(len(machines), 'host')} in the group load_balancer, DNS provider {provider}"
+    if len(metros) > 1 or (len(machines) > 1 and any(machine.get("placement") for machine in machines)):
+        return failed(
+            f"{found}; the load balancers are in {' and '.join(metros)}, and their elastic address belongs to one metro",
+            "set the same metal_metro for all hosts of the group load_balancer, and no metal_placement",
+        )
+    given = {name: context.text(name) for name in ("api_address", "ingress_address")}
+    if chosen == "external":
+        malformed = [f"openshift_{name} is {text or 'not set'}" for name, text in given.items() if not _is_address(text)]
+        if malformed:
+            return failed(f"{found}; {' and '.join(malformed)}", "set both to the addresses of your load balancer")
+    elif any(given.values()):
+        return failed(
+            f"{found}; openshift_api_address and openshift_ingress_address are of an external load balancer",
+            "set openshift_load_balancer to external, or remove the addresses",
+        )
+    fits = {"dns": not machines, "external": not machines, "haproxy": 1 <= len(machines) <= MOST and provider == "rfc2136"}
+    return passed_if(fits.get(chosen, False), found)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def ingress(context: Context) -> Finding:
+    workers = context.groups["workers"]
+    able = [str(machine["hostname"]) for machine in workers if machine.get("may_run_router")]
+    if workers and not able:
+        return warning("no worker without taints: routers run on none of them unless a manifest of an IngressController says otherwise")
+    return passed(f"routers may run on {counted(len(able), 'worker')}" if able else "routers run on the control plane")
 
 
 def ports(context: Context) -> Finding:
     reading = context.readings.get("load_balancer") or {}
     results = reading.get("results") or []
-    if not results and context.text("load_balancer") != "haproxy":
+    if not results and context.text("load_balancer") == "dns":
         return passed("no load balancer: the DNS records have several addresses")
     if not results:
         return not_checkable("not checked: this run creates the load balancer")

@@ -22,8 +22,11 @@ def collect(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[st
     """Return ``load_balancer``: ``own``, and ``results``, each with address, port and answer: ``open``, ``refused`` or ``silent``."""
     devices = (readings.get("devices") or {}).get("devices") or []
     own = [device["addresses"]["public_ipv4"] for device in devices if "openshift-role=load-balancer" in device["tags"]]
-    if own and own[0]:
-        endpoints = [(own[0], port) for port in (*API_PORTS, *APPS_PORTS)]
+    if any(own):
+        endpoints = [(address, port) for address in own if address for port in (*API_PORTS, *APPS_PORTS)]
+    elif settings["load_balancer"] == "external":
+        given = ((settings["api_address"], API_PORTS), (settings["ingress_address"], APPS_PORTS))
+        endpoints = [(address, port) for address, ports in given if address for port in ports]
     elif settings["dns_provider"] != "rfc2136":
         endpoints = _external_endpoints(devices, (readings.get("resolver") or {}).get("names") or {})
     else:

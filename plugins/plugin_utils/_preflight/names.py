@@ -200,7 +200,7 @@ def _names(settings: Mapping[str, Any]) -> list[str]:
 
 def _names_to_set(settings: Mapping[str, Any]) -> list[dns.name.Name]:
     """Return the names that the role ``dns`` sets: members only for a load balancer, and only names below the cluster's domain."""
-    members = () if settings["load_balancer"] == "haproxy" else ("api-members.", "ingress-members.")
+    members = () if settings["load_balancer"] != "dns" else ("api-members.", "ingress-members.")
     names = []
     for text in _names(settings):
         if text.endswith(f".{_cluster(settings)}") and not text.startswith(members):

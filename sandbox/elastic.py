@@ -1,0 +1,108 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where elastic addresses lead: to the device that one is assigned to, or to those that announce it by BGP.
+
+An elastic address is a loopback address of the sandbox's computer like those of devices. Connections to it are forwarded to the same port
+of the device. A device answers for an address only if it has configured it, since the service routes packets and configures nothing on
+devices (vendor's docs). An announcement counts only with a BGP session that is up, for a device in the address's project and metro.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable, Iterator
+
+from sandbox.machines.announcements import Announcements
+from sandbox.metal.bgp import BgpSession
+from sandbox.metal.core.addressing import network as parsed
+from sandbox.metal.core.world import World
+from sandbox.metal.devices.record import Device
+from sandbox.metal.ip_reservations.record import Assignment, Reservation
+from sandbox.openshift.forward import Forward
+
+_logger = logging.getLogger(__name__)
+
+PORTS = (80, 443, 6443, 22623)
+"""Ports of elastic addresses that carry traffic in the sandbox."""
+
+_INTERVAL = 0.2
+
+
+class ElasticRouting:
+    """Forwards connections to elastic addresses."""
+
+    def __init__(self, world: World, announcements: Announcements) -> None:
+        self._world = world
+        self._announcements = announcements
+        self._routes: dict[str, list[str]] = {}
+        self._open: dict[str, list[Forward]] = {}
+        self._turns = itertools.count()
+
+    async def run(self) -> None:
+        """Follow the routes until cancelled."""
+        try:
+            while True:
+                self._routes = dict(self._current())
+                for address in self._open.keys() - self._routes.keys():
+                    await self._close(address)
+                for address in self._routes.keys() - self._open.keys():
+                    await self._listen(address)
+                # The records and the machines' announcements change without an event.
+                await asyncio.sleep(_INTERVAL)
+        finally:
+            for address in list(self._open):
+                await self._close(address)
+
+    def _current(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield each address that leads to a device, with the devices' own addresses."""
+        store = self._world.store
+        for reservation in store[Reservation]:
+            if reservation.type not in {"public_ipv4", "global_ipv4"} or not reservation.network:
+                continue
+            assigned = {
+                each.address: each.device_id for each in store[Assignment] if each.reservation_id == reservation.id and not each.management
+            }
+            for each in parsed(reservation.network):
+                address = str(each)
+                found = [assigned[address]] if address in assigned else self._announcing(reservation, address)
+                devices = [store[Device].get(id_) for id_ in found if self._announcements.accepts(id_, address)]
+                if hops := [device.machine_address for device in devices if device is not None and device.machine_address]:
+                    yield address, hops
+
+    def _announcing(self, reservation: Reservation, address: str) -> list[str]:
+        store = self._world.store
+        devices = [device for id_ in self._announcements.by(address) if (device := store[Device].get(id_)) is not None]
+        return [
+            device.id
+            for device in devices
+            if device.project_id == reservation.project_id
+            and reservation.metro in {device.metro, None}
+            and any(each.address_family == "ipv4" and each.status == "up" for each in store[BgpSession].by("device", device.id))
+        ]
+
+    async def _listen(self, address: str) -> None:
+        self._open[address] = []
+        for port in PORTS:
+            forward = Forward(self._hop(address, port))
+            try:
+                await forward.open(address, port)
+            except OSError as error:
+                _logger.warning("elastic address %s carries no traffic to port %d: %s", address, port, error)
+            else:
+                self._open[address].append(forward)
+
+    def _hop(self, address: str, port: int) -> Callable[[], tuple[str, int] | None]:
+        """Return what chooses the device of a new connection: one after the other, as routers spread flows over equal routes."""
+
+        def choose() -> tuple[str, int] | None:
+            hops = self._routes.get(address)
+            return (hops[next(self._turns) % len(hops)], port) if hops else None
+
+        return choose
+
+    async def _close(self, address: str) -> None:
+        for forward in self._open.pop(address):
+            await forward.close()

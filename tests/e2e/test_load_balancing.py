@@ -1,0 +1,207 @@
+"""Each kind of load balancing carries requests to the API and to the routers, through every address that its DNS records have.
+
+A cluster with three workers: OpenShift runs two routers, so one worker has none.
+"""
+
+from __future__ import annotations
+
+import base64
+import concurrent.futures
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import jinja2
+import pytest
+import yaml
+
+from sandbox.testing.process import REPOSITORY
+from tests.e2e.harness import NAME, User, until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.debian("haproxy")]
+
+CONSOLE = f"console-openshift-console.apps.{NAME}"
+KINDS = ("dns", "haproxy", "haproxy-pair", "external")
+EXTERNAL = "127.5.77.9"
+"""Address of the user's own load balancer."""
+ROUTER_PODS = "/api/v1/namespaces/openshift-ingress/pods"
+HEADER = "x-sandbox-router"
+
+
+def balanced(user: User, kind: str) -> None:
+    """Give the inventory three workers and a load balancer of this kind."""
+    user.edit_workers(2)
+    number = {"haproxy": 1, "haproxy-pair": 2}.get(kind, 0)
+    hosts: dict[str, Any] = {f"balancer-{index}": {} for index in range(number)}
+    content: dict[str, Any] = {
+        "openshift": {"children": {"load_balancer": {"hosts": hosts}} if hosts else {}},
+        "all": {"vars": {"openshift_load_balancer": kind.removesuffix("-pair")}},
+    }
+    if kind == "external":
+        content["all"]["vars"] |= {"openshift_api_address": EXTERNAL, "openshift_ingress_address": EXTERNAL}
+    (user.inventory / "08-load-balancing.yml").write_text(json.dumps(content), encoding="utf-8")
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def user(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    user = User(tmp_path_factory.mktemp(f"balanced-{request.param}"), speed=600)
+    with user.at_work(), own_load_balancer(user) if request.param == "external" else contextlib.nullcontext():
+        balanced(user, request.param)
+        run = user.play("install.yml").ended_well()
+        assert (f"{EXTERNAL}:22623 (TCP, from the nodes only)" in run.output) == (request.param == "external")
+        yield user
+
+
+@contextlib.contextmanager
+def own_load_balancer(user: User) -> Iterator[None]:
+    """HAProxy as a user could have it: it finds its backends in the records that the run prints."""
+    template = (REPOSITORY / "roles/load_balancer/templates/haproxy.cfg.j2").read_text(encoding="utf-8")
+    environment = user.sandbox.environment
+    settings = {
+        "load_balancer_cluster": NAME,
+        "load_balancer_dns_server": environment["OPENSHIFT_DNS_SERVER"],
+        "load_balancer_dns_port": environment["OPENSHIFT_DNS_PORT"],
+        "load_balancer_api_slots": 4,
+        "load_balancer_ingress_slots": 4,
+    }
+    configuration = user.folder / "haproxy.cfg"
+    configuration.write_text(jinja2.Template(template).render(settings), encoding="utf-8")
+    program = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
+    assert program is not None
+    process = subprocess.Popen([program, "-db", "-f", str(configuration)], env={"LB_ADDRESS": EXTERNAL})
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def trust(user: User) -> ssl.SSLContext:
+    """The CAs of the installed kubeconfig: the API's and the routers'."""
+    content = yaml.safe_load((user.cluster / "kubeconfig").read_text(encoding="utf-8"))
+    bundle = base64.b64decode(content["clusters"][0]["cluster"]["certificate-authority-data"]).decode()
+    return ssl.create_default_context(cadata=bundle)
+
+
+def get(user: User, address: str, host: str, port: int, path: str = "/") -> httpx.Response:
+    with httpx.Client(verify=trust(user), trust_env=False, timeout=10) as client:
+        url = f"https://{address}:{port}{path}"
+        return client.get(url, headers={"host": f"{host}:{port}"}, extensions={"sni_hostname": host})
+
+
+def routers(user: User) -> set[str]:
+    """Nodes with a router that stays, once as many run as nodes can take."""
+
+    def ready() -> set[str]:
+        pods = [pod for pod in user.kube(ROUTER_PODS)["items"] if not pod["metadata"].get("deletionTimestamp")]
+        running = {pod["spec"]["nodeName"] for pod in pods if pod.get("status", {}).get("phase") == "Running"}
+        return running if len(running) == len(pods) else set()
+
+    found: set[str] = until(ready, what="all routers run")
+    return found
+
+
+def assert_served(user: User) -> None:
+    """Every address of every record answers, and ingress by a node that runs a router."""
+    for host in (f"api.{NAME}", f"api-int.{NAME}"):
+        for address in user.names.addresses(host):
+            assert get(user, address, host, 6443, "/readyz").text == "ok", (host, address)
+    for host in (CONSOLE, f"oauth-openshift.apps.{NAME}"):
+        addresses = user.names.addresses(host)
+        assert addresses, f"no address for {host}"
+        for address in addresses:
+            answer = get(user, address, host, 443)
+            assert (answer.status_code, answer.headers[HEADER] in routers(user)) == (200, True), (host, address)
+            plain = httpx.get(f"http://{address}/", headers={"host": host}, trust_env=False)
+            assert plain.headers["location"] == f"https://{host}/"
+
+
+def test_every_address_answers_for_the_api_and_for_routes(user: User) -> None:
+    assert len(routers(user)) == 2
+    assert_served(user)
+
+
+def test_a_second_install_changes_nothing(user: User) -> None:
+    again = user.play("install.yml").ended_well()
+    assert (again.changed, again.writes) == (0, [])
+
+
+def cordon(user: User, node: str, *, off: bool) -> None:
+    found = user.kube(f"/api/v1/nodes/{node}")
+    found["spec"]["unschedulable"] = off
+    user.kube(f"/api/v1/nodes/{node}", "PUT", found)
+
+
+def move_router_to(user: User, node: str) -> None:
+    """Evict a router while its node and all others but ``node`` take no pods."""
+    if node in routers(user):
+        return
+    pod = next(pod for pod in user.kube(ROUTER_PODS)["items"] if pod["spec"].get("nodeName") in routers(user))
+    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+    cordon(user, pod["spec"]["nodeName"], off=True)
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
+    user.kube(f"{ROUTER_PODS}/{name}/eviction", "POST", eviction)
+    until(lambda: node in routers(user), what=f"a router on {node}")
+    cordon(user, pod["spec"]["nodeName"], off=False)
+
+
+def test_ingress_follows_a_router_whose_node_is_removed(user: User) -> None:
+    """The pool loses a worker with a router: the replica moves to the worker without one."""
+    move_router_to(user, f"worker-2.{NAME}")
+    user.edit_workers(1)
+    user.play("scale.yml").ended_well()
+    assert routers(user) == {f"worker-0.{NAME}", f"worker-1.{NAME}"}
+    assert_served(user)
+
+
+RATE = 200
+SECONDS = 40
+CHECKED_WITHIN = 15
+"""Seconds after which the health check of HAProxy has taken out a member: three failures, five seconds apart."""
+
+
+def load(user: User, seconds: float) -> list[tuple[float, str]]:
+    """Send ``RATE`` requests a second to the API, each by a new connection to one address of its record; return the failed ones."""
+    context, began = trust(user), time.monotonic()
+    addresses = itertools.cycle(user.names.addresses(f"api.{NAME}"))
+
+    def once(address: str) -> tuple[float, str] | None:
+        try:
+            with (
+                socket.create_connection((address, 6443), timeout=5) as plain,
+                context.wrap_socket(plain, server_hostname=f"api.{NAME}") as secure,
+            ):
+                secure.sendall(f"GET /readyz HTTP/1.1\r\nHost: api.{NAME}\r\nConnection: close\r\n\r\n".encode())
+                status = secure.recv(64)
+            return None if b" 200 " in status else (time.monotonic() - began, repr(status))
+        except OSError as problem:
+            return time.monotonic() - began, repr(problem)
+
+    attempts = []
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        for number in range(int(RATE * seconds)):
+            time.sleep(max(0.0, began + number / RATE - time.monotonic()))
+            attempts.append(pool.submit(once, next(addresses)))
+    return [failure for attempt in attempts if (failure := attempt.result())]
+
+
+def test_a_control_plane_machine_dies_under_load(user: User, request: pytest.FixtureRequest) -> None:
+    """Beyond the interval of the health check no request fails, unless nobody checks health."""
+    cut = threading.Timer(5, user.switch, ["power_off", "master-1"])
+    cut.start()
+    failures = load(user, SECONDS)
+    cut.join()
+    print(f"failed requests of {RATE * SECONDS}: {len(failures)}, the last after {max((at for at, _why in failures), default=0) - 5:.1f} s")
+    kind = request.node.callspec.params["user"]
+    late = [failure for failure in failures if failure[0] > 5 + CHECKED_WITHIN]
+    assert bool(late) == (kind == "dns"), failures[-5:]

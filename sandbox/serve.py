@@ -41,10 +41,10 @@ from starlette.types import ASGIApp
 
 from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server, keyring
-from sandbox.machines.outside import NAMES as OUTSIDE_NAMES
-from sandbox.machines.outside import Outside
 from sandbox.elastic import ElasticRouting
 from sandbox.machines.announcements import Announcements
+from sandbox.machines.outside import NAMES as OUTSIDE_NAMES
+from sandbox.machines.outside import Outside
 from sandbox.machines.simulated import SimulatedMachines
 from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
 from sandbox.metal.tls import CertificateAuthority

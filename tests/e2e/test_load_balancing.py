@@ -75,7 +75,7 @@ def own_load_balancer(user: User) -> Iterator[None]:
         "load_balancer_ingress_slots": 4,
     }
     configuration = user.folder / "haproxy.cfg"
-    configuration.write_text(jinja2.Template(template).render(settings), encoding="utf-8")
+    configuration.write_text(jinja2.Template(template, keep_trailing_newline=True).render(settings), encoding="utf-8")
     program = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
     assert program is not None
     process = subprocess.Popen([program, "-db", "-f", str(configuration)], env={"LB_ADDRESS": EXTERNAL})

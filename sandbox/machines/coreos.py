@@ -532,8 +532,7 @@ class Provider:
 
     async def check_in(self) -> None:
         """afterburn-firstboot-checkin: an empty POST to the phone_home_url."""
-        url = await self._phone_home_url()
-        if self._platform == "packet" and url is not None:
+        if self._platform == "packet" and (url := await self._phone_home_url()) is not None:
             await self._host.post(url, None)
 
     async def _phone_home_url(self) -> str | None:

@@ -133,11 +133,15 @@ KEPT = 15.0
 class User:
     """``folder`` is where the user works; the sandbox has its state there too."""
 
-    def __init__(self, folder: Path, speed: float, kubelets: str | None = None, listen: str = "127.0.0.1:0", *, vendor_names: bool = False) -> None:
+    def __init__(
+        self, folder: Path, speed: float, kubelets: str | None = None, listen: str = "127.0.0.1:0", *, vendor_names: bool = False
+    ) -> None:
         self.folder = folder
         self.inventory = folder / "inventory"
         self.cluster = folder / "clusters" / NAME
-        self.sandbox = RunningSandbox(folder / "sandbox", log=folder / "sandbox.log", speed=speed, kubelets=kubelets, listen=listen, vendor_names=vendor_names)
+        self.sandbox = RunningSandbox(
+            folder / "sandbox", log=folder / "sandbox.log", speed=speed, kubelets=kubelets, vendor_names=vendor_names, listen=listen
+        )
         self.variables: dict[str, str] = {}
 
     @contextlib.contextmanager

@@ -79,8 +79,8 @@ def ignition_platform(context: Context) -> Finding:
         return passed("metal; the Ignition pointers of a running cluster are public")
     if context.text("publish") == "object_storage":
         return failed(
-            "metal and openshift_publish=object_storage: the signed address of bootstrap.ign, which has all keys of the cluster, would be in"
-            " a boot script that travels over plain HTTP",
+            "metal and openshift_publish=object_storage: the signed address of bootstrap.ign, which has all keys of the cluster, would"
+            " travel over plain HTTP",
             "install with openshift_publish controller or host; machines that are added later may boot from object storage",
         )
     if context.text("publish_allow_list").lower() in NO:
@@ -90,7 +90,7 @@ def ignition_platform(context: Context) -> Finding:
             "set openshift_publish_allow_list to true, and openshift_publish_address to an address without translation between it and the"
             " devices",
         )
-    return passed("metal: each machine gets its Ignition config at the installation, and only the bootstrap device gets bootstrap.ign")
+    return passed("metal: each machine gets its Ignition config at the installation, and only the bootstrap device bootstrap.ign")
 
 
 def _packet(context: Context) -> Finding:

@@ -241,7 +241,7 @@ CHECKS: tuple[Check, ...] = (
         metal.settings,
         expected="address, token and project of the Metal API",
         advice="set metal_api_url, metal_api_token and metal_project_id, or the environment variables METAL_API_URL, METAL_AUTH_TOKEN"
-        " and METAL_PROJECT_ID",
+        " and METAL_PROJECT_ID; or metal_project_name in place of the project's id",
     ),
     Check(
         "Metal API access",

@@ -33,7 +33,7 @@ def status(machine: Pointed, source: str) -> int:
         return client.get(machine.url, headers=machine.headers).status_code
 
 
-MACHINES = {
+MACHINES: dict[str, Any] = {
     f"boot_files_{group}": [{"hostname": f"{name}.{CLUSTER}", "role": role, "architecture": "x86_64", "boot_profile": "x86_64"}]
     for group, name, role in (
         ("bootstrap", "bootstrap-0", "bootstrap"),

@@ -77,7 +77,9 @@ def places(requested: Image, sources: Iterable[Mapping[str, Any]]) -> list[Image
     found: dict[str, list[str]] = {}
     for each in sources:
         found.setdefault(str(each.get("source") or ""), []).extend(str(mirror) for mirror in each.get("mirrors") or [])
-    matching = [source for source in found if source and found[source] and (requested.name == source or requested.name.startswith(f"{source}/"))]
+    matching = [
+        source for source in found if source and found[source] and (requested.name == source or requested.name.startswith(f"{source}/"))
+    ]
     if not matching:
         return [requested]
     source = max(matching, key=len)

@@ -129,7 +129,7 @@ def test_what_is_still_missing_fills_places_in_their_order() -> None:
 
 
 def test_metros_are_those_where_machines_are_or_may_be_placed() -> None:
-    machines = [
+    machines: list[dict[str, Any]] = [
         {"hostname": "a", "metro": "DA", "plan": "x"},
         {"hostname": "b", "metro": "da", "plan": "x", "placement": [{"metro": "ny"}, {"metro": "any"}, {"plan": "y"}]},
         {"hostname": "c", "metro": "da", "plan": "x", "placement": [{"metro": "am"}]},

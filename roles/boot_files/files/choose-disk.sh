@@ -2,7 +2,7 @@
 # Chooses the disk to install to by a rule: {"device", "hints", "metadata"}. If no disk matches, it fails.
 #   device     a path, or "smallest" or "largest", optionally with a type: "smallest nvme", "ssd", "hdd"
 #   hints      OpenShift's rootDeviceHints; a disk has to match all of them
-#   metadata   URL of the device's metadata, which has the address for its events
+#   metadata   URL of the device's metadata, which has the address for its events; empty, none is sent
 # A rule never chooses removable, read-only or empty disks, disks on USB (a BMC's virtual media) or on no bus (zram, nbd, device mapper).
 set -euo pipefail
 shopt -s inherit_errexit
@@ -62,6 +62,7 @@ report() {
     echo "choose-disk: $1" | tee "$root/dev/console"
     local metadata events
     metadata=$(jq --raw-output .metadata "$rule")
+    [ -n "$metadata" ] || return 0
     events=$(curl --silent --show-error --fail --max-time 20 "$metadata" | jq --raw-output '.phone_home_url // "" | sub("/phone-home$"; "/events")') || return 0
     [ -z "$events" ] || jq --null-input --arg message "[choose-disk] $1" '{state: "failed", message: $message}' |
         curl --silent --show-error --fail --max-time 20 --header 'Content-Type: application/json' --data @- "$events" || true

@@ -11,8 +11,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.events import DEVICE_EVENT_OPTIONS, event_result, find_events
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import (
     ORGANIZATION_OPTIONS,
+    PROJECT_INFO_OPTIONS,
     PROJECT_OPTIONS,
     Project,
+    find_projects,
     organizations,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ssh_key import (
@@ -22,6 +24,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ssh_
     find_ssh_keys,
     normal_key,
 )
+from tests.unit.plugins.module_utils.fake_client import FakeClient, Refused
 
 
 class Lists:
@@ -169,3 +172,30 @@ def test_events_of_an_unknown_or_ambiguous_name_are_an_error() -> None:
 
 def test_a_malformed_event_is_returned_without_its_malformed_parts() -> None:
     assert event_result({"relationships": [None, {"href": 7}]})["device_id"] is None
+
+
+CONTENTS = {"virtual-networks": [{"id": "v1"}, {"id": "v2"}], "ssh-keys": [{"id": "k"}], "devices": [], "ips": [], "metal-gateways": []}
+
+
+def test_the_contents_of_a_project_are_counted_by_kind() -> None:
+    """A service without VRFs, reservations or a spot market answers 404, which is no content."""
+    client = FakeClient({"projects/p": {"id": "p", "name": "demo"}, **{f"projects/p/{path}": listed for path, listed in CONTENTS.items()}})
+    found = find_projects(client, options(PROJECT_INFO_OPTIONS.argument_spec, with_contents=True))
+    assert found["contents"] == ["2 VLANs", "1 SSH key"]
+    assert "contents" not in find_projects(client, options(PROJECT_INFO_OPTIONS.argument_spec))
+    (blocks,) = {params["types"] for _method, path, _body, params in client.requests if path == "projects/p/ips"}
+    assert "private_ipv4" not in blocks
+
+
+def test_contents_that_cannot_be_read_are_an_error() -> None:
+    """A project is deleted only when it is known to be empty."""
+
+    class Forbidding(FakeClient):
+        def answer(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
+            if path.endswith("/vrfs"):
+                raise Refused(403, "You are not authorized to view this")
+            return super().answer(method, path, body, params)
+
+    client = Forbidding({"projects/p": {"id": "p", "name": "demo"}})
+    with pytest.raises(CollectionError, match="not authorized"):
+        find_projects(client, options(PROJECT_INFO_OPTIONS.argument_spec, with_contents=True))

@@ -14,6 +14,7 @@ from typing import Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import (
     ignition_file,
     machine_config,
+    owned,
 )
 
 SUBJECT = "chrony"
@@ -34,4 +35,4 @@ def chrony_manifests(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if servers:
         content = "".join(f"server {server} iburst\n" for server in servers) + OPTIONS
         for pool in ("master", "worker"):
-            yield machine_config(pool, SUBJECT, [ignition_file(PATH, content)])
+            yield owned(machine_config(pool, SUBJECT, [ignition_file(PATH, content)]))

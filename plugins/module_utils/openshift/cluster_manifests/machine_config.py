@@ -19,6 +19,10 @@ PRIORITY = "98"
 """First part of the names of our MachineConfigs. The operator merges them by name: those of users, usually named 99, win."""
 
 
+OWNED = "equinix-metal.openshift/managed"
+"""Label of MachineConfigs that follow the inventory in a running cluster too."""
+
+
 def machine_config(
     pool: str,
     subject: str,
@@ -42,6 +46,12 @@ def machine_config(
         "metadata": {"name": f"{PRIORITY}-{pool}-{subject}", "labels": {"machineconfiguration.openshift.io/role": pool}},
         "spec": {"config": config, **arguments},
     }
+
+
+def owned(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a MachineConfig with the label by which a run knows that it may delete it."""
+    metadata = config["metadata"]
+    return {**config, "metadata": {**metadata, "labels": {**metadata["labels"], OWNED: "true"}}}
 
 
 def ignition_file(path: str, content: str, mode: int = 0o644) -> dict[str, Any]:

@@ -8,20 +8,18 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import (
-    PRIORITY,
+    OWNED,
     machine_config,
+    owned,
 )
 
 ROLE = "machineconfiguration.openshift.io/role"
 SUBJECT = "kernel-arguments"
-OURS = re.compile(rf"{PRIORITY}-.+-({SUBJECT}|chrony)")
-"""MachineConfigs that a run deletes when the inventory no longer asks for them."""
 
 Machines = Sequence[Mapping[str, Any]]
 
@@ -99,18 +97,22 @@ def machine_config_pool(name: str) -> dict[str, Any]:
 
 def _kernel_arguments(pool: str, arguments: Sequence[str]) -> Iterator[dict[str, Any]]:
     if arguments:
-        yield machine_config(pool, SUBJECT, kernel_arguments=arguments)
+        yield owned(machine_config(pool, SUBJECT, kernel_arguments=arguments))
 
 
 def pool_changes(desired: Iterable[Mapping[str, Any]], current: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Return what has to be written to a running cluster: objects to create or change (``present``) and to delete (``absent``).
 
-    ``current``: its MachineConfigPools and MachineConfigs. Of these only our MachineConfigs with kernel arguments and time servers are
-    deleted. A MachineConfigPool never is, since its nodes would go over to another config.
+    ``current``: its MachineConfigPools and MachineConfigs. Of these only MachineConfigs with our label are deleted. A
+    MachineConfigPool never is, since its nodes would go over to another config.
     """
     requested, found = {_identity(item): item for item in desired}, {_identity(item): item for item in current}
     removed = [
-        item for (kind, name), item in found.items() if kind == "MachineConfig" and OURS.fullmatch(name) and (kind, name) not in requested
+        item
+        for identity, item in found.items()
+        if item.get("kind") == "MachineConfig"
+        and OWNED in mapping(mapping(item.get("metadata")).get("labels"))
+        and identity not in requested
     ]
     return {
         "present": [dict(item) for identity, item in requested.items() if not _has(found.get(identity, {}), item)],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import Any
 
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.pool_changes import pool_changes as by_filter
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import OWNED
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.pools import (
     pool_changes,
     pool_manifests,
@@ -57,8 +59,9 @@ def test_a_running_cluster_gets_what_it_lacks_and_loses_arguments_that_are_gone(
     as_the_cluster_has_it = [
         {**item, "status": {}, "metadata": {**item["metadata"], "uid": "1"}, "spec": {**item["spec"], "paused": False}} for item in desired
     ]
-    theirs = {"apiVersion": "v1", "kind": "MachineConfig", "metadata": {"name": "99-worker-kernel-arguments"}}
-    gone = {**theirs, "metadata": {"name": "98-worker-kernel-arguments", "uid": "2"}}
+    # By the label: a user may have a MachineConfig of any name.
+    theirs = {"apiVersion": "v1", "kind": "MachineConfig", "metadata": {"name": "98-worker-chrony"}}
+    gone = {**theirs, "metadata": {"name": "98-worker-kernel-arguments", "uid": "2", "labels": {OWNED: "true"}}}
     other_pool = {"apiVersion": "v1", "kind": "MachineConfigPool", "metadata": {"name": "storage"}}
     assert pool_changes(desired, []) == {"present": desired, "absent": []}
     assert pool_changes(desired, [*as_the_cluster_has_it, theirs, other_pool]) == {"present": [], "absent": []}
@@ -68,6 +71,19 @@ def test_a_running_cluster_gets_what_it_lacks_and_loses_arguments_that_are_gone(
 
 
 def test_the_arguments_of_a_control_plane_that_is_not_managed_stay() -> None:
-    masters = {"apiVersion": "v1", "kind": "MachineConfig", "metadata": {"name": "98-master-kernel-arguments"}}
+    metadata = {"name": "98-master-kernel-arguments", "labels": {OWNED: "true"}}
+    masters = {"apiVersion": "v1", "kind": "MachineConfig", "metadata": metadata}
     assert by_filter([], [], [masters])["absent"] == []
-    assert by_filter([], [machine("m", "")], [masters])["absent"] == [masters]
+    assert by_filter([], [machine("m", "")], [masters])["absent"] == [{**masters, "metadata": {"name": metadata["name"]}}]
+
+
+def test_time_servers_are_those_of_all_nodes() -> None:
+    found = by_filter([], [], [], ["ntp1.example.com", "192.0.2.7"])["present"]
+    assert [each["metadata"]["name"] for each in found] == ["98-master-chrony", "98-worker-chrony"]
+    for each in found:
+        (file,) = each["spec"]["config"]["storage"]["files"]
+        lines = b64decode(file["contents"]["source"].partition("base64,")[2]).decode().splitlines()
+        assert lines[:2] == ["server ntp1.example.com iburst", "server 192.0.2.7 iburst"]
+    gone = by_filter([], [machine("m", "")], found)["absent"]
+    assert [each["metadata"]["name"] for each in gone] == ["98-master-chrony", "98-worker-chrony"]
+    assert by_filter([], [machine("m", "")], found, ["ntp1.example.com", "192.0.2.7"]) == {"present": [], "absent": []}

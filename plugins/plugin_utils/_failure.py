@@ -68,7 +68,7 @@ ADVICE = (
     _advice(r"does not accept the token|the token may not do this", "Check metal_api_token and its permissions in the project."),
     _advice(r"No space left on device|Disk quota exceeded", "Free disk space on the controller (cluster folder and temporary folder)."),
     _advice(
-        r"the bootstrap machine has not finished|the API of the cluster does not answer",
+        r"bootstrap machine has not finished|the cluster's API does not answer",
         "Check that the machines can pull the release's images: ansible-playbook playbooks/mirror.yml. Their consoles show failed pulls.",
     ),
     _advice(r"openshift-install", "Read the installer's log: ignition/.openshift_install.log in the cluster folder."),

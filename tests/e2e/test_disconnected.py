@@ -79,9 +79,9 @@ def test_an_install_from_a_mirror_alone(user: User) -> None:
             in lacking.output
         )
         # Without that check the install waits for the image, and the report names the check.
-        failed = user.play("install.yml", "-e", "openshift_bootstrap_timeout=30", "-e", "openshift_gather_logs=false")
+        failed = user.play("install.yml", "-e", "openshift_bootstrap_timeout=10", "-e", "openshift_gather_logs=false")
         assert failed.code != 0
-        assert "playbooks/mirror.yml" in failed.output
+        assert "playbooks/mirror.yml" in failed.output, failed.tail
         console = next((user.folder / "sandbox" / "machines").glob("*/console.log")).parent.parent
         assert any("manifest unknown" in path.read_text(encoding="utf-8") for path in console.glob("*/console.log"))
         # Machines try again, so the next run goes on when the image is there.
@@ -91,6 +91,4 @@ def test_an_install_from_a_mirror_alone(user: User) -> None:
         assert user.kube("/apis/config.openshift.io/v1/operatorhubs/cluster")["spec"] == {"disableAllDefaultSources": True}
         assert {each["status"] for each in requests(user, "mirror-registry")} >= {200, 401, 404}
         assert requests(user, "outside") == []
-        again = user.play("install.yml").ended_well()
-        assert (again.changed, again.writes) == (0, [])
         user.destroy().ended_well()

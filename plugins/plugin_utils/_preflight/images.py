@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame import mirror as reading
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame import release_images
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import InstallConfigError
@@ -39,7 +40,7 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
         found = _PULL_FROM.search(reading.get(url, timeout).decode("utf-8", "replace"))
         if found is None:
             return {"release_image": {"msg": f"{url} names no image"}}
-        sources = config.get("imageDigestSources") or []
+        sources = mappings(config.get("imageDigestSources"))
         if not is_mirrored(image(found[1]).name, sources):
             return {}
         asked = {

@@ -174,6 +174,8 @@ def test_what_it_prints_cannot_pretend_to_be_something_else() -> None:
         ("Cannot list devices: no connection to http://127.0.0.1:9: Connection refused", "metal_api_url"),
         ("the API returned 503: Service Unavailable", "metal_api_url"),
         ("the service does not accept the token (metal_api_token), it answered 401", "metal_api_token"),
+        ("pending: the cluster's API does not answer GET /version (https://192.0.2.1:6443: Connection refused)", "playbooks/mirror.yml"),
+        ("the bootstrap machine has not finished (it has not reported)", "playbooks/mirror.yml"),
         ("[Errno 28] No space left on device", "disk space"),
     ],
 )

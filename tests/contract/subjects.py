@@ -389,7 +389,12 @@ def _others(sandbox: RunningSandbox) -> Iterator[None]:
 
 
 INVENTORY = "inventory"
-ELSEWHERE = {"cluster_status": "test_status.py", "dns_records": "test_zone.py", "openshift_installer": "test_installer.py"}
+ELSEWHERE = {
+    "cluster_status": "test_status.py",
+    "dns_records": "test_zone.py",
+    "dns_wait": "test_zone.py",
+    "openshift_installer": "test_installer.py",
+}
 """Modules whose faults are tested in a file of their own: of a DNS server, of a mirror, and faults that are a part of the result."""
 ASKING = ("metal_capacity_info", "metal_device_set")
 """Those who ask whether something can be had: a read that is a POST."""

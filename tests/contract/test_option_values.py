@@ -24,9 +24,10 @@ CALLS: dict[str, dict[str, Any]] = {
     "metal_spot_market_request": {"id": ID},
     "cluster_wait": {"kubeconfig": "/dev/null", "condition": "nodes_ready"},
     "dns_records": {"server": "127.0.0.1", "zone": "metal.test", "key_name": "a", "key_secret": "c2VjcmV0", "records": []},
+    "dns_wait": {"server": "127.0.0.1", "records": []},
     "openshift_installer": {"directory": "/nowhere", "version": "4.20.33"},
 }
-ABOVE_ZERO = {"cluster_wait": "api_timeout", "dns_records": "timeout", "openshift_installer": "timeout"}
+ABOVE_ZERO = {"cluster_wait": "api_timeout", "dns_records": "timeout", "dns_wait": "timeout", "openshift_installer": "timeout"}
 WAITING = [name for name in CALLS if name not in ("metal_vlan_info", "dns_records", "openshift_installer")]
 RESUMING = [name for name in WAITING if name.startswith("metal_")]
 

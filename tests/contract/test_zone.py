@@ -149,3 +149,25 @@ def test_a_dns_server_without_a_usable_answer_is_an_error(
     assert result["failed"]
     assert "Cannot query the names at 127.0.0.1 port" in result["msg"]
     assert re.search(returned, result["msg"]), result["msg"]
+
+
+def test_a_wait_for_records_ends_when_they_resolve_and_says_at_its_limit_what_does_not(
+    sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
+    server = reach(sandbox.environment)
+    waited = {"server": server["server"], "port": server["port"], "wait_timeout": 1, "wait_interval": 0.2}
+    run("dns_records", {**server, **records(api=["192.0.2.9"], node=["192.0.2.3"])}, sandbox_environment)
+    wanted = records(api=["192.0.2.9"], node=["192.0.2.3", "192.0.2.4"], gone=[])
+    late = run("dns_wait", {**waited, **wanted}, sandbox_environment)
+    assert f"Pending: node.{DOMAIN} resolves to 192.0.2.3, and should to 192.0.2.3, 192.0.2.4" in late["msg"]
+    assert "api." not in late["msg"]
+    assert run("dns_wait", {**waited, **wanted, "_ansible_check_mode": True}, sandbox_environment)["pending"] == late["pending"]
+    assert run("dns_wait", {**waited, **records(api=["192.0.2.9"])}, sandbox_environment)["pending"] == []
+    run("dns_records", {**server, **records(api=[], node=[])}, sandbox_environment)
+
+
+def test_a_resolver_without_an_answer_is_waited_for(sandbox_environment: dict[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        waited = {"server": "127.0.0.1", "port": silent.getsockname()[1], "timeout": 0.3, "wait_timeout": 1, "wait_interval": 0.2}
+        result = run("dns_wait", {**waited, **records(api=["192.0.2.9"])}, sandbox_environment)
+    assert "Pending: Cannot resolve names at 127.0.0.1 port" in result["msg"]

@@ -26,7 +26,14 @@ PACKAGE = "ansible_collections.equinix_metal.openshift.plugins."
 
 LAYERS = ("base", "clients", "metal", "machines", "lock", "openshift", "preflight", "frame")
 """The folders of module_utils: each imports only those before it, and itself."""
-EDGES = {"clients.metal": "packet", "clients.cluster": "kubernetes", "clients.pod_exec": "websocket", "clients.dns": "dns"}
+EDGES = {
+    "clients.metal": "packet",
+    "clients.cluster": "kubernetes",
+    "clients.pod_exec": "websocket",
+    "clients.dns": "dns",
+    "clients.route53": "boto3",
+    "clients.octodns": "octodns",
+}
 """The only importers of their libraries."""
 
 MODULE_UTILS = sorted((ROOT / "plugins" / "module_utils").rglob("[a-z]*.py"))

@@ -59,7 +59,9 @@ GATHER_SECRETS = (
     "[metal_api_token | default(''), openshift_pull_secret | default(''), openshift_dns_key_secret | default(''), "
     "openshift_publish_access_key | default(''), openshift_publish_secret_key | default(''), "
     "openshift_publish_session_token | default(''), openshift_state_password | default(''), openshift_state_access_key | default(''), "
-    "openshift_state_secret_key | default(''), openshift_state_session_token | default('')] "
+    "openshift_state_secret_key | default(''), openshift_state_session_token | default(''), openshift_dns_access_key | default(''), "
+    "openshift_dns_secret_key | default(''), openshift_dns_session_token | default('')] "
+    "+ (openshift_dns_secrets | default({})).values() | list "
     "+ query('ansible.builtin.env', 'METAL_AUTH_TOKEN', 'METAL_API_TOKEN', 'PACKET_API_TOKEN', 'PACKET_AUTH_TOKEN', 'PACKET_TOKEN', "
     "'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN') "
     "+ [openshift_proxy | default({}), openshift_install_config.proxy | default({}), lookup('ansible.builtin.env', 'METAL_API_PROXY')] "
@@ -924,9 +926,11 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_dns_provider",
             "str",
-            "Provider of the DNS records. V(rfc2136) is a DNS server that accepts signed updates, V(none) prints the records.",
+            "Provider of the DNS records. V(rfc2136) is a DNS server that accepts signed updates, V(route53) Amazon Route 53, V(octodns) "
+            "one of the services for which octoDNS has a provider, see O(openshift_dns_service). V(none) prints the records "
+            "and waits until they resolve.",
             default="none",
-            choices=("none", "rfc2136"),
+            choices=("none", "rfc2136", "route53", "octodns"),
             options=("dns_provider", "bootstrap_teardown_dns_provider"),
             in_preflight=True,
             has_check=True,
@@ -951,7 +955,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_dns_zone",
             "str",
-            "Zone that is updated, the base domain or one above it.",
+            "Zone that is updated, the base domain, one above it, or C(<name>.<domain>) of the cluster.",
             expression="openshift_dns_zone | default(openshift_base_domain, true)",
             computed="`openshift_base_domain`",
             options=("dns_zone",),
@@ -983,17 +987,148 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             in_preflight=True,
         ),
         Variable(
+            "openshift_dns_access_key",
+            "str",
+            "Access key of AWS for the provider V(route53). Empty, credentials are found as boto3 finds them.",
+            default="",
+            no_log=True,
+            options=("dns_access_key",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_dns_secret_key",
+            "str",
+            "Secret key of AWS for the provider V(route53).",
+            default="",
+            no_log=True,
+            options=("dns_secret_key",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_dns_session_token",
+            "str",
+            "Session token of AWS for the provider V(route53).",
+            default="",
+            no_log=True,
+            options=("dns_session_token",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_dns_endpoint",
+            "str",
+            "URL of the API of the provider V(route53). Empty is that of Amazon Route 53.",
+            default="",
+            options=("dns_endpoint",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_dns_ca",
+            "path",
+            "Path of a PEM file with the CA of O(openshift_dns_endpoint), unless it is a public one.",
+            default="",
+            options=("dns_ca",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_dns_zone_id",
+            "str",
+            "Id of the hosted zone of the provider V(route53), where several have the name O(openshift_dns_zone).",
+            default="",
+            options=("dns_zone_id",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_dns_zone_private",
+            "bool",
+            "Whether the hosted zone of the provider V(route53) is a private one. The machines have to resolve names in it.",
+            default=False,
+            options=("dns_zone_private",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_dns_service",
+            "str",
+            "Service of the provider V(octodns). V(cloudflare) is the provider in the Python package C(octodns-cloudflare), which has to "
+            "be installed on the controller. If a package has several providers, the whole name of a class.",
+            default="",
+            options=("dns_service",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_dns_options",
+            "dict",
+            "Arguments of the octoDNS provider, as its README has them.",
+            default={},
+            options=("dns_options",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_dns_secrets",
+            "dict",
+            "More arguments of the octoDNS provider which are secrets, such as C(token). They are in no output.",
+            default={},
+            no_log=True,
+            options=("dns_secrets",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_dns_reverse_zones",
+            "list",
+            "Reverse zones at the provider, such as V(2.0.192.in-addr.arpa). Each device gets a PTR record for each of its addresses in "
+            "one of them.",
+            default=[],
+            elements="str",
+            options=("dns_reverse_zones",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_dns_parent_zone",
+            "str",
+            "Zone at the same provider in which the cluster's zone O(openshift_dns_zone) is delegated to O(openshift_dns_name_servers). "
+            "The zone has to be of this cluster alone, C(<name>.<domain>).",
+            default="",
+            options=("dns_parent_zone",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_dns_name_servers",
+            "list",
+            "Names of the name servers of O(openshift_dns_zone), for its delegation.",
+            default=[],
+            elements="str",
+            options=("dns_name_servers",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_dns_wait_timeout",
+            "int",
+            "Time in seconds for which a run waits, with the provider V(none), until the records that it has printed resolve at "
+            "O(openshift_resolver). 0 does not wait.",
+            default=3600,
+            unit="seconds",
+            options=("dns_resolution_timeout",),
+        ),
+        Variable(
+            "openshift_dns_wait_interval",
+            "int",
+            "Time in seconds between two checks whether these records resolve.",
+            default=10,
+            unit="seconds",
+            options=("dns_resolution_interval",),
+        ),
+        Variable(
             "openshift_dns_ttl",
             "int",
             "TTL of the records in seconds. Keep it short, since machines are taken out of service by changes of records.",
             default=60,
             unit="seconds",
             options=("dns_ttl",),
+            in_preflight=True,
         ),
         Variable(
             "openshift_destroy_foreign_names",
             "bool",
-            "Whether destroy also deletes records none of which leads to a device of the cluster, such as records of "
+            "Whether destroy also deletes the records of the cluster's names that have another owner or none, such as records of "
             "devices that no longer exist. Another cluster of this name may depend on them.",
             default=False,
             options=("dns_foreign_names",),
@@ -1426,6 +1561,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Address of the resolver of the nodes, which preflight asks for the records. Empty is the resolver of the "
             "controller, which proves less.",
             default="",
+            options=("dns_resolver",),
             in_preflight=True,
         ),
         Variable(
@@ -1433,6 +1569,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "int",
             "Port of O(openshift_resolver).",
             default=53,
+            options=("dns_resolver_port",),
             in_preflight=True,
         ),
     ),

@@ -14,9 +14,10 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
 
 try:
     import dns.exception
@@ -27,6 +28,7 @@ try:
     import dns.rdata
     import dns.rdataclass
     import dns.rdatatype
+    import dns.resolver
     import dns.tsig
     import dns.tsigkeyring
     import dns.update
@@ -42,13 +44,6 @@ AT_ONCE = 200
 CONNECTIONS = 8
 ASKED_IN_TURN = 25
 """Queries per connection, and concurrent connections (CONNECTIONS): a distant server takes hundredths of a second for each query."""
-
-
-class Found(NamedTuple):
-    """Values of a record set, sorted, or the target if its name is an alias, of its own or by a wildcard above it."""
-
-    values: list[str]
-    alias: str
 
 
 class DNSClient:
@@ -67,11 +62,24 @@ class DNSClient:
         except (binascii.Error, ValueError, dns.exception.DNSException) as problem:
             raise CollectionError(f"Cannot use the key {self._key}: key_secret must be base64 ({problem}).") from problem
 
+    def check(self) -> None:
+        """Raise CollectionError unless the server has the zone."""
+        with self._connected("query the zone") as connection:
+            query = dns.message.make_query(_full(self._zone), "SOA")
+            answer = dns.query.tcp(query, self._server, sock=connection, timeout=self._timeout)
+        if answer.rcode() != dns.rcode.NOERROR or not answer.answer:
+            raise CollectionError(f"{self._at} does not serve the zone {self._zone}: it returned {dns.rcode.to_text(answer.rcode())}.")
+
     def find(self, records: Sequence[Mapping[str, Any]]) -> list[Found]:
-        """Return the current state of each of these record sets (``name``, ``type``)."""
+        """Return the current state of each of these record sets (``name``, ``type``), without answers of a wildcard above a name."""
         parts = [records[first : first + ASKED_IN_TURN] for first in range(0, len(records), ASKED_IN_TURN)]
         with ThreadPoolExecutor(CONNECTIONS) as pool:
-            return [found for part in pool.map(self._find, parts) for found in part]
+            answers = [found for part in pool.map(self._find, parts) for found in part]
+        answered = list(
+            dict.fromkeys(record["name"] for record, found in zip(records, answers, strict=True) if found.values or found.alias)
+        )
+        own = dict(zip(answered, self.own(answered), strict=True))
+        return [found if own.get(record["name"]) else Found([]) for record, found in zip(records, answers, strict=True)]
 
     def _find(self, records: Sequence[Mapping[str, Any]]) -> list[Found]:
         found = []
@@ -89,23 +97,6 @@ class DNSClient:
                 values, aliases = by_kind.get(dns.rdatatype.from_text(record["type"]), []), by_kind.get(dns.rdatatype.CNAME, [])
                 found.append(Found(values, "".join(aliases)))
         return found
-
-    def refuse_aliases(self, aliases: Mapping[str, str]) -> None:
-        """Raise CollectionError for those of these names (with their targets) that are aliases of their own, and not by a wildcard.
-
-        A server ignores other records beside an alias and returns NOERROR (RFC 2136, 3.4.2.2).
-        """
-        own = self.own(list(aliases))
-        problems = [
-            f"{name} is an alias (CNAME) of {target.rstrip('.')}"
-            for (name, target), by_itself in zip(aliases.items(), own, strict=True)
-            if by_itself
-        ]
-        if problems:
-            raise CollectionError(
-                together(f"Cannot update zone {self._zone} at {self._at}: an alias (CNAME) cannot have other records", problems)
-                + ". Remove the alias, or choose another name."
-            )
 
     def own(self, names: Sequence[str]) -> list[bool]:
         """Return whether each of these names exists itself, and not only by a wildcard above it."""
@@ -126,7 +117,7 @@ class DNSClient:
         return bool(code == dns.rcode.NOERROR)
 
     def set(self, records: Sequence[Mapping[str, Any]], ttl: int) -> None:
-        """Set each of these record sets (``name``, ``type``, ``values``); without values it is deleted."""
+        """Carry out these changes (``name``, ``type``, ``values``); a set without values is deleted."""
         for first in range(0, len(records), AT_ONCE):
             some = records[first : first + AT_ONCE]
             update = self._update()
@@ -181,3 +172,34 @@ def normal(record: Mapping[str, Any]) -> list[str]:
 
 def _full(name: str) -> str:
     return name.rstrip(".") + "."
+
+
+def resolve(server: str, port: int, names: Sequence[str], timeout: float) -> dict[str, list[str]]:
+    """Return the addresses of each name, of both families and through aliases, by a resolver.
+
+    Without a ``server`` the one of this computer is asked. A name without an answer has none. Raises CollectionError for a resolver that
+    does not answer at all.
+    """
+    resolver = dns.resolver.Resolver(configure=not server)
+    if server:
+        try:
+            resolver.nameservers = [str(entry[4][0]) for entry in socket.getaddrinfo(server, port, type=socket.SOCK_DGRAM)[:1]]
+        except (OSError, ValueError, OverflowError) as problem:
+            raise CollectionError(f"Cannot use the resolver {server} port {port}: {problem}.") from problem
+        resolver.port = port
+    resolver.lifetime = timeout
+    resolver.cache = None
+
+    def ask(name: str, kind: str) -> list[str]:
+        try:
+            return [rdata.to_text() for rdata in resolver.resolve(_full(name), kind, search=False)]
+        except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
+            return []
+
+    try:
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            asked = {name: [pool.submit(ask, name, kind) for kind in ("A", "AAAA")] for name in names}
+        return {name: sorted(address for answer in answers for address in answer.result()) for name, answers in asked.items()}
+    except (OSError, dns.exception.DNSException) as problem:
+        place = f"{server} port {port}" if server else "the resolver of this computer"
+        raise CollectionError(f"Cannot resolve names at {place}: {problem or type(problem).__name__}.") from problem

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The frame of a module that speaks to a DNS server: its options and its client.
+"""The frame of a module that manages DNS records: the table of the providers, and comparing and setting records at one of them.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -9,59 +9,184 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from ipaddress import ip_address
+from typing import Any, NamedTuple, Protocol
 
 from ansible.module_utils.basic import missing_required_lib
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import WAIT_OPTIONS, Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.dns import DNSPYTHON_IMPORT_ERROR, DNSClient, normal
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import Waiter
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.dns import DNSPYTHON_IMPORT_ERROR, DNSClient, normal, resolve
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.octodns import OCTODNS_IMPORT_ERROR, OctoDNSClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.route53 import BOTO3_IMPORT_ERROR, Route53Client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import (
+    Owner,
+    expanded,
+    ownership_name,
+    planned,
+    probe,
+    to_read,
+    unresolved,
+)
+
+
+class Client(Protocol):
+    """What a provider does with one zone. Each method raises CollectionError."""
+
+    def check(self) -> None:
+        """Raise CollectionError unless the zone exists and can be read."""
+
+    def find(self, records: Sequence[Mapping[str, Any]]) -> list[Found]:
+        """Return the current state of each of these record sets (``name``, ``type``)."""
+
+    def set(self, changes: Sequence[Mapping[str, Any]], ttl: int) -> None:
+        """Carry out these changes (``name``, ``type``, ``values``), in an order that keeps ownership records beside addresses."""
+
+
+class Provider(NamedTuple):
+    """``client``: its class; ``library``: the Python library that it needs, and ``import_error``; ``required``: its options."""
+
+    client: type[Any]
+    library: str
+    import_error: str | None
+    required: tuple[str, ...]
+    options: Mapping[str, Mapping[str, Any]]
+
+
+PROVIDERS = {
+    "rfc2136": Provider(
+        DNSClient,
+        "dnspython",
+        DNSPYTHON_IMPORT_ERROR,
+        ("server", "key_name", "key_secret"),
+        {
+            "server": {"type": "str"},
+            "port": {"type": "int", "default": 53},
+            "key_name": {"type": "str", "no_log": False},
+            "key_secret": {"type": "str", "no_log": True},
+            "key_algorithm": {
+                "type": "str",
+                "choices": ["hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512", "hmac-sha1", "hmac-md5"],
+                "default": "hmac-sha256",
+                "no_log": False,
+            },
+        },
+    ),
+    "route53": Provider(
+        Route53Client,
+        "boto3",
+        BOTO3_IMPORT_ERROR,
+        (),
+        {
+            "access_key": {"type": "str", "no_log": True},
+            "secret_key": {"type": "str", "no_log": True},
+            "session_token": {"type": "str", "no_log": True},
+            "endpoint": {"type": "str"},
+            "ca": {"type": "path"},
+            "zone_id": {"type": "str"},
+            "zone_private": {"type": "bool", "default": False},
+        },
+    ),
+    "octodns": Provider(
+        OctoDNSClient,
+        "octodns",
+        OCTODNS_IMPORT_ERROR,
+        ("service",),
+        {"service": {"type": "str"}, "options": {"type": "dict"}, "secrets": {"type": "dict", "no_log": True}},
+    ),
+}
 
 DNS_OPTIONS = Options(
     {
-        "server": {"type": "str", "required": True},
-        "port": {"type": "int", "default": 53},
+        "provider": {"type": "str", "choices": list(PROVIDERS), "default": "rfc2136"},
         "zone": {"type": "str", "required": True},
-        "key_name": {"type": "str", "required": True, "no_log": False},
-        "key_secret": {"type": "str", "required": True, "no_log": True},
-        "key_algorithm": {
-            "type": "str",
-            "choices": ["hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512", "hmac-sha1", "hmac-md5"],
-            "default": "hmac-sha256",
-            "no_log": False,
-        },
         "timeout": {"type": "float", "default": 10},
-    }
+        **{name: dict(option) for provider in PROVIDERS.values() for name, option in provider.options.items()},
+    },
+    required_if=[("provider", name, provider.required) for name, provider in PROVIDERS.items() if provider.required],
 )
 
 
 class DNSModule(ModuleFrame):
-    """A module that speaks to a DNS server; used as ``with DNSModule(OPTIONS) as module``."""
+    """A module that manages records at a provider; used as ``with DNSModule(OPTIONS) as module``."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(DNS_OPTIONS.merge(options))
-        self.result["records"] = []
-        if DNSPYTHON_IMPORT_ERROR:
-            self.module.fail_json(msg=missing_required_lib("dnspython"), exception=DNSPYTHON_IMPORT_ERROR)
+        self.result.update(records=[], foreign=[])
+        provider = PROVIDERS[self.params["provider"]]
+        if provider.import_error:
+            self.module.fail_json(msg=missing_required_lib(provider.library), exception=provider.import_error)
+        self._provider = provider
 
     def keep(self, records: Sequence[Mapping[str, Any]], ttl: int) -> None:
         """Make each of these sets of records (``name``, ``type``, ``values``) what it says; in check mode only predict the changes."""
-        client = DNSClient(self.params)
-        desired = [{**record, "values": normal(record)} for record in records]
-        pairs = list(zip(desired, client.find(desired), strict=True))
-        client.refuse_aliases({record["name"]: found.alias for record, found in pairs if record["values"] and found.alias})
-        different = [
-            {"name": record["name"], "type": record["type"], "before": found.values, "after": record["values"]}
-            for record, found in pairs
-            if found.values != record["values"]
-        ]
-        # What a wildcard above a name answers is not the name's to keep, nor to take away.
-        answered = [change for change in different if change["before"]]
-        for change, own in zip(answered, client.own([change["name"] for change in answered]), strict=True):
-            change["before"] = change["before"] if own else []
-        different = [change for change in different if change["before"] != change["after"]]
-        if different and not self.check_mode:
-            client.set([{**change, "values": change["after"]} for change in different], ttl)
-        before, after = ({f"{change['name']} {change['type']}": change[when] for change in different} for when in ("before", "after"))
-        self.result.update(changed=bool(different), records=different, diff=shown(before, after, f"zone {self.params['zone']}"))
+        client: Client = self._provider.client(self.params)
+        desired = [{**record, "name": record["name"].rstrip("."), "values": normal(record)} for record in expanded(records)]
+        owner = Owner(self.params["owner"], self.params["infra_id"] or "") if self.params["owner"] else None
+        wanted: list[dict[str, Any]] = [{"name": record["name"], "type": record["type"]} for record in desired]
+        if owner:
+            # Of a PTR or NS record the addresses of the name say nothing.
+            hosts = [record["name"] for record in desired if record["type"] in ("A", "AAAA")]
+            others = [record for record in wanted if record["type"] not in ("A", "AAAA", "TXT")]
+            marks = [{"name": ownership_name(record["name"]), "type": "TXT"} for record in others]
+            wanted = [*to_read(hosts), *others, *marks, *(record for record in wanted if record["type"] == "TXT")]
+        current = {(record["name"], record["type"]): found for record, found in zip(wanted, client.find(wanted), strict=True)}
+        plan = planned(desired, current, owner, adoptable=self.params["adoptable_values"], takes_foreign=self.params["foreign"] == "take")
+        set_names = {record["name"] for record in desired if record["values"]}
+        blocking = [foreign for foreign in plan.foreign if foreign.name in set_names]
+        if blocking and self.params["foreign"] == "fail":
+            raise CollectionError(
+                together(f"Cannot set records in zone {self.params['zone']} that another owner has", [str(each) for each in blocking])
+                + ". Delete these records, or choose other names."
+            )
+        aliases = {
+            record["name"]: alias for record in desired if record["values"] and (alias := current[record["name"], record["type"]].alias)
+        }
+        if aliases and not owner:
+            # A server ignores other records beside an alias and returns NOERROR (RFC 2136, 3.4.2.2).
+            texts = [f"{name} is an alias (CNAME) of {target.rstrip('.')}" for name, target in aliases.items()]
+            raise CollectionError(
+                together(f"Cannot update zone {self.params['zone']}: an alias (CNAME) cannot have other records", texts)
+                + ". Remove the alias, or choose another name."
+            )
+        if plan.changes and not self.check_mode:
+            client.set([{**change, "values": change["after"]} for change in plan.changes], ttl)
+        before, after = ({f"{change['name']} {change['type']}": change[when] for change in plan.changes} for when in ("before", "after"))
+        self.result.update(
+            changed=bool(plan.changes),
+            records=plan.changes,
+            foreign=[{"name": each.name, "values": each.values, "owner": each.owner} for each in plan.foreign],
+            diff=shown(before, after, f"zone {self.params['zone']}"),
+        )
+
+
+class DNSWaitModule(ModuleFrame):
+    """A module that waits until names resolve."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(WAIT_OPTIONS.merge(options))
+        if DNSPYTHON_IMPORT_ERROR:
+            self.module.fail_json(msg=missing_required_lib("dnspython"), exception=DNSPYTHON_IMPORT_ERROR)
+
+    def wait(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """Wait until each name resolves to its values and to no other; without ``wait`` and in check mode only report the pending names."""
+        desired = [{**record, "values": [str(ip_address(value)) for value in record["values"]]} for record in records]
+
+        def pending() -> list[str]:
+            names = [probe(record["name"]) for record in desired if record["values"]]
+            try:
+                texts = unresolved(desired, resolve(self.params["server"] or "", self.params["port"], names, self.params["timeout"]))
+            except CollectionError as problem:
+                texts = [problem.message]
+            self.result["pending"] = texts
+            return texts
+
+        if self.check_mode or not self.params["wait"]:
+            pending()
+            return
+        waiter = Waiter(self.params["wait_timeout"], self.params["wait_interval"], self.params["progress_interval"])
+        waiter.until_nothing_pending(pending, "The creation of the printed DNS records")

@@ -232,9 +232,22 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "DNS settings",
         names.settings,
-        expected="openshift_dns_provider none, or rfc2136 with server, key and a zone that contains the base domain",
-        advice="set openshift_dns_server, openshift_dns_key_name and openshift_dns_key_secret, and openshift_dns_zone if the zone is not"
-        " the base domain",
+        expected="openshift_dns_provider none, or rfc2136, route53 or octodns with its settings and a zone that contains the cluster's names",
+        advice="set openshift_dns_server, openshift_dns_key_name and openshift_dns_key_secret for rfc2136, both AWS keys or none for"
+        " route53, openshift_dns_service for octodns, and openshift_dns_zone if the zone is not the base domain",
+    ),
+    Check(
+        "DNS delegation",
+        names.delegation,
+        expected="no delegation, or openshift_dns_zone <name>.<domain> below openshift_dns_parent_zone, with openshift_dns_name_servers",
+        advice="create the cluster's own zone and set all three variables, or none of openshift_dns_parent_zone and"
+        " openshift_dns_name_servers, since other clusters in the zone would lose their names with the delegation",
+    ),
+    Check(
+        "DNS TTL",
+        names.ttl,
+        expected="a TTL that the DNS provider accepts",
+        advice="set openshift_dns_ttl to one of these values",
     ),
     Check(
         "Metal API settings",
@@ -496,14 +509,16 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "DNS updates",
         names.zone,
-        expected="the DNS server lets the key update the records of the cluster (checked without a change)",
-        advice="check that the server is authoritative for this zone and accepts updates signed with openshift_dns_key_name",
+        expected="the provider has the zone and accepts the credentials; a DNS server lets the key update the records"
+        " (checked without a change)",
+        advice="check zone and credentials: a DNS server has to be authoritative and to accept updates signed with openshift_dns_key_name",
     ),
     Check(
-        "stale DNS records",
-        names.stale_records,
-        expected="no records of the cluster before the cluster exists",
-        advice="choose another openshift_cluster_name if another cluster has this one, or remove these records",
+        "foreign DNS records",
+        names.foreign_records,
+        expected="no record of the cluster's names that another owner has, or nobody (docs/dns.md)",
+        advice="choose another openshift_cluster_name if another cluster has this one, or delete these records; destroy.yml -e"
+        " openshift_destroy_foreign_names=true deletes those that an earlier install of it has left",
     ),
     Check(
         "DNS resolver of the nodes",

@@ -11,6 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import (
+    SERVICES,
+    Owner,
+    foreign_record,
+    is_in_zone,
+    ownership_name,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
@@ -27,55 +35,102 @@ UPDATE_ADVICE = {
     "REFUSED": "let openshift_dns_key_name update all names below the cluster's domain (in BIND: allow-update or update-policy)",
 }
 """What to do, by the response code of the server."""
+REQUIRED: Mapping[str, Sequence[str]] = {"rfc2136": ("server", "key_name", "key_secret"), "route53": (), "octodns": ("service",)}
+"""Settings that a provider needs; those of AWS may come from the environment."""
+GREATEST_TTL = 2**31 - 1
+"""RFC 2181, 8; Route 53 has the same limit."""
+SERVICE_TTLS: Mapping[str, tuple[int, int]] = {"cloudflare": (60, 86400)}
+"""The TTLs that a service accepts, from its documentation."""
 
 
 def settings(context: Context) -> Finding:
-    provider, zone, domain = (context.text(name) for name in ("dns_provider", "dns_zone", "base_domain"))
+    provider, zone = context.text("dns_provider"), context.text("dns_zone")
     if provider == "none":
         return passed("none: the playbook prints the records to create")
-    secret = context.text("dns_key_secret")
-    complete = provider == "rfc2136" and all(context.text(f"dns_{name}") for name in ("server", "key_name", "key_secret"))
-    below = domain == zone or domain.endswith(f".{zone}")
-    found = (
-        f"provider {provider}, server '{context.text('dns_server')}', zone '{zone}', key '{context.text('dns_key_name')}' "
-        f"{'with' if secret else 'without'} a secret"
+    if provider not in REQUIRED:
+        return failed(f"provider {provider}")
+    lacking = [name for name in REQUIRED[provider] if not context.text(f"dns_{name}")]
+    if provider == "route53" and bool(context.text("dns_access_key")) != bool(context.text("dns_secret_key")):
+        lacking.append("secret_key" if context.text("dns_access_key") else "access_key")
+    details = f"provider {provider}, zone '{zone}'" + (
+        f", without {', '.join(f'openshift_dns_{name}' for name in lacking)}" if lacking else ""
     )
-    return passed_if(complete and below, found)
+    if provider == "octodns" and context.text("dns_service"):
+        details += f", service {context.text('dns_service')}"
+    return passed_if(not lacking and is_in_zone(context.cluster, zone), details)
+
+
+def delegation(context: Context) -> Finding:
+    """Return whether the delegation is of a zone that this cluster alone uses, by a provider, to name servers."""
+    parent, zone, servers = context.text("dns_parent_zone"), context.text("dns_zone"), context.settings.get("dns_name_servers")
+    servers = servers if isinstance(servers, (list, tuple)) else [servers] if servers else []
+    if not parent and not servers:
+        return passed("no delegation")
+    found = f"{zone or 'no zone'} in {parent or 'no parent zone'} to {', '.join(map(str, servers)) or 'no name servers'}"
+    complete = bool(parent and servers) and context.text("dns_provider") != "none"
+    return passed_if(complete and zone == context.cluster and zone != parent and is_in_zone(zone, parent), found)
+
+
+def ttl(context: Context) -> Finding:
+    """Return whether the provider accepts the TTL. Of services of octoDNS only what their documentation says is known here."""
+    provider, chosen = context.text("dns_provider"), context.text("dns_ttl") or "60"
+    if not chosen.isdecimal():
+        return not_checkable("not checked: openshift_dns_ttl is no number")
+    if provider == "none":
+        return passed("none: the TTL of records that are created by hand is not known")
+    service = context.text("dns_service") if provider == "octodns" else ""
+    least, greatest = SERVICE_TTLS.get(service, (0 if provider == "rfc2136" else 1, GREATEST_TTL))
+    return passed_if(least <= int(chosen) <= greatest, f"{chosen} s; {service or provider} accepts {least} to {greatest} s")
 
 
 def zone(context: Context) -> Finding:
-    if context.text("dns_provider") != "rfc2136":
-        return not_checkable("not checked: openshift_dns_provider is not rfc2136")
+    provider = context.text("dns_provider")
+    if provider == "none":
+        return not_checkable("not checked: openshift_dns_provider is none")
     answer = context.readings.get("dns") or {}
     if not answer or answer.get("skipped"):
         return not_checkable("not checked: the DNS settings are incomplete")
     code = str(answer.get("dns_rc_str") or "")
-    where = f"{context.text('dns_zone')} at {context.text('dns_server')} port {context.text('dns_port')}"
-    return passed_if(
-        code == "NOERROR", f"{where}: {answer.get('msg') or 'the server answered ' + (code or 'nothing')}", UPDATE_ADVICE.get(code)
+    place = (
+        f"{context.text('dns_server')} port {context.text('dns_port')}"
+        if provider == "rfc2136"
+        else context.text("dns_service") or provider
     )
+    returned = answer.get("msg") or ("the server answered " + (code or "nothing") if provider == "rfc2136" else "the zone can be read")
+    return passed_if(code == "NOERROR", f"{context.text('dns_zone')} at {place}: {returned}", UPDATE_ADVICE.get(code))
 
 
-def stale_records(context: Context) -> Finding:
-    if context.text("dns_provider") != "rfc2136":
-        return not_checkable("not checked: openshift_dns_provider is not rfc2136")
+def foreign_records(context: Context) -> Finding:
+    """Return the records of names that the run will set and that another owner has. Those of a run that ended early are no such."""
+    if context.text("dns_provider") == "none":
+        return not_checkable("not checked: openshift_dns_provider is none")
     records: Mapping[str, Mapping[str, Any]] = context.readings.get("records") or {}
-    aliases = [f"{name} is an alias of {record['alias']}" for name, record in records.items() if record.get("alias")]
-    found = {name: set(record.get("addresses") or []) for name, record in records.items()}
-    foreign = {name: others for name, values in found.items() if (others := sorted(values - context.addresses))}
-    stale = listed(f"{name} is {'/'.join(values)}" for name, values in foreign.items())
+    current = {(name, "A"): Found(list(record.get("addresses") or []), str(record.get("alias") or "")) for name, record in records.items()}
+    current |= {(ownership_name(name), "TXT"): Found(list(record.get("texts") or [])) for name, record in records.items()}
+    owner = Owner(context.cluster, str(context.metadata.get("infraID") or ""))
+    foreign = [found for name in records if _is_set(name, context) and (found := foreign_record(name, current, owner, context.addresses))]
+    aliases = [f"{each.name} is an alias of {each.values[0]}" for each in foreign if current[each.name, "A"].alias]
+    others = [str(each) for each in foreign if not current[each.name, "A"].alias]
     if aliases:
-        return failed("; ".join([listed(aliases), *([stale] if stale else [])]), ALIAS_ADVICE)
-    if foreign and not context.devices and not context.settings.get("folder_exists"):
-        return failed(stale)
+        return failed("; ".join([listed(aliases), *([listed(others)] if others else [])]), ALIAS_ADVICE)
+    if others:
+        return failed(listed(others))
     unread = {name: record["problem"] for name, record in records.items() if record.get("problem")}
     if unread or not records:
         reasons = listed(f"{name}: {problem}" for name, problem in unread.items())
-        return not_checkable(
-            f"records cannot be read from {context.text('dns_server')}: {reasons}" if reasons else "not checked: the DNS updates failed"
-        )
-    own = f"{counted(sum(map(len, found.values())), 'record')}, all of this cluster"
-    return passed(f"this run corrects records of an earlier one: {stale}" if foreign else own)
+        place = context.text("dns_server") or context.text("dns_provider")
+        return not_checkable(f"records cannot be read from {place}: {reasons}" if reasons else "not checked: the zone cannot be read")
+    return passed(
+        f"{counted(sum(len(found.values) for (_name, kind), found in current.items() if kind == 'A'), 'record')}, all of this cluster"
+    )
+
+
+def _is_set(name: str, context: Context) -> bool:
+    """Return whether the run sets records of this name."""
+    label = name.removesuffix(f".{context.cluster}")
+    if not name.endswith(f".{context.cluster}") or (context.is_adopted and label in SERVICES):
+        return False
+    return label not in ("api-members", "ingress-members") or context.text("load_balancer") == "haproxy"
 
 
 def resolver(context: Context) -> Finding:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read the state of DNS: whether the server accepts updates with the key, which records exist, and the answers of the nodes' resolver.
+"""Read the state of DNS: whether the provider accepts the credentials, which records exist, and the answers of the nodes' resolver.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -19,6 +19,8 @@ from ansible.errors import AnsibleLookupError
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.dns import DNSClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.dns import PROVIDERS
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import ownership_name, to_read
 
 LIBRARY_ERROR: str | None = None
 try:
@@ -39,12 +41,14 @@ APPS = "validate.apps"
 """A name below the wildcard, like that of a route."""
 UNUSED_ADDRESS = "240.0.0.0"
 """An address that no machine can have (RFC 1112, 4)."""
+UNUSED_TEXT = '"heritage=nobody"'
 
 
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answers of the DNS server and of the nodes' resolver.
+    """Return the answers of the DNS provider and of the nodes' resolver.
 
-    ``dns`` (dns_rc_str or msg) of the updates; ``records`` of the server by name (addresses, alias, or problem when there was no answer);
+    ``dns`` (dns_rc_str or msg) of the updates; ``records`` by name (addresses, alias, texts: its ownership records, or problem when there
+    was no answer);
     ``resolver`` (at: its address, own and seen: the SOA's primary server by DNS server and resolver, names: addresses by name).
     """
     if LIBRARY_ERROR is not None:
@@ -61,6 +65,8 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
         except (OSError, EOFError, ValueError, OverflowError, dns.exception.DNSException) as problem:
             return {"dns": {"msg": str(problem) or type(problem).__name__}}
         readings["records"] = _without_wildcards(server.records(_names(settings)), settings)
+    elif settings["dns_provider"] in PROVIDERS and settings["dns_provider"] != "rfc2136":
+        readings |= _of_service(settings)
     if at := nodes_resolver(settings):
         zone = str(settings["dns_zone"])
         readings["resolver"] = {
@@ -90,12 +96,15 @@ class _Server:
         return {name: sorted(value for answer in answers for value in answer.values) for name, answers in self._both(names).items()}
 
     def records(self, names: list[str]) -> dict[str, dict[str, Any]]:
-        """Return the records of each name: ``addresses``, or ``alias``; ``problem`` is the error instead of an answer."""
+        """Return the records of each name: ``addresses``, or ``alias``, and ``texts``; ``problem`` is the error instead of an answer."""
+        with ThreadPoolExecutor() as pool:
+            texts = dict(zip(names, pool.map(lambda name: self._query(ownership_name(name), "TXT"), names), strict=True))
         return {
             name: {
                 "addresses": sorted(value for answer in answers if not answer.alias for value in answer.values),
                 "alias": max(answer.alias for answer in answers),
-                "problem": max(answer.problem for answer in answers),
+                "texts": list(texts[name].values),
+                "problem": max(answer.problem for answer in [*answers, texts[name]]),
             }
             for name, answers in self._both(names).items()
         }
@@ -154,6 +163,7 @@ def _try_update(server: _Server, settings: Mapping[str, Any]) -> str:
     update = dns.update.UpdateMessage(str(settings["dns_zone"]), keyring=keyring, keyalgorithm=algorithm)
     for name in _names_to_set(settings):
         update.delete(name, "A", UNUSED_ADDRESS)
+        update.delete(ownership_name(name.to_text()), "TXT", UNUSED_TEXT)
     answer = dns.query.tcp(update, server.address, timeout=server.timeout, port=server.port)
     return str(dns.rcode.to_text(answer.rcode()))
 
@@ -161,13 +171,49 @@ def _try_update(server: _Server, settings: Mapping[str, Any]) -> str:
 def _without_wildcards(records: dict[str, dict[str, Any]], settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the records without the answers of a wildcard above a name, or all of them if the server does not return that."""
     answered = [name for name, record in records.items() if record["addresses"] or record["alias"]]
-    options = {name: str(settings[f"dns_{name}"]) for name in ("server", "zone", "key_name", "key_secret", "key_algorithm")}
+    marked = [name for name, record in records.items() if record["texts"]]
     try:
-        client = DNSClient({**options, "port": int(settings["dns_port"]), "timeout": float(settings["timeout"])})
+        client = DNSClient(_client_options(settings))
         wildcards = [name for name, own in zip(answered, client.own(answered), strict=True) if not own]
+        unmarked = [name for name, own in zip(marked, client.own([ownership_name(name) for name in marked]), strict=True) if not own]
     except CollectionError:
         return records
-    return {**records, **{name: {"addresses": [], "alias": "", "problem": ""} for name in wildcards}}
+    found = {**records, **{name: {**records[name], "addresses": [], "alias": "", "problem": ""} for name in wildcards}}
+    return {**found, **{name: {**found[name], "texts": []} for name in unmarked}}
+
+
+def _of_service(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the readings ``dns`` and ``records`` of a provider whose API returns its records."""
+    provider = PROVIDERS[str(settings["dns_provider"])]
+    if provider.import_error:
+        return {"dns": {"msg": f"the Python library {provider.library} is not installed on the controller"}}
+    if missing := [name for name in provider.required if not settings[f"dns_{name}"]]:
+        return {"dns": {"skipped": f"without {', '.join(missing)}"}}
+    names = _names(settings)
+    wanted = to_read(names)
+    try:
+        found = dict(
+            zip(((each["name"], each["type"]) for each in wanted), provider.client(_client_options(settings)).find(wanted), strict=True)
+        )
+    except CollectionError as problem:
+        return {"dns": {"msg": str(problem)}}
+    records = {
+        name: {
+            "addresses": sorted(found[name, "A"].values + found[name, "AAAA"].values),
+            "alias": found[name, "A"].alias,
+            "texts": found[ownership_name(name), "TXT"].values,
+            "problem": "",
+        }
+        for name in names
+    }
+    return {"dns": {"dns_rc_str": "NOERROR"}, "records": records}
+
+
+def _client_options(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the provider's client: its variables have the same names."""
+    names = ["zone", *PROVIDERS[str(settings["dns_provider"])].options]
+    options = {name: settings[f"dns_{name}"] for name in names}
+    return {**options, "port": int(settings["dns_port"] or 53), "timeout": float(settings["timeout"])}
 
 
 def nodes_resolver(settings: Mapping[str, Any]) -> _Server | None:

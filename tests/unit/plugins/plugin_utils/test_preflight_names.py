@@ -18,7 +18,7 @@ from sandbox.dns import DynamicZone, Server, keyring
 from tests.named import OTHER, SECRET, WRITER, ZONE, Named, started
 
 CLUSTER = f"demo.{ZONE}"
-KEEPING = {"addresses": [], "alias": "", "problem": ""}
+KEEPING = {"addresses": [], "alias": "", "texts": [], "problem": ""}
 
 
 def wanted(port: int, **settings: Any) -> dict[str, Any]:
@@ -113,8 +113,8 @@ def test_answers_of_a_wildcard_above_are_no_records_of_the_name(named: Named) ->
     named.update(f"api.{CLUSTER}", "A", "192.0.2.1")
     found = names.collect(wanted(named.port))["records"]
     named.update(f"*.{ZONE}", "A")
-    assert found[f"api.{CLUSTER}"] == {"addresses": ["192.0.2.1"], "alias": "", "problem": ""}
-    assert found[f"worker-0.{CLUSTER}"] == {"addresses": [], "alias": "", "problem": ""}
+    assert found[f"api.{CLUSTER}"] == {**KEEPING, "addresses": ["192.0.2.1"]}
+    assert found[f"worker-0.{CLUSTER}"] == KEEPING
 
 
 async def test_the_sandbox_s_server_answers_as_bind_does(serve: Serve) -> None:

@@ -1,0 +1,12 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""dns_wait, shown while it waits."""
+
+from __future__ import annotations
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._progress import ProgressAction
+
+
+class ActionModule(ProgressAction):
+    """Calls the module again while it waits, and shows which names do not resolve yet."""

@@ -1,0 +1,181 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The client of hosted zones in Amazon Route 53.
+
+The modules of ``amazon.aws`` change one record set for each call, and the service accepts five calls a second of a whole account. This
+sends all changes of a run in batches, each of which the service applies as a whole or not at all.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.dns import normal
+
+try:
+    import boto3
+    import botocore.config
+    import botocore.exceptions
+
+    BOTO3_IMPORT_ERROR: str | None = None
+except ImportError:
+    BOTO3_IMPORT_ERROR = traceback.format_exc()
+
+VALUES_AT_ONCE = 450
+"""A batch has at most 1000 values, and those of an upsert count twice (API reference, ChangeResourceRecordSets)."""
+TRIES = 10
+"""Of a call that the service throttles, with growing pauses in between: about a minute."""
+REGION = "us-east-1"
+"""Route 53 is one service for all regions, and its requests are signed for this one."""
+ADVICE = {
+    "AccessDenied": "allow the actions that docs/dns.md lists for this user or role",
+    "InvalidClientTokenId": "check openshift_dns_access_key",
+    "SignatureDoesNotMatch": "check openshift_dns_secret_key",
+    "ExpiredToken": "renew openshift_dns_session_token",
+    "NoSuchHostedZone": "check openshift_dns_zone_id",
+}
+
+Key = tuple[str, str]
+
+
+class Route53Client:
+    """One hosted zone. Raises CollectionError for a zone that does not exist and for each call that fails."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self._name = str(params["zone"]).rstrip(".").lower()
+        self._id, self._private = str(params.get("zone_id") or ""), bool(params.get("zone_private"))
+        self._sets: dict[Key, Mapping[str, Any]] = {}
+        with self._calling("use the credentials"):
+            self._api = boto3.client(
+                "route53",
+                aws_access_key_id=params.get("access_key") or None,
+                aws_secret_access_key=params.get("secret_key") or None,
+                aws_session_token=params.get("session_token") or None,
+                endpoint_url=params.get("endpoint") or None,
+                region_name=REGION,
+                verify=params.get("ca") or None,
+                config=botocore.config.Config(
+                    retries={"mode": "standard", "max_attempts": TRIES},
+                    connect_timeout=float(params["timeout"]),
+                    read_timeout=float(params["timeout"]),
+                ),
+            )
+
+    def check(self) -> None:
+        """Raise CollectionError unless the zone exists and can be read."""
+        self._zone_id()
+
+    def find(self, records: Sequence[Mapping[str, Any]]) -> list[Found]:
+        """Return the current state of each of these record sets (``name``, ``type``)."""
+        aliases: dict[str, str] = {}
+        values: dict[Key, list[str]] = {}
+        self._sets = {}
+        with self._calling("list the records"):
+            pages = self._api.get_paginator("list_resource_record_sets").paginate(HostedZoneId=self._zone_id())
+            for found in (found for page in pages for found in page["ResourceRecordSets"]):
+                name, kind = _name(found["Name"]), found["Type"]
+                given = [each["Value"] for each in found.get("ResourceRecords") or []]
+                if "AliasTarget" in found:
+                    aliases[name] = f"{_name(found['AliasTarget']['DNSName'])} (alias of Route 53)"
+                elif "SetIdentifier" in found:
+                    aliases[name] = f"{' '.join(given)} (routing policy {found['SetIdentifier']})"
+                elif kind == "CNAME":
+                    aliases[name] = "".join(given)
+                else:
+                    self._sets[name, kind] = found
+                    values[name, kind] = given
+        return [_found(record, values, aliases) for record in records]
+
+    def set(self, changes: Sequence[Mapping[str, Any]], ttl: int) -> None:
+        """Carry out these changes (``name``, ``type``, ``values``); a set without values is deleted."""
+        batch: list[dict[str, Any]] = []
+        size = 0
+        for change in changes:
+            size += max(1, len(change["values"]))
+            if batch and size > VALUES_AT_ONCE:
+                self._change(batch)
+                batch, size = [], max(1, len(change["values"]))
+            batch.append(self._action(change, ttl))
+        if batch:
+            self._change(batch)
+
+    def _action(self, change: Mapping[str, Any], ttl: int) -> dict[str, Any]:
+        if not change["values"]:
+            return {"Action": "DELETE", "ResourceRecordSet": self._sets[change["name"].lower(), change["type"]]}
+        desired = {
+            "Name": f"{change['name'].rstrip('.')}.",
+            "Type": change["type"],
+            "TTL": ttl,
+            "ResourceRecords": [{"Value": value} for value in change["values"]],
+        }
+        return {"Action": "UPSERT", "ResourceRecordSet": desired}
+
+    def _change(self, batch: Sequence[Mapping[str, Any]]) -> None:
+        names = ", ".join(_name(each["ResourceRecordSet"]["Name"]) for each in batch[:3]) + (" and others" if len(batch) > 3 else "")
+        with self._calling(f"set {names}"):
+            self._api.change_resource_record_sets(HostedZoneId=self._zone_id(), ChangeBatch={"Changes": list(batch)})
+
+    def _zones(self) -> list[Mapping[str, Any]]:
+        """Return the hosted zones of this name, public or private as chosen."""
+        with self._calling("find the zone"):
+            pages = self._api.get_paginator("list_hosted_zones").paginate()
+            zones = [zone for page in pages for zone in page["HostedZones"] if _name(zone["Name"]) == self._name]
+        found = [zone for zone in zones if bool((zone.get("Config") or {}).get("PrivateZone")) == self._private]
+        return [zone for zone in found if not self._id or zone["Id"].rpartition("/")[2] == self._id]
+
+    def _zone_id(self) -> str:
+        if self._id:
+            with self._calling("read the zone"):
+                zone = self._api.get_hosted_zone(Id=self._id)["HostedZone"]
+            if _name(zone["Name"]) != self._name:
+                raise CollectionError(
+                    f"The hosted zone {self._id} is {_name(zone['Name'])}, not {self._name}. Check openshift_dns_zone_id."
+                )
+            return self._id
+        found = self._zones()
+        kind = "private" if self._private else "public"
+        if not found:
+            raise CollectionError(
+                f"Route 53 has no {kind} hosted zone {self._name} for these credentials. Create the zone, or check "
+                "openshift_dns_zone and openshift_dns_zone_private."
+            )
+        ids = [str(zone["Id"]).rpartition("/")[2] for zone in found]
+        if len(ids) > 1:
+            raise CollectionError(
+                f"Route 53 has {len(ids)} {kind} hosted zones {self._name}: {', '.join(sorted(ids))}. "
+                "Choose one with openshift_dns_zone_id."
+            )
+        self._id = ids[0]
+        return self._id
+
+    @contextmanager
+    def _calling(self, attempt: str) -> Iterator[None]:
+        try:
+            yield
+        except botocore.exceptions.ClientError as problem:
+            error = problem.response.get("Error", {})
+            code = str(error.get("Code", ""))
+            advice = f" Next step: {ADVICE[code]}." if code in ADVICE else ""
+            raise CollectionError(f"Cannot {attempt} in Route 53, zone {self._name}: {code}: {error.get('Message')}.{advice}") from problem
+        except (botocore.exceptions.BotoCoreError, ValueError) as problem:
+            raise CollectionError(f"Cannot {attempt} in Route 53, zone {self._name}: {problem}.") from problem
+
+
+def _found(record: Mapping[str, Any], values: Mapping[Key, list[str]], aliases: Mapping[str, str]) -> Found:
+    name = record["name"].rstrip(".").lower()
+    given = {"name": name, "type": record["type"], "values": values.get((name, record["type"]), [])}
+    return Found(normal(given), aliases.get(name, ""))
+
+
+def _name(text: str) -> str:
+    r"""Return a name as the rest of the code has it: the service writes ``*`` as ``\052``, and a dot at the end."""
+    return re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), text).rstrip(".").lower()

@@ -1,0 +1,119 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: dns_wait
+short_description: Wait until names resolve to addresses
+version_added: 0.2.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Asks a resolver until each name has all of its addresses, and no other. It is for records that somebody creates by hand.
+  - A resolver that does not answer, or not yet, is something to wait for.
+  - For a wildcard a name below it is asked for.
+requirements:
+  - dnspython
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.info_module
+  - equinix_metal.openshift._wait
+options:
+  records:
+    description:
+      - Names and their addresses.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      name:
+        description:
+          - The whole name.
+        type: str
+        required: true
+      type:
+        description:
+          - The values are addresses of both families.
+        type: str
+        choices: [addresses]
+        default: addresses
+      values:
+        description:
+          - Addresses. A name without values is not waited for.
+        type: list
+        elements: str
+        default: []
+  server:
+    description:
+      - Address of the resolver. Empty is the resolver of this computer.
+    type: str
+    default: ""
+  port:
+    description:
+      - Port of O(server).
+    type: int
+    default: 53
+  timeout:
+    description:
+      - Seconds until each answer.
+    type: float
+    default: 10
+"""
+
+EXAMPLES = r"""
+- name: Wait until the API of a cluster resolves
+  equinix_metal.openshift.dns_wait:
+    server: 192.0.2.53
+    records:
+      - name: api.demo.metal.example.com
+        values: [192.0.2.1, 192.0.2.2]
+    wait_timeout: 3600
+    wait_interval: 15
+"""
+
+RETURN = r"""
+pending:
+  description: A text for each name that does not resolve to its addresses.
+  returned: always
+  type: list
+  elements: str
+  sample: ["api.demo.metal.example.com resolves to nothing, and should to 192.0.2.1, 192.0.2.2"]
+waiting:
+  description: The same, if O(progress_interval) was over. The action plugin calls the module again then.
+  returned: with O(progress_interval)
+  type: list
+  elements: str
+"""
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.dns import DNSWaitModule
+
+OPTIONS = Options(
+    {
+        "records": {
+            "type": "list",
+            "elements": "dict",
+            "required": True,
+            "options": {
+                "name": {"type": "str", "required": True},
+                "type": {"type": "str", "choices": ["addresses"], "default": "addresses"},
+                "values": {"type": "list", "elements": "str", "default": []},
+            },
+        },
+        "server": {"type": "str", "default": ""},
+        "port": {"type": "int", "default": 53},
+        "timeout": {"type": "float", "default": 10},
+    }
+)
+
+
+def main() -> None:
+    with DNSWaitModule(OPTIONS) as module:
+        module.wait(module.params["records"])
+
+
+if __name__ == "__main__":
+    main()

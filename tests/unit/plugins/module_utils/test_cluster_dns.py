@@ -1,0 +1,105 @@
+"""Who owns a DNS record, what has to be changed, and the records of both families."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import (
+    Key,
+    Owner,
+    cluster_dns_records,
+    expanded,
+    foreign_record,
+    owners_of,
+    ownership_name,
+    planned,
+    pointer_records,
+    zone_lines,
+)
+
+CLUSTER = "demo.metal.test"
+API = f"api.{CLUSTER}"
+OURS = Owner(CLUSTER, "demo-x7k2p")
+ADDRESSES = ["192.0.2.1", "2001:db8::1"]
+
+
+def state(values: list[str], *owners: Owner, alias: str = "") -> dict[Key, Found]:
+    return {(API, "A"): Found(values, alias), (ownership_name(API), "TXT"): Found([owner.value() for owner in owners])}
+
+
+@pytest.mark.parametrize(
+    ("current", "owner", "foreign"),
+    [
+        (state([]), OURS, None),
+        (state(["203.0.113.7"], OURS), OURS, None),
+        (state(["203.0.113.7"], Owner(CLUSTER)), OURS, None),
+        (state(["192.0.2.1"]), OURS, None),
+        (state(["192.0.2.1", "203.0.113.7"]), OURS, f"{API} (192.0.2.1, 203.0.113.7) has no ownership record"),
+        (state(["192.0.2.1"], Owner(CLUSTER, "demo-other")), OURS, f"{API} (192.0.2.1) belongs to {CLUSTER} with the infraID demo-other"),
+        (state([], Owner("else.metal.test")), OURS, f"{API} (without an address) belongs to else.metal.test"),
+        (state(["192.0.2.1"], OURS, Owner("else.metal.test")), OURS, f"{API} (192.0.2.1) belongs to else.metal.test"),
+        # The folder of the install is gone: only addresses of its devices tell that a record is of this cluster.
+        (state(["192.0.2.1"], OURS), Owner(CLUSTER), None),
+        (state(["203.0.113.7"], OURS), Owner(CLUSTER), f"{API} (203.0.113.7) belongs to {CLUSTER} with the infraID demo-x7k2p"),
+        (state([], alias="lb.test."), OURS, f"{API} (lb.test.) has no ownership record"),
+    ],
+)
+def test_a_record_is_foreign_unless_its_ownership_record_or_all_its_addresses_are_ours(
+    current: dict[Key, Found], owner: Owner, foreign: str | None
+) -> None:
+    found = foreign_record(API, current, owner, ADDRESSES)
+    assert (str(found) if found else None) == foreign
+
+
+def test_an_ownership_record_is_read_as_it_was_written_also_in_several_strings() -> None:
+    long = Owner(".".join(["a" * 60] * 4), "demo-x7k2p")
+    assert all(len(part) <= 255 for part in long.value().strip('"').split('" "'))
+    assert owners_of([long.value(), OURS.value()]) == [long, OURS]
+    assert owners_of(['"v=spf1 -all"']) == [Owner("v=spf1 -all")]
+    assert ownership_name(f"*.apps.{CLUSTER}") == f"_openshift-owner._wildcard.apps.{CLUSTER}"
+
+
+def test_an_ownership_record_comes_before_its_addresses_and_goes_after_them() -> None:
+    made = planned([{"name": API, "type": "A", "values": ["192.0.2.1"]}], {}, OURS)
+    assert [change["type"] for change in made.changes] == ["TXT", "A"]
+    gone = planned([{"name": API, "type": "A", "values": []}], state(["203.0.113.7"], OURS), OURS)
+    assert [change["type"] for change in gone.changes] == ["A", "TXT"]
+
+
+def test_without_an_owner_values_alone_are_compared() -> None:
+    plan = planned([{"name": API, "type": "A", "values": ["192.0.2.1"]}], state(["203.0.113.7"]))
+    assert plan.changes == [{"name": API, "type": "A", "before": ["203.0.113.7"], "after": ["192.0.2.1"]}]
+    assert plan.foreign == []
+
+
+def device(name: str, role: str) -> dict[str, Any]:
+    return {"hostname": f"{name}.{CLUSTER}", "tags": [f"openshift-role={role}"], "addresses": {"public_ipv4": "198.51.100.1"}}
+
+
+def test_records_have_the_node_addresses_of_both_families() -> None:
+    devices = [device("master-0", "control-plane"), device("worker-0", "worker")]
+    records = cluster_dns_records(devices, CLUSTER, addresses={f"master-0.{CLUSTER}": ["10.0.0.1", "2001:db8::1"]})
+    assert records[0] == {"name": API, "values": ["10.0.0.1", "2001:db8::1"]}
+    assert records[2] == {"name": f"*.apps.{CLUSTER}", "values": ["198.51.100.1"]}
+    assert f"{API}. 60 IN AAAA 2001:db8::1" in zone_lines(records, CLUSTER, 60)
+    assert expanded([{**records[0], "type": "addresses"}]) == [
+        {"name": API, "type": "A", "values": ["10.0.0.1"]},
+        {"name": API, "type": "AAAA", "values": ["2001:db8::1"]},
+    ]
+
+
+def test_pointers_are_of_hosts_and_of_addresses_in_the_reverse_zone() -> None:
+    records = [
+        {"name": API, "values": ["192.0.2.1"]},
+        {"name": f"worker-0.{CLUSTER}", "values": ["192.0.2.7", "203.0.113.7"]},
+    ]
+    changes = [{"name": f"worker-1.{CLUSTER}", "type": "A", "before": ["192.0.2.8"], "after": []}]
+    assert pointer_records(records, CLUSTER, "2.0.192.in-addr.arpa", changes) == [
+        {"name": "7.2.0.192.in-addr.arpa", "type": "PTR", "values": [f"worker-0.{CLUSTER}."]},
+        {"name": "8.2.0.192.in-addr.arpa", "type": "PTR", "values": []},
+    ]
+    (one,) = pointer_records([{"name": f"worker-0.{CLUSTER}", "values": ["2001:db8::1"]}], CLUSTER, "8.b.d.0.1.0.0.2.ip6.arpa")
+    assert one["name"].startswith("1.0.0.0.")

@@ -65,7 +65,7 @@ options:
     default: hmac-sha256
   access_key:
     description:
-      - Access key of AWS. Without it boto3 looks for credentials in the environment, in files and in the metadata of the instance.
+      - Access key of AWS. Without it boto3 reads credentials from the environment, from files and from the metadata of the instance.
     type: str
   secret_key:
     description:
@@ -114,7 +114,7 @@ options:
     type: str
   infra_id:
     description:
-      - The infraID of the cluster's install, a part of the ownership record. It tells two clusters of one name apart.
+      - The infraID of the cluster's install, a part of the ownership record. With it, two clusters of one name are two owners.
     type: str
   adoptable_values:
     description:

@@ -12,7 +12,7 @@ version_added: 0.2.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Asks a resolver until each name has all of its addresses, and no other. It is for records that somebody creates by hand.
+  - Asks a resolver until each name has all of its addresses, and no other. It is for records that a user creates by hand.
   - A resolver that does not answer, or not yet, is something to wait for.
   - For a wildcard a name below it is asked for.
 requirements:

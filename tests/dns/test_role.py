@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pytest
 from sandbox.testing.process import REPOSITORY, RunningSandbox
 from tests.named import Named, started
 
-from .providers import ZONE, Place
+from .providers import PLACES, ZONE, Place
 
 CLUSTER = f"demo.{ZONE}"
 On = Mapping[str, Callable[[str], None]]
@@ -138,6 +139,49 @@ def test_destroy_fails_if_no_record_is_ours(place: Place, cluster: Cluster) -> N
     code, output = cluster.play(place, "remove", openshift_destroy_foreign_names=True)
     assert code == 0, output[-4000:]
     assert place.records() == {}
+
+
+@pytest.fixture(scope="module")
+def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with PLACES["route53"](tmp_path_factory.mktemp("aws") / "service") as found:
+        yield found
+
+
+def test_a_zone_of_the_cluster_is_delegated_and_its_hosts_have_ptr_records(aws: Place, cluster: Cluster) -> None:
+    api = aws.inside[0]
+    zones = {name: api.create_hosted_zone(Name=name, CallerReference=name)["HostedZone"]["Id"] for name in (CLUSTER, "in-addr.arpa")}
+
+    def values(zone: str, kind: str) -> dict[str, str]:
+        found = api.list_resource_record_sets(HostedZoneId=zones[zone])["ResourceRecordSets"]
+        return {each["Name"]: each["ResourceRecords"][0]["Value"] for each in found if each["Type"] == kind}
+
+    settings = {
+        "openshift_dns_zone": CLUSTER,
+        "openshift_dns_parent_zone": ZONE,
+        "openshift_dns_name_servers": ["ns1.example.net", "ns2.example.net."],
+        "openshift_dns_reverse_zones": ["in-addr.arpa"],
+    }
+    aws.write(f"decoy.{ZONE}", "A", "203.0.113.1")
+    code, output = cluster.play(aws, "main", **settings)
+    assert code == 0, output[-4000:]
+    assert aws.records()[f"{CLUSTER} NS"] == ["ns1.example.net.", "ns2.example.net."]
+    address = values(CLUSTER, "A")[f"worker-0.{CLUSTER}."]
+    reverse = f"{ip_address(address).reverse_pointer}."
+    assert values("in-addr.arpa", "PTR")[reverse] == f"worker-0.{CLUSTER}."
+    assert sorted(values("in-addr.arpa", "PTR").values()) == sorted(
+        name for name in values(CLUSTER, "A") if name.startswith(("worker-", "control-plane-", "bootstrap-"))
+    )
+    (cluster.folder / "cluster" / "kubeconfig").touch()
+    code, output = cluster.play(aws, "main", **settings)
+    assert code == 0, output[-4000:]
+    assert f"bootstrap-0.{CLUSTER}." not in values("in-addr.arpa", "PTR").values()
+    code, output = cluster.play(aws, "main", **settings)
+    assert "changed=0" in output, output[-4000:]
+    code, output = cluster.play(aws, "remove", **settings)
+    assert code == 0, output[-4000:]
+    assert aws.records() == {f"decoy.{ZONE} A": ["203.0.113.1"]}
+    assert values(CLUSTER, "A") == {}
+    assert values("in-addr.arpa", "PTR") == values("in-addr.arpa", "TXT") == {}
 
 
 @pytest.fixture(scope="module")

@@ -106,16 +106,18 @@ class OctoDNSClient:
                 self._provider.apply(Plan(existing, desired, planned, True))
         self._existing = None
 
-    def _record(self, zone: Any, wanted: Mapping[str, Any]) -> Any:
-        name = wanted["name"].rstrip(".").lower()
-        return next((each for each in zone.records if _name(each.fqdn) == name and each._type == wanted["type"]), None)
+    def _record(self, zone: Any, requested: Mapping[str, Any]) -> Any:
+        name = requested["name"].rstrip(".").lower()
+        return next((each for each in zone.records if _name(each.fqdn) == name and each._type == requested["type"]), None)
 
-    def _found(self, wanted: Mapping[str, Any], sets: Mapping[tuple[str, str], Any]) -> Found:
-        name = wanted["name"].rstrip(".").lower()
+    def _found(self, requested: Mapping[str, Any], sets: Mapping[tuple[str, str], Any]) -> Found:
+        name = requested["name"].rstrip(".").lower()
         alias = next((sets[name, kind] for kind in ("CNAME", "ALIAS") if (name, kind) in sets), None)
-        record = sets.get((name, wanted["type"]))
+        record = sets.get((name, requested["type"]))
         given = [] if record is None else getattr(record, "values", None) or [record.value]
-        values = normal({"name": name, "type": wanted["type"], "values": [_from_octodns(wanted["type"], str(each)) for each in given]})
+        values = normal(
+            {"name": name, "type": requested["type"], "values": [_from_octodns(requested["type"], str(each)) for each in given]}
+        )
         return Found(values, str(alias.value) if alias else "")
 
     def _read(self) -> Any:

@@ -127,14 +127,14 @@ class DNSModule(ModuleFrame):
         client: Client = self._provider.client(self.params)
         desired = [{**record, "name": record["name"].rstrip("."), "values": normal(record)} for record in expanded(records)]
         owner = Owner(self.params["owner"], self.params["infra_id"] or "") if self.params["owner"] else None
-        wanted: list[dict[str, Any]] = [{"name": record["name"], "type": record["type"]} for record in desired]
+        requested: list[dict[str, Any]] = [{"name": record["name"], "type": record["type"]} for record in desired]
         if owner:
             # Of a PTR or NS record the addresses of the name say nothing.
             hosts = [record["name"] for record in desired if record["type"] in ("A", "AAAA")]
-            others = [record for record in wanted if record["type"] not in ("A", "AAAA", "TXT")]
+            others = [record for record in requested if record["type"] not in ("A", "AAAA", "TXT")]
             marks = [{"name": ownership_name(record["name"]), "type": "TXT"} for record in others]
-            wanted = [*to_read(hosts), *others, *marks, *(record for record in wanted if record["type"] == "TXT")]
-        current = {(record["name"], record["type"]): found for record, found in zip(wanted, client.find(wanted), strict=True)}
+            requested = [*to_read(hosts), *others, *marks, *(record for record in requested if record["type"] == "TXT")]
+        current = {(record["name"], record["type"]): found for record, found in zip(requested, client.find(requested), strict=True)}
         plan = planned(desired, current, owner, adoptable=self.params["adoptable_values"], takes_foreign=self.params["foreign"] == "take")
         set_names = {record["name"] for record in desired if record["values"]}
         blocking = [foreign for foreign in plan.foreign if foreign.name in set_names]

@@ -243,13 +243,13 @@ def foreign_record(name: str, current: Mapping[Key, Found], owner: Owner, adopta
     values = sorted(value for found in sets for value in found.values)
     alias = next((found.alias for found in sets if found.alias), "")
     owners = owners_of(current.get((ownership_name(name), "TXT"), Found([])).values)
-    strangers = [each for each in owners if not owner.owns(each)]
+    others = [each for each in owners if not owner.owns(each)]
     is_adoptable = bool(values) and set(values) <= set(adoptable)
-    if strangers:
-        same = all(each.cluster == owner.cluster for each in strangers)
+    if others:
+        same = all(each.cluster == owner.cluster for each in others)
         if same and not owner.infra_id and is_adoptable:
             return None
-        return Foreign(name, [alias] if alias else values, str(strangers[0]))
+        return Foreign(name, [alias] if alias else values, str(others[0]))
     if alias:
         return Foreign(name, [alias], "")
     return None if owners or not values or is_adoptable else Foreign(name, values, "")
@@ -273,17 +273,17 @@ def planned(
         by_name.setdefault(record["name"], []).append(record)
     changes, foreign = [], []
     for name, records in by_name.items():
-        stranger = foreign_record(name, current, owner, adoptable) if owner else None
-        if stranger:
-            foreign.append(stranger)
+        another = foreign_record(name, current, owner, adoptable) if owner else None
+        if another:
+            foreign.append(another)
             if not takes_foreign or any(current.get((name, record["type"]), Found([])).alias for record in records):
                 continue
-        wanted = {(name, record["type"]): sorted(record["values"]) for record in records}
+        requested = {(name, record["type"]): sorted(record["values"]) for record in records}
         ownership: dict[Key, list[str]] = {}
         if owner:
-            ownership[ownership_name(name), "TXT"] = [owner.value()] if any(wanted.values()) else []
+            ownership[ownership_name(name), "TXT"] = [owner.value()] if any(requested.values()) else []
         # Whatever is interrupted between them, an address without its ownership record never remains.
-        ordered = {**ownership, **wanted} if any(wanted.values()) else {**wanted, **ownership}
+        ordered = {**ownership, **requested} if any(requested.values()) else {**requested, **ownership}
         for key, after in ordered.items():
             before = current.get(key, Found([])).values
             if before != after:

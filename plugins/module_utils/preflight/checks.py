@@ -232,7 +232,8 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "DNS settings",
         names.settings,
-        expected="openshift_dns_provider none, or rfc2136, route53 or octodns with its settings and a zone that contains the cluster's names",
+        expected="openshift_dns_provider none, or rfc2136, route53 or octodns with its settings and a zone that contains"
+        " the cluster's names",
         advice="set openshift_dns_server, openshift_dns_key_name and openshift_dns_key_secret for rfc2136, both AWS keys or none for"
         " route53, openshift_dns_service for octodns, and openshift_dns_zone if the zone is not the base domain",
     ),

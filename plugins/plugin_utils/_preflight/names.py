@@ -190,10 +190,14 @@ def _of_service(settings: Mapping[str, Any]) -> dict[str, Any]:
     if missing := [name for name in provider.required if not settings[f"dns_{name}"]]:
         return {"dns": {"skipped": f"without {', '.join(missing)}"}}
     names = _names(settings)
-    wanted = to_read(names)
+    desired_sets = to_read(names)
     try:
         found = dict(
-            zip(((each["name"], each["type"]) for each in wanted), provider.client(_client_options(settings)).find(wanted), strict=True)
+            zip(
+                ((each["name"], each["type"]) for each in desired_sets),
+                provider.client(_client_options(settings)).find(desired_sets),
+                strict=True,
+            )
         )
     except CollectionError as problem:
         return {"dns": {"msg": str(problem)}}

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import (
     Key,
     Owner,
-    cluster_dns_records,
     expanded,
     foreign_record,
     owners_of,
@@ -75,17 +72,10 @@ def test_without_an_owner_values_alone_are_compared() -> None:
     assert plan.foreign == []
 
 
-def device(name: str, role: str) -> dict[str, Any]:
-    return {"hostname": f"{name}.{CLUSTER}", "tags": [f"openshift-role={role}"], "addresses": {"public_ipv4": "198.51.100.1"}}
-
-
-def test_records_have_the_node_addresses_of_both_families() -> None:
-    devices = [device("master-0", "control-plane"), device("worker-0", "worker")]
-    records = cluster_dns_records(devices, CLUSTER, addresses={f"master-0.{CLUSTER}": ["10.0.0.1", "2001:db8::1"]})
-    assert records[0] == {"name": API, "values": ["10.0.0.1", "2001:db8::1"]}
-    assert records[2] == {"name": f"*.apps.{CLUSTER}", "values": ["198.51.100.1"]}
-    assert f"{API}. 60 IN AAAA 2001:db8::1" in zone_lines(records, CLUSTER, 60)
-    assert expanded([{**records[0], "type": "addresses"}]) == [
+def test_addresses_of_both_families_are_record_sets_of_their_types() -> None:
+    record = {"name": API, "type": "addresses", "values": ["10.0.0.1", "2001:db8::1"]}
+    assert f"{API}. 60 IN AAAA 2001:db8::1" in zone_lines([record], CLUSTER, 60)
+    assert expanded([record]) == [
         {"name": API, "type": "A", "values": ["10.0.0.1"]},
         {"name": API, "type": "AAAA", "values": ["2001:db8::1"]},
     ]

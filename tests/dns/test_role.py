@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from sandbox.testing.process import REPOSITORY, RunningSandbox
+from tests.contract.environment import call
 from tests.named import Named, started
 
 from .providers import PLACES, ZONE, Place
@@ -93,11 +94,11 @@ def cluster(sandbox: RunningSandbox, tmp_path: Path) -> Iterator[Cluster]:
     (tmp_path / "cluster" / "ignition" / "metadata.json").write_text(json.dumps({"infraID": INFRA_ID}), encoding="utf-8")
     for role, count in ROLES.items():
         tags = [f"openshift-cluster={CLUSTER}", f"openshift-role={role}", f"openshift-infra-id={INFRA_ID}"]
-        body = {"count": count, "hostname": f"{role}-{{index}}.{CLUSTER}", "tags": tags}
+        body = {"count": count, "hostname": f"{role}-{{{{index}}}}.{CLUSTER}", "tags": tags}
         made += sandbox.call("POST", "devices", json=body)["ids"]
     yield Cluster(sandbox, tmp_path)
     for each in made:
-        sandbox.call("DELETE", f"devices/{each}")
+        call(sandbox, "DELETE", f"devices/{each}")
 
 
 def test_the_role_sets_the_records_and_destroy_deletes_exactly_them(place: Place, cluster: Cluster) -> None:
@@ -155,7 +156,7 @@ def test_a_zone_of_the_cluster_is_delegated_and_its_hosts_have_ptr_records(aws: 
         found = api.list_resource_record_sets(HostedZoneId=zones[zone])["ResourceRecordSets"]
         return {each["Name"]: each["ResourceRecords"][0]["Value"] for each in found if each["Type"] == kind}
 
-    settings = {
+    settings: dict[str, Any] = {
         "openshift_dns_zone": CLUSTER,
         "openshift_dns_parent_zone": ZONE,
         "openshift_dns_name_servers": ["ns1.example.net", "ns2.example.net."],

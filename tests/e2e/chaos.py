@@ -17,6 +17,7 @@ import contextlib
 import itertools
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -211,7 +212,7 @@ def world(user: User) -> dict[str, Any]:
         | ({"in all": len(devices)} if len({device["hostname"] for device in devices}) < len(devices) else {}),
         "billed": {kind: len(found) for kind, found in billed.items() if isinstance(found, list | dict)},
         "names": {
-            name: sorted(owner.get(value, value) for value in values)
+            name: sorted(owner.get(value, re.sub(r"openshift-infra-id=[^,\"]+", "", value)) for value in values)
             for name, values in user.names_in_zone().items()
             if not name.startswith("ns.")
         },

@@ -24,10 +24,9 @@ options:
     required: true
   network:
     description:
-      - The machine network. V(layer3) and V(bond) use the public addresses of a device, V(private) the private ones, and V(vlan) those in
-        its tags C(openshift-node-address=<address>), since the Metal API does not know the addresses of devices in a VLAN.
+      - The machine network. V(layer3) and V(bond) use the public addresses of a device, V(private) the private ones.
     type: str
-    choices: [layer3, bond, private, vlan]
+    choices: [layer3, bond, private]
     default: layer3
   families:
     description:

@@ -92,10 +92,9 @@ options:
     default: true
   machine_network:
     description:
-      - Which addresses of a device are its node addresses. V(layer3) and V(bond) are the public ones, V(private) the private ones, and
-        V(vlan) those in the tags C(openshift-node-address=<address>) of the device.
+      - Which addresses of a device are its node addresses. V(layer3) and V(bond) are the public ones, V(private) the private ones.
     type: str
-    choices: [layer3, bond, private, vlan]
+    choices: [layer3, bond, private]
     default: layer3
     version_added: 0.1.0
   additional_addresses:

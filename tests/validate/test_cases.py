@@ -61,6 +61,8 @@ DEFAULTS = {
     "cluster_networks": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}],
     "service_networks": ["172.30.0.0/16"],
     "machine_networks": ["10.0.0.0/16"],
+    "machine_network": "layer3",
+    "node_firewall": True,
     "clock_tolerance": 60,
     "disk_needed": 3,
     "run_hours": 1,

@@ -227,7 +227,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Networks of the services, C(serviceNetwork) in install-config.yaml.",
             default=["172.30.0.0/16"],
             elements="str",
-            options=("ignition_service_networks",),
+            options=("ignition_service_networks", "dns_service_networks"),
             in_preflight=True,
         ),
         Variable(
@@ -823,13 +823,15 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_metadata_url",
             "str",
             "URL of the metadata service, which returns the URL for events of a machine. Machines report there that no disk matches, and "
-            "with O(openshift_ignition_platform=metal) their first boot. Empty, they report nothing.",
+            "with O(openshift_ignition_platform=metal) their first boot. Empty, they report nothing. Nodes with a bond read their "
+            "addresses there, so O(openshift_machine_network) other than V(layer3) needs it.",
             expression=(
                 "openshift_metadata_url | default('https://metadata.packet.net/metadata' "
                 "if openshift_ignition_platform | default('metal') == 'packet' else '', true)"
             ),
             computed="`https://metadata.packet.net/metadata` with `openshift_ignition_platform: packet`, otherwise empty",
-            options=("boot_files_metadata_url",),
+            options=("boot_files_metadata_url", "ignition_metadata_url"),
+            in_preflight=True,
         ),
     ),
     "State store": (
@@ -1166,9 +1168,9 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_machine_network",
             "str",
             "Which addresses of the devices the nodes use. V(layer3) is the public one of the first port, V(bond) the same on a bond "
-            "of all ports that has the private one too, V(private) the private one, and V(vlan) one in a VLAN of the cluster.",
+            "of all ports that has the private one and IPv6 too, V(private) the private one on that bond.",
             default="layer3",
-            choices=("layer3", "bond", "private", "vlan"),
+            choices=("layer3", "bond", "private"),
             options=(
                 "ignition_machine_network",
                 "bootstrap_teardown_machine_network",
@@ -1185,11 +1187,39 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             has_check=True,
         ),
         Variable(
+            "openshift_node_firewall",
+            "bool",
+            "Whether the nodes accept connections to ports that only nodes use, among them 22623, 10250 and 2379, from machines of the "
+            "cluster alone. The nodes read their addresses from the DNS record C(nodes.<name>.<domain>). Has an effect when the Ignition "
+            "files are created.",
+            default=True,
+            options=("ignition_node_firewall",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_node_firewall_sources",
+            "list",
+            "Further addresses and networks that the firewall of the nodes accepts, for example those of an external load balancer.",
+            default=[],
+            elements="str",
+            example=["198.51.100.0/24"],
+            options=("ignition_node_firewall_sources",),
+            in_preflight=True,
+        ),
+        Variable(
             "openshift_vlan",
             "bool",
             "Whether the cluster gets a VLAN in each metro of its machines.",
             default=False,
             options=("network_vlan",),
+        ),
+        Variable(
+            "openshift_private_access",
+            "bool",
+            "Whether the controller reaches the private addresses of the devices, for example through a VPN. Without it "
+            "O(openshift_machine_network=private) needs O(openshift_load_balancer=haproxy).",
+            default=False,
+            in_preflight=True,
         ),
     ),
     "CSR approval": (

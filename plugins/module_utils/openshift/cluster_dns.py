@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import Device, devices_by_role
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import node_addresses
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import machine_addresses, node_addresses
 
 Record = dict[str, Any]
 """``name``, ``type`` and ``values``; without values the record must not exist. The type ``addresses`` is A and AAAA."""
@@ -31,8 +31,8 @@ HERITAGE = "heritage=equinix_metal.openshift"
 LONGEST_STRING = 255
 """Characters of one string of a TXT record (RFC 1035, 3.3.14)."""
 
-SERVICES = ("api", "api-int", "*.apps", "api-members", "ingress-members")
-"""Records that are no host names. A load balancer resolves the last two."""
+SERVICES = ("api", "api-int", "*.apps", "api-members", "ingress-members", "nodes")
+"""Records that are no host names. A load balancer resolves the members, and the firewall of the nodes ``nodes``."""
 
 
 def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by keyword
@@ -71,16 +71,14 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by
     bootstrap = by_role["bootstrap"]
     api = all_of([*by_role["control_plane"], *([] if bootstrap_complete else bootstrap)])
     ingress = all_of(_ingress(by_role, workers, nodes, balanced=balanced))
-    services = [api, api, ingress, [], []]
+    present = [device for device in named if not (bootstrap_complete and device in bootstrap)]
+    machine_values = sorted({address for device in present for address in machine_addresses(device, families)})
+    services = [api, api, ingress, [], [], machine_values]
     if balanced:
         own = all_of(by_role["load_balancer"])
         api_entry, ingress_entry = (sorted((entries or {}).get(kind) or own) for kind in ("api", "ingress"))
-        services = [api_entry, api_entry, ingress_entry, api, ingress]
-    hosts = [
-        {"name": device["hostname"], "values": of(device)}
-        for device in named
-        if device["hostname"].endswith(end) and not (bootstrap_complete and device in bootstrap)
-    ]
+        services = [api_entry, api_entry, ingress_entry, api, ingress, machine_values]
+    hosts = [{"name": device["hostname"], "values": of(device)} for device in present if device["hostname"].endswith(end)]
     desired = {record["name"] for record in hosts}
     return [
         *({"name": service + end, "values": values} for service, values in zip(SERVICES, services, strict=True) if not adopted),

@@ -11,6 +11,7 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterable
 
 LIBRARY_ERROR: str | None = None
 """Traceback of the import when netaddr is not installed."""
@@ -32,6 +33,11 @@ def parse_network(text: str) -> IPNetwork | None:
         return IPNetwork(text)
     except (AddrFormatError, ValueError):
         return None
+
+
+def ip_families(cidrs: Iterable[str]) -> list[int]:
+    """Return the IP versions of networks, each once, in the order of the networks. Malformed ones are left out."""
+    return list(dict.fromkeys(network.version for cidr in cidrs if (network := parse_network(str(cidr))) is not None))
 
 
 def overlap(one: IPNetwork, other: IPNetwork) -> bool:

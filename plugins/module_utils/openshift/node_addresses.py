@@ -8,7 +8,6 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,11 +19,8 @@ PUBLIC = {4: "public_ipv4", 6: "public_ipv6"}
 PRIVATE = {4: "private_ipv4"}
 """The Metal API has no private IPv6 addresses."""
 
-MACHINE_NETWORKS: Mapping[str, Mapping[int, str]] = {"layer3": PUBLIC, "bond": PUBLIC, "private": PRIVATE, "vlan": {}}
-"""Attribute of a device's ``addresses`` that is the node address, by machine network and IP version. A VLAN's are in the device's tags."""
-
-NODE_ADDRESS_TAG = "openshift-node-address="
-"""Prefix of the tag with the address of a device in the cluster's VLAN: the Metal API does not know it otherwise."""
+MACHINE_NETWORKS: Mapping[str, Mapping[int, str]] = {"layer3": PUBLIC, "bond": PUBLIC, "private": PRIVATE}
+"""Attribute of a device's ``addresses`` that is the node address, by machine network and IP version."""
 
 FAMILIES = (4, 6)
 
@@ -32,21 +28,28 @@ FAMILIES = (4, 6)
 def node_addresses(device: Device, network: str = "layer3", families: Sequence[int] = (4,)) -> list[str]:
     """Return the node addresses of a device, those of the first IP version first; empty until the API has assigned them.
 
-    A load balancer is no node: its addresses are the public ones in every machine network.
+    A load balancer is no node: its addresses are the public ones in every machine network. The bootstrap device has no MachineConfig, so
+    it has the one address that DHCP configures, an IPv4 address.
     """
-    kinds = PUBLIC if ROLE_TAG + "load-balancer" in (device.get("tags") or ()) else MACHINE_NETWORKS[network]
+    tags = device.get("tags") or ()
+    if ROLE_TAG + "bootstrap" in tags:
+        return (_addresses(device, "layer3", FAMILIES[:1]) or _addresses(device, "private", FAMILIES[:1]))[:1]
+    is_load_balancer = ROLE_TAG + "load-balancer" in tags
+    return _addresses(device, "layer3" if is_load_balancer else network, families)
+
+
+def _addresses(device: Device, network: str, families: Sequence[int]) -> list[str]:
+    kinds = MACHINE_NETWORKS[network]
     known = device.get("addresses") or {}
-    found = [(family, str(known.get(kinds[family]) or "")) for family in families if family in kinds]
-    if not kinds:
-        tagged = vlan_addresses(device)
-        found = [(family, address) for family in families for address in tagged if ipaddress.ip_address(address).version == family]
-    return [address for _family, address in found if address]
+    found = [str(known.get(kinds[family]) or "") for family in families if family in kinds]
+    return [address for address in found if address]
 
 
-def vlan_addresses(device: Device) -> list[str]:
-    """Return the addresses of a device in the cluster's VLAN, by its tags."""
-    tags = (str(tag) for tag in device.get("tags") or ())
-    return [tag.removeprefix(NODE_ADDRESS_TAG) for tag in tags if tag.startswith(NODE_ADDRESS_TAG) and _is_address(tag)]
+def machine_addresses(device: Device, families: Sequence[int] = (4,)) -> list[str]:
+    """Return all addresses from which a device may connect to the others: a node fetches its Ignition config from its public address, also
+    where its node address is another one.
+    """
+    return [address for network in ("layer3", "private") for address in _addresses(device, network, families)]
 
 
 def node_address(device: Device, network: str = "layer3") -> str:
@@ -68,11 +71,3 @@ def api_addresses(by_role: Mapping[str, Sequence[Device]], network: str = "layer
     if network == "private" and (balanced := reachable_addresses(by_role["load_balancer"], network)):
         return balanced
     return reachable_addresses([*by_role["control_plane"], *(by_role["bootstrap"] if bootstrap else ())], network)
-
-
-def _is_address(tag: str) -> bool:
-    try:
-        ipaddress.ip_address(tag.removeprefix(NODE_ADDRESS_TAG))
-    except ValueError:
-        return False
-    return True

@@ -190,6 +190,18 @@ CHECKS: tuple[Check, ...] = (
         advice="correct openshift_cluster_networks, openshift_service_networks, openshift_machine_networks or openshift_network_type",
     ),
     Check(
+        "machine network",
+        networks.machine_network,
+        expected="openshift_machine_network layer3, bond or private, and addresses, metadata and load balancer that it needs",
+        advice="docs/networks.md lists what each machine network needs",
+    ),
+    Check(
+        "node firewall",
+        networks.node_firewall,
+        expected="openshift_node_firewall_sources a list of addresses and networks",
+        advice="write each entry of openshift_node_firewall_sources as 198.51.100.7 or 198.51.100.0/24",
+    ),
+    Check(
         "pull secret",
         credentials.pull_secret,
         expected='a JSON object with "auths", each with an "auth" of user and password in base64',

@@ -85,9 +85,14 @@ class Context:
         return [machine for machines in self.groups.values() for machine in machines]
 
     @property
+    def nodes(self) -> list[Machine]:
+        """The machines that become nodes, and the bootstrap machine."""
+        return [machine for machine in self.machines if machine.get("role") != "load-balancer"]
+
+    @property
     def architectures(self) -> set[str]:
         """The architectures of the machines that become nodes."""
-        return {str(machine.get("architecture")) for machine in self.machines if machine.get("role") != "load-balancer"}
+        return {str(machine.get("architecture")) for machine in self.nodes}
 
     @property
     def release_architecture(self) -> str:

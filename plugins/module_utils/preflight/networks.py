@@ -8,11 +8,21 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import overlap, parse_network
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import ip_families, overlap, parse_network
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import MACHINE_NETWORKS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import Finding, listed, not_checkable, passed_if
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
+    Finding,
+    counted,
+    failed,
+    listed,
+    not_checkable,
+    passed,
+    passed_if,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.install_config import judged
 
 
@@ -30,6 +40,66 @@ def _host_subnet_problems(context: Context) -> Iterator[str]:
         subnets = 2 ** (prefix - network.prefixlen) if network and prefix >= network.prefixlen else nodes
         if subnets < nodes:
             yield f"networking.clusterNetwork[{index}].hostPrefix {prefix} makes host subnets for {subnets} nodes, not {nodes}"
+
+
+def machine_network(context: Context) -> Finding:
+    kind = context.text("machine_network")
+    if kind not in MACHINE_NETWORKS:
+        return failed(f"'{kind}'")
+    problems = list(_machine_network_problems(context, kind))
+    return passed_if(not problems, "; ".join(problems) or kind)
+
+
+def _machine_network_problems(context: Context, kind: str) -> Iterator[str]:
+    """Yield why nodes would not have, or the controller not reach, the addresses of the chosen machine network."""
+    families = ip_families(_texts(context, "service_networks"))
+    if kind != "layer3" and not context.text("metadata_url"):
+        yield f"{kind} reads the addresses of a device from its metadata, and openshift_metadata_url is empty"
+    if kind == "private" and context.text("load_balancer") != "haproxy" and not context.settings.get("private_access"):
+        yield (
+            "private needs openshift_load_balancer haproxy: without it the controller connects to private addresses, and"
+            " openshift_private_access is false"
+        )
+    if 6 in families and kind != "bond":
+        reason = "DHCP configures no IPv6 address" if kind == "layer3" else "the Metal API has no private IPv6 addresses"
+        yield f"openshift_service_networks has IPv6 and {kind} has not: {reason}, use bond"
+    if families == [6]:
+        yield "openshift_service_networks has IPv6 alone, and the bootstrap device has IPv4 alone: use both"
+    without = [str(machine["hostname"]) for machine in context.nodes if not _gets_ipv6(machine.get("ip_addresses"))]
+    if 6 in families and kind == "bond" and without:
+        yield f"metal_ip_addresses orders no IPv6 address for {listed(without)}"
+    if kind == "private" and not context.is_bootstrapped:
+        yield from _blocks_outside(context)
+
+
+def _gets_ipv6(requested: Any) -> bool:
+    """Return whether a device gets an IPv6 address. Without a list it gets one of each kind; other checks report the IPv4 addresses."""
+    return not requested or any(isinstance(each, Mapping) and str(each.get("address_family")) == "6" for each in requested)
+
+
+def _blocks_outside(context: Context) -> Iterator[str]:
+    """Yield private blocks of the project that are in no machine network. Blocks of metros without a device are not known yet."""
+    machine_networks = [found for cidr in _texts(context, "machine_networks") if (found := parse_network(cidr))]
+    for each in (context.readings.get("private_blocks") or {}).get("ip_reservations") or []:
+        block = parse_network(f"{each.get('network')}/{each.get('cidr')}")
+        if block is not None and not any(block in network for network in machine_networks):
+            yield f"the private block {block.cidr} of the project is in none of openshift_machine_networks"
+
+
+def _texts(context: Context, name: str) -> list[str]:
+    """Return the entries of a setting; none of a malformed one, which the check of the variables reports."""
+    value = context.settings.get(name)
+    return [str(entry) for entry in value] if isinstance(value, list) else []
+
+
+def node_firewall(context: Context) -> Finding:
+    if not context.settings.get("node_firewall"):
+        return passed("openshift_node_firewall is false: ports that only nodes use are open to every client")
+    sources = _texts(context, "node_firewall_sources")
+    malformed = [source for source in sources if parse_network(source) is None]
+    if malformed:
+        return failed(f"neither addresses nor networks: {listed(malformed)}")
+    return passed(f"machines of the cluster, its pods and {counted(len(sources), 'further source')}")
 
 
 def private_blocks(context: Context) -> Finding:

@@ -17,12 +17,20 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests import chrony, pools
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_firewall import node_firewall
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_network import node_network
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.operator_hub import operator_hub
 
 Settings = Mapping[str, Any]
 Manifest = dict[str, Any]
 
-SOURCES: tuple[Callable[[Settings], Iterable[Manifest]], ...] = (operator_hub, pools.pool_manifests, chrony.chrony_manifests)
+SOURCES: tuple[Callable[[Settings], Iterable[Manifest]], ...] = (
+    node_firewall,
+    node_network,
+    operator_hub,
+    pools.pool_manifests,
+    chrony.chrony_manifests,
+)
 """Functions that return the objects that some settings ask for; none if the settings ask for nothing."""
 
 

@@ -86,7 +86,7 @@ def test_the_state_reads_the_folder_of_the_cluster(tmp_path: Path) -> None:
     ],
 )
 def test_dns_records_are_those_of_before(case: str, devices: list[dict[str, Any]], choices: dict[str, Any]) -> None:
-    records = cluster_dns_records(devices, CLUSTER, **choices)
+    records = [each for each in cluster_dns_records(devices, CLUSTER, **choices) if each["name"] != f"nodes.{CLUSTER}"]
     rendered = RENDERED["dns"][case]
     assert records[:SERVICES] == rendered[:SERVICES]
     # In which order host names are set or deleted does not matter.
@@ -127,11 +127,22 @@ def test_ingress_follows_the_routers(nodes: list[dict[str, Any]], apps: list[str
     assert values("*.apps", [*DEVICES, BALANCER], balanced=True) == ["192.0.2.5"]
 
 
+def test_one_record_has_all_addresses_that_machines_connect_from() -> None:
+    private = [{**each, "addresses": {**each["addresses"], "private_ipv4": f"10.0.0.{number}"}} for number, each in enumerate(DEVICES[2:4])]
+
+    def nodes(**choices: Any) -> list[str]:
+        (record,) = [each for each in cluster_dns_records([*private, BALANCER], CLUSTER, **choices) if each["name"] == f"nodes.{CLUSTER}"]
+        return record["values"]
+
+    assert nodes() == ["10.0.0.0", "10.0.0.1", "192.0.2.13", "192.0.2.5", "192.0.2.9"]
+    assert nodes(bootstrap_complete=True, network="private") == ["10.0.0.1", "192.0.2.13", "192.0.2.5"]
+
+
 def test_absent_records_are_all_that_a_cluster_may_have() -> None:
     records = cluster_dns_records(DEVICES, CLUSTER, state="absent", removed=[f"gone.{CLUSTER}", "a.b"])
     assert not any(record["values"] for record in records)
     assert {record["name"].removesuffix(f".{CLUSTER}") for record in records} == {
-        *("api", "api-int", "*.apps", "api-members", "ingress-members"),
+        *("api", "api-int", "*.apps", "api-members", "ingress-members", "nodes"),
         *("gone", "bootstrap", "late", "worker-0", "worker-1", "control-plane-0", "control-plane-1", "control-plane-2"),
     }
 
@@ -139,7 +150,7 @@ def test_absent_records_are_all_that_a_cluster_may_have() -> None:
 def test_zone_lines_list_addresses_and_host_names_to_delete() -> None:
     records = cluster_dns_records(DEVICES[3:4], CLUSTER, bootstrap_complete=True, removed=[f"gone.{CLUSTER}"])
     assert zone_lines(records, CLUSTER, 60) == [
-        *(f"{name}.{CLUSTER}. 60 IN A 192.0.2.13" for name in ("api", "api-int", "*.apps", "control-plane-0")),
+        *(f"{name}.{CLUSTER}. 60 IN A 192.0.2.13" for name in ("api", "api-int", "*.apps", "nodes", "control-plane-0")),
         f"; delete gone.{CLUSTER}.",
     ]
 

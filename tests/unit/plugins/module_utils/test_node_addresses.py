@@ -11,7 +11,6 @@ import pytest
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.node_addresses import node_addresses as node_addresses_filter
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import joining_machines
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import cluster_dns_records
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import (
     api_addresses,
@@ -22,20 +21,18 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 CLUSTER = "demo.metal.test"
 
 
-def device(name: str, role: str, number: int, *tags: str) -> dict[str, Any]:
+def device(name: str, role: str, number: int) -> dict[str, Any]:
     addresses = {"public_ipv4": f"192.0.2.{number}", "private_ipv4": f"10.0.0.{number}", "public_ipv6": f"2001:db8::{number}"}
     return {
         "hostname": f"{name}.{CLUSTER}",
-        "tags": [f"openshift-role={role}", *tags],
+        "tags": [f"openshift-role={role}"],
         "addresses": addresses,
         "ip_addresses": [{"address": address} for address in addresses.values()],
         "created_at": "2026-08-22T12:00:00Z",
     }
 
 
-MASTER = device(
-    "master-0", "control-plane", 1, "openshift-node-address=10.9.0.1", "openshift-node-address=fd00::1", "openshift-node-address=x"
-)
+MASTER = device("master-0", "control-plane", 1)
 BOOTSTRAP = device("bootstrap", "bootstrap", 2)
 BALANCER = device("lb", "load-balancer", 3)
 
@@ -47,8 +44,6 @@ BALANCER = device("lb", "load-balancer", 3)
         ("layer3", [6, 4], ["2001:db8::1", "192.0.2.1"]),
         ("bond", [4, 6], ["192.0.2.1", "2001:db8::1"]),
         ("private", [4, 6], ["10.0.0.1"]),
-        ("vlan", [4], ["10.9.0.1"]),
-        ("vlan", [6, 4], ["fd00::1", "10.9.0.1"]),
     ],
 )
 def test_the_machine_network_decides_on_the_addresses(network: str, families: list[int], expected: list[str]) -> None:
@@ -56,9 +51,16 @@ def test_the_machine_network_decides_on_the_addresses(network: str, families: li
     assert node_addresses_filter([MASTER, {**MASTER, "addresses": {}, "tags": []}], network, families) == expected
 
 
-@pytest.mark.parametrize("network", ["layer3", "bond", "private", "vlan"])
+@pytest.mark.parametrize("network", ["layer3", "bond", "private"])
 def test_a_load_balancer_is_reached_at_its_public_address(network: str) -> None:
     assert node_address(BALANCER, network) == "192.0.2.3"
+
+
+@pytest.mark.parametrize("network", ["layer3", "bond", "private"])
+def test_the_bootstrap_device_has_the_address_of_dhcp(network: str) -> None:
+    assert node_addresses(BOOTSTRAP, network, [4, 6]) == ["192.0.2.2"]
+    private = {**BOOTSTRAP, "addresses": {"private_ipv4": "10.0.0.2"}}
+    assert node_addresses(private, network) == ["10.0.0.2"]
 
 
 def test_without_ipv4_a_node_is_reached_at_its_ipv6_address() -> None:
@@ -79,14 +81,10 @@ def test_records_have_the_node_addresses_of_both_ip_versions() -> None:
     records = cluster_dns_records([MASTER, BALANCER], CLUSTER, balanced=True, network="private")
     values = {record["name"].partition(".")[0]: record["values"] for record in records}
     assert (values["api"], values["api-members"], values["master-0"]) == (["192.0.2.3"], ["10.0.0.1"], ["10.0.0.1"])
-    both = cluster_dns_records([MASTER], CLUSTER, network="vlan", families=[4, 6])
-    assert both[0] == {"name": f"api.{CLUSTER}", "values": ["10.9.0.1", "fd00::1"]}
-
-
-def test_a_machine_may_join_with_its_addresses_in_the_vlan() -> None:
-    assert joining_machines([MASTER])[0]["addresses"] == ["192.0.2.1", "10.0.0.1", "2001:db8::1", "10.9.0.1", "fd00::1"]
+    both = cluster_dns_records([MASTER], CLUSTER, network="bond", families=[4, 6])
+    assert both[0] == {"name": f"api.{CLUSTER}", "values": ["192.0.2.1", "2001:db8::1"]}
 
 
 def test_an_unknown_machine_network_is_an_error() -> None:
-    with pytest.raises(AnsibleFilterError, match="network has to be one of layer3, bond, private, vlan, not flat"):
+    with pytest.raises(AnsibleFilterError, match="network has to be one of layer3, bond, private, not flat"):
         node_addresses_filter([MASTER], "flat")

@@ -1,0 +1,45 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The bond of the nodes, for machine networks that DHCP does not configure.
+
+One MachineConfig is for all nodes of a pool, and each device has addresses of its own: a script reads them from the metadata service.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import (
+    ignition_file,
+    machine_config,
+    unit,
+)
+
+NODE_ADDRESS = {"bond": "public", "private": "private"}
+"""The kind of the node address, by machine network with a bond."""
+
+
+def node_network(settings: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+    """Yield a MachineConfig for masters and workers.
+
+    ``node_network``: ``kind``, the machine network; ``metadata_url``; ``families``, the IP versions of the cluster; ``script`` and
+    ``service``, the contents of their files.
+    """
+    network = settings.get("node_network") or {}
+    if network.get("kind") not in NODE_ADDRESS:
+        return
+    values = {
+        "METADATA_URL": network["metadata_url"],
+        "NODE_ADDRESS": NODE_ADDRESS[network["kind"]],
+        "FAMILIES": " ".join(map(str, network["families"])),
+    }
+    files = [
+        ignition_file("/etc/node-network.conf", "".join(f'{name}="{value}"\n' for name, value in values.items())),
+        ignition_file("/usr/local/bin/node-network", network["script"], 0o755),
+    ]
+    for pool in ("master", "worker"):
+        yield machine_config(pool, "node-network", files, [unit("node-network.service", network["service"])])

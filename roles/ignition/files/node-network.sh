@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Configures the bond of a device with the addresses of its metadata, as NetworkManager profiles, and sets which of them is the node address.
+# DHCP serves only the public IPv4 address on the first port: no bond, no private address and no IPv6.
+#   METADATA_URL   the document of the metadata service, which identifies a device by its source address
+#   NODE_ADDRESS   public or private: which address the node uses
+#   FAMILIES       IP versions of the cluster; the node address is of the first one
+#   PROFILES, HINT folder of the profiles, and the file that nodeip-configuration.service reads; for tests
+set -euo pipefail
+shopt -s inherit_errexit
+profiles=${PROFILES:-/etc/NetworkManager/system-connections}
+hint=${HINT:-/etc/default/nodeip-configuration}
+work=$(mktemp --directory)
+trap 'rm --recursive --force "$work"' EXIT
+
+# An installed profile works without the metadata service. Without one the node waits: it would register with another address.
+read_metadata() {
+    local tries=0
+    until curl --silent --show-error --fail --location --max-time 10 --output "$work/metadata.json" "$METADATA_URL" &&
+        jq --exit-status '.network.interfaces | length > 0' "$work/metadata.json" > /dev/null; do
+        tries=$((tries + 1))
+        if [ -e "$profiles/bond0.nmconnection" ] && [ "$tries" -ge 3 ]; then
+            echo "$METADATA_URL has no metadata of this device: the profiles stay as they are"
+            exit 0
+        fi
+        echo "$METADATA_URL has no metadata of this device yet: trying again in 5 s"
+        sleep 5
+    done
+}
+
+# The DNS servers that DHCP has set, since the metadata has none.
+dns_servers() {
+    nmcli --get-values IP4.DNS device show | tr '|' '\n' | awk 'NF { print $1 }' | sort --unique | paste --serial --delimiters=';'
+}
+
+# Parameters of the bond: those of the operating systems that the service installs itself.
+bond_profile() {
+    jq --raw-output --arg dns "$1" '
+        def of(family; public): [.network.addresses[] | select(.address_family == family and .public == public and .management)];
+        def line(number; entry; gateway): "address\(number)=\(entry.address)/\(entry.cidr)" + (if gateway then ",\(entry.gateway)" else "" end);
+        (.network.interfaces | map(select(.bond == "bond0"))[0].mac) as $mac
+        | of(4; true) as $public | of(4; false) as $private | of(6; true) as $v6
+        | "[connection]", "id=bond0", "type=bond", "interface-name=bond0", "autoconnect-priority=100", "autoconnect-slaves=1", "",
+          "[ethernet]", "cloned-mac-address=\($mac)", "",
+          "[bond]", "mode=802.3ad", "miimon=100", "downdelay=200", "updelay=200", "xmit_hash_policy=layer3+4", "lacp_rate=fast", "",
+          "[ipv4]",
+          (if ($public + $private) == [] then "method=disabled" else
+            "method=manual",
+            # Without a public address the private gateway is the default one.
+            ([$public[], $private[]] | to_entries[] | line(.key + 1; .value; .key == 0)),
+            (if $public != [] then $private[0:1][] | "route1=10.0.0.0/8,\(.gateway)" else empty end),
+            (if $dns != "" then "dns=\($dns);" else empty end)
+          end), "",
+          "[ipv6]",
+          (if $v6 == [] then "method=link-local" else "method=manual", ($v6 | to_entries[] | line(.key + 1; .value; .key == 0)) end)
+    ' "$work/metadata.json"
+}
+
+port_profile() {
+    printf '%s\n' '[connection]' "id=bond0-$1" 'type=ethernet' 'master=bond0' 'slave-type=bond' 'autoconnect-priority=100' '' \
+        '[ethernet]' "mac-address=$2"
+}
+
+node_address() {
+    jq --raw-output --argjson family "${FAMILIES%% *}" --argjson public "$([ "$NODE_ADDRESS" = public ] && echo true || echo false)" '
+        first(.network.addresses[] | select(.address_family == $family and .public == $public and .management) | .address) // ""
+    ' "$work/metadata.json"
+}
+
+install_file() {
+    cmp --silent "$1" "$2" && return 1
+    install --mode="$3" -D "$1" "$2"
+}
+
+read_metadata
+mkdir "$work/profiles"
+bond_profile "$(dns_servers)" > "$work/profiles/bond0.nmconnection"
+while read -r name mac; do
+    port_profile "$name" "$mac" > "$work/profiles/bond0-$name.nmconnection"
+done < <(jq --raw-output '.network.interfaces[] | select(.bond == "bond0") | "\(.name) \(.mac)"' "$work/metadata.json")
+
+address=$(node_address)
+if [ -z "$address" ]; then
+    echo "The metadata has no $NODE_ADDRESS IPv${FAMILIES%% *} address of this device: order it with one (metal_ip_addresses)" >&2
+    exit 1
+fi
+echo "KUBELET_NODEIP_HINT=$address" > "$work/hint"
+install_file "$work/hint" "$hint" 644 || true
+
+changed=
+for file in "$work/profiles/"*; do
+    # NetworkManager ignores profiles that others can read.
+    if install_file "$file" "$profiles/${file##*/}" 600; then changed=yes; fi
+done
+[ -n "$changed" ] || exit 0
+echo "configured bond0 with $(jq --raw-output '[.network.addresses[].address] | join(", ")' "$work/metadata.json")"
+nmcli connection reload
+nmcli --wait 60 connection up bond0

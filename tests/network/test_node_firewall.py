@@ -1,0 +1,183 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The firewall of the nodes: its script with the real nft, between network namespaces. The record is in /etc/hosts of the node."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_firewall import node_firewall
+from tests.network.namespaces import Namespace, namespaces
+
+pytestmark = [
+    pytest.mark.debian("nftables"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces with names need root"),
+]
+FILES = Path(__file__).resolve().parents[2] / "roles/ignition/files"
+RECORD = "nodes.demo.metal.test"
+MACHINE_CONFIG, KUBELET, API, GENEVE = 22623, 10250, 6443, 6081
+OUTSIDE, INSIDE, INSIDE_V6, SOURCE = "192.0.2.99", "192.0.2.20", "2001:db8::20", "198.51.100.7"
+
+
+@dataclass
+class Node:
+    """A node with the files of its MachineConfig."""
+
+    namespace: Namespace
+    folder: Path
+
+    def list_nodes(self, *addresses: str) -> None:
+        """Set what the DNS record lists."""
+        lines = [f"{address} {RECORD}" for address in addresses]
+        (self.folder / "hosts").write_text("\n".join(["127.0.0.1 localhost", *lines, ""]), encoding="utf-8")
+
+    def apply(self) -> str:
+        """Run the script as the unit does, and return its messages."""
+        settings = dict(line.split("=", 1) for line in (self.folder / "node-firewall.conf").read_text(encoding="utf-8").splitlines())
+        environment = {name: value.strip('"') for name, value in settings.items()}
+        return self.namespace.run(
+            "bash", str(self.folder / "node-firewall"), environment={**environment, "STATE_DIRECTORY": str(self.folder)}
+        )
+
+
+@pytest.fixture
+def node_and_client(tmp_path: Path) -> Iterator[tuple[Node, Namespace]]:
+    script = (FILES / "node-firewall.sh").read_text(encoding="utf-8")
+    settings = {
+        "cluster": "demo.metal.test",
+        "cluster_networks": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}],
+        "node_firewall": {"enabled": True, "sources": ["198.51.100.0/24", "198.51.100.7"], "service": "", "timer": "", "script": script},
+    }
+    master, _worker = node_firewall(settings)
+    for file in master["spec"]["config"]["storage"]["files"]:
+        content = b64decode(file["contents"]["source"].partition("base64,")[2])
+        (tmp_path / Path(file["path"]).name).write_bytes(content)
+    with namespaces("node", "client") as (one, other):
+        node = Node(one, tmp_path)
+        node.list_nodes("192.0.2.10", INSIDE, INSIDE_V6)
+        one.files = {Path("/etc/hosts"): tmp_path / "hosts"}
+        one.run("ip", "address", "add", "192.0.2.10/24", "dev", "eth0")
+        one.run("ip", "address", "add", "2001:db8::10/64", "dev", "eth0", "nodad")
+        one.run("ip", "route", "add", "198.51.100.0/24", "dev", "eth0")
+        for address in (f"{OUTSIDE}/24", f"{INSIDE}/24", f"{SOURCE}/32"):
+            other.run("ip", "address", "add", address, "dev", "eth0")
+        other.run("ip", "address", "add", f"{INSIDE_V6}/64", "dev", "eth0", "nodad")
+        with one.serving(MACHINE_CONFIG, KUBELET, API):
+            yield node, other
+
+
+CONNECT_FROM = """
+import socket, sys
+family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
+with socket.socket(family) as client:
+    client.settimeout(1)
+    client.bind((sys.argv[1], 0))
+    try:
+        client.connect((sys.argv[2], int(sys.argv[3])))
+    except TimeoutError:
+        print("dropped")
+    except ConnectionRefusedError:
+        print("refused")
+    else:
+        print("accepted")
+"""
+
+
+def connect(client: Namespace, source: str, port: int) -> str:
+    address = "2001:db8::10" if ":" in source else "192.0.2.10"
+    return client.run("python3", "-c", CONNECT_FROM, source, address, str(port)).strip()
+
+
+def test_ports_of_nodes_accept_machines_of_the_cluster_alone(node_and_client: tuple[Node, Namespace]) -> None:
+    node, client = node_and_client
+    assert connect(client, OUTSIDE, MACHINE_CONFIG) == "accepted", "without the firewall every client gets Ignition configs"
+    assert node.apply() == ""
+    assert [connect(client, OUTSIDE, port) for port in (MACHINE_CONFIG, KUBELET, API)] == ["dropped", "dropped", "accepted"]
+    assert [connect(client, INSIDE, port) for port in (MACHINE_CONFIG, KUBELET, API)] == ["accepted"] * 3
+    assert connect(client, SOURCE, MACHINE_CONFIG) == "accepted", "a source of openshift_node_firewall_sources"
+    assert connect(client, INSIDE_V6, 10251) == "refused", "no listener, but the packet arrives"
+    assert node.namespace.connect("127.0.0.1", MACHINE_CONFIG) == "accepted"
+    assert node.namespace.connect("192.0.2.10", KUBELET) == "accepted"
+
+
+def test_unknown_ipv6_clients_are_blocked(node_and_client: tuple[Node, Namespace]) -> None:
+    node, client = node_and_client
+    node.list_nodes("192.0.2.10", INSIDE)
+    node.apply()
+    assert connect(client, INSIDE_V6, 10251) == "dropped"
+
+
+def test_a_new_machine_is_accepted_once_the_record_lists_its_address(node_and_client: tuple[Node, Namespace]) -> None:
+    node, client = node_and_client
+    node.apply()
+    assert connect(client, OUTSIDE, MACHINE_CONFIG) == "dropped"
+    node.list_nodes("192.0.2.10", INSIDE, OUTSIDE)
+    node.apply()
+    assert connect(client, OUTSIDE, MACHINE_CONFIG) == "accepted"
+    node.list_nodes("192.0.2.10")
+    node.apply()
+    assert connect(client, INSIDE, KUBELET) == "dropped", "a machine that was removed"
+
+
+@pytest.mark.parametrize("listed", [(), (INSIDE,)], ids=["no record", "a record without this node"])
+def test_nothing_is_blocked_while_the_record_does_not_list_this_node(
+    node_and_client: tuple[Node, Namespace], listed: tuple[str, ...]
+) -> None:
+    node, client = node_and_client
+    node.list_nodes(*listed)
+    assert "does not list an address of this node (192.0.2.10 2001:db8::10): nothing is blocked" in node.apply()
+    assert connect(client, OUTSIDE, MACHINE_CONFIG) == "accepted"
+
+
+def test_a_time_without_dns_keeps_the_last_addresses(node_and_client: tuple[Node, Namespace]) -> None:
+    node, client = node_and_client
+    node.apply()
+    node.list_nodes()
+    node.namespace.run("nft", "flush", "ruleset")
+    assert f"{RECORD} has no address: using those of" in node.apply()
+    assert [connect(client, source, KUBELET) for source in (OUTSIDE, INSIDE)] == ["dropped", "accepted"]
+    # Devices may get new addresses by a conversion of their ports: the record that lists another machine's must not lock this one out.
+    node.list_nodes(INSIDE)
+    node.apply()
+    assert connect(client, OUTSIDE, KUBELET) == "accepted"
+
+
+def test_connections_that_nodes_open_get_their_answers(node_and_client: tuple[Node, Namespace]) -> None:
+    node, client = node_and_client
+    node.apply()
+    with client.serving(KUBELET):
+        assert node.namespace.connect(OUTSIDE, KUBELET) == "accepted"
+
+
+def test_rules_of_others_stay(node_and_client: tuple[Node, Namespace]) -> None:
+    node, _client = node_and_client
+    node.namespace.run("nft", "add", "table", "ip", "openshift")
+    for _again in range(2):
+        node.apply()
+    assert node.namespace.run("nft", "list", "tables").split("\n")[:2] == ["table ip openshift", "table inet node_firewall"]
+    assert "udp dport" in node.namespace.run("nft", "list", "table", "inet", "node_firewall")
+
+
+@pytest.mark.debian("systemd")
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
+    for kind in ("service", "timer"):
+        text = (FILES / f"node-firewall.{kind}").read_text(encoding="utf-8")
+        (tmp_path / f"node-firewall.{kind}").write_text(text.replace("/usr/local/bin/node-firewall", "/bin/true"), encoding="utf-8")
+    analyze = shutil.which("systemd-analyze")
+    assert analyze is not None
+    done = subprocess.run(
+        [analyze, "verify", "--man=no", str(tmp_path / "node-firewall.service"), str(tmp_path / "node-firewall.timer")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

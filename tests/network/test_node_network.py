@@ -1,0 +1,225 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The script that configures the bond of a node, with metadata of the sandbox. NetworkManager itself reads the profiles."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import os
+import subprocess
+from base64 import b64decode
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_network import node_network
+from tests.sandbox.metal.conftest import Sandbox, sandbox_in
+
+pytestmark = pytest.mark.debian("network-manager", "jq", "curl")
+FILES = Path(__file__).resolve().parents[2] / "roles/ignition/files"
+# Stands for the running NetworkManager: it lists the DNS servers that DHCP has set, and notes what is activated.
+NMCLI = """#!/bin/sh
+case "$*" in
+*IP4.DNS*) printf '147.75.207.208 | 147.75.207.207\\n\\n147.75.207.207\\n' ;;
+*) echo "$*" >> "$CALLS" ;;
+esac
+"""
+
+
+@dataclass
+class Node:
+    """The files of a node: those of its MachineConfig, and what the script writes."""
+
+    folder: Path
+
+    def answer(self, metadata: dict[str, Any] | None) -> Path:
+        """Set the answer of the metadata service; None is no answer."""
+        document = self.folder / "metadata.json"
+        document.unlink(missing_ok=True)
+        if metadata is not None:
+            (self.folder / "metadata.new").write_text(json.dumps(metadata), encoding="utf-8")
+            (self.folder / "metadata.new").replace(document)
+        return document
+
+    def run(self, network: str, metadata: dict[str, Any] | None, families: tuple[int, ...] = (4,)) -> subprocess.CompletedProcess[str]:
+        """Run the script as its unit does, with this answer of the metadata service."""
+        environment = self.environment(network, self.answer(metadata), families)
+        return subprocess.run(["node-network"], env=environment, capture_output=True, text=True, check=False, timeout=30)
+
+    def run_until(self, network: str, answers: list[dict[str, Any] | None]) -> tuple[list[str], int]:
+        """Start the script and change the answer whenever it tries again. Return what it said each time, and its exit code."""
+        said = []
+        environment = self.environment(network, self.answer(answers[0]))
+        with subprocess.Popen(["node-network"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+            assert process.stdout is not None
+            for answer in answers[1:]:
+                said.append(process.stdout.readline())
+                assert not (self.folder / "hint").exists(), "the kubelet would register with another address"
+                self.answer(answer)
+            process.stdout.read()
+        return said, process.returncode
+
+    def environment(self, network: str, document: Path, families: tuple[int, ...] = (4,)) -> dict[str, str]:
+        """Write the files of the MachineConfig, and return the environment of its unit."""
+        master, _worker = node_network(
+            {
+                "node_network": {
+                    "kind": network,
+                    "metadata_url": document.as_uri(),
+                    "families": families,
+                    "script": (FILES / "node-network.sh").read_text(encoding="utf-8"),
+                    "service": "",
+                }
+            }
+        )
+        contents = {
+            Path(file["path"]).name: b64decode(file["contents"]["source"].partition("base64,")[2]).decode()
+            for file in master["spec"]["config"]["storage"]["files"]
+        }
+        lines = [line.split("=", 1) for line in contents["node-network.conf"].splitlines()]
+        for name, content in (("nmcli", NMCLI), ("sleep", "#!/bin/sh\n"), ("node-network", contents["node-network"])):
+            path = self.folder / "bin" / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+            path.chmod(0o755)
+        return {
+            **os.environ,
+            **{name: value.strip('"') for name, value in lines},
+            "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
+            "PROFILES": str(self.folder / "profiles"),
+            "HINT": str(self.folder / "hint"),
+            "CALLS": str(self.folder / "calls"),
+        }
+
+    @property
+    def hint(self) -> str:
+        return (self.folder / "hint").read_text(encoding="utf-8")
+
+    @property
+    def calls(self) -> list[str]:
+        path = self.folder / "calls"
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+    def profile(self, name: str) -> configparser.ConfigParser:
+        """Return a profile as NetworkManager reads it."""
+        path = self.folder / "profiles" / f"{name}.nmconnection"
+        assert path.stat().st_mode & 0o777 == 0o600, "NetworkManager ignores profiles that others can read"
+        command = ["nmcli", "--offline", "connection", "modify", "connection.autoconnect", "yes"]
+        done = subprocess.run(command, input=path.read_text(encoding="utf-8"), capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        parser = configparser.ConfigParser()
+        parser.read_string(done.stdout)
+        return parser
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return Node(tmp_path)
+
+
+@pytest.fixture
+async def sandbox(tmp_path: Path) -> AsyncIterator[Sandbox]:
+    async with sandbox_in(tmp_path / "state") as running:
+        yield running
+
+
+async def metadata_of(sandbox: Sandbox, **body: Any) -> dict[str, Any]:
+    device = await sandbox.active(hostname="worker-0.demo.metal.test", **body)
+    answer = await sandbox.api.get(f"/devices/{device['id']}/metadata")
+    document: dict[str, Any] = answer.json()
+    return document
+
+
+def addresses(metadata: dict[str, Any]) -> dict[tuple[int, bool], dict[str, Any]]:
+    return {(each["address_family"], each["public"]): each for each in metadata["network"]["addresses"]}
+
+
+@pytest.mark.parametrize("network", ["bond", "private"])
+async def test_all_addresses_are_on_the_bond(sandbox: Sandbox, node: Node, network: str) -> None:
+    metadata = await metadata_of(sandbox)
+    found = addresses(metadata)
+    public, private, v6 = found[4, True], found[4, False], found[6, True]
+    done = node.run(network, metadata)
+    assert (done.returncode, done.stderr) == (0, "")
+    bond = node.profile("bond0")
+    ports = metadata["network"]["interfaces"]
+    assert bond["ethernet"]["cloned-mac-address"].lower() == ports[0]["mac"]
+    assert dict(bond["bond"]) == {
+        "mode": "802.3ad",
+        "miimon": "100",
+        "downdelay": "200",
+        "updelay": "200",
+        "xmit_hash_policy": "layer3+4",
+        "lacp_rate": "fast",
+    }
+    assert bond["ipv4"]["address1"] == f"{public['address']}/31,{public['gateway']}"
+    assert bond["ipv4"]["address2"] == f"{private['address']}/31"
+    assert bond["ipv4"]["route1"] == f"10.0.0.0/8,{private['gateway']}"
+    assert bond["ipv4"]["dns"] == "147.75.207.207;147.75.207.208;"
+    assert (bond["ipv6"]["method"], bond["ipv6"]["address1"]) == ("manual", f"{v6['address']}/127,{v6['gateway']}")
+    for port in ports:
+        profile = node.profile(f"bond0-{port['name']}")
+        assert profile["ethernet"]["mac-address"].lower() == port["mac"]
+        assert profile["connection"]["master"] == "bond0"
+    expected = public if network == "bond" else private
+    assert node.hint == f"KUBELET_NODEIP_HINT={expected['address']}\n"
+    assert node.calls == ["connection reload", "--wait 60 connection up bond0"]
+
+
+async def test_a_later_boot_changes_nothing(sandbox: Sandbox, node: Node) -> None:
+    metadata = await metadata_of(sandbox)
+    node.run("bond", metadata)
+    before = node.calls
+    done = node.run("bond", metadata)
+    assert (done.returncode, done.stdout, node.calls) == (0, "", before)
+    # The profiles of the first boot are used without the metadata service.
+    done = node.run("bond", None)
+    assert (done.returncode, node.calls) == (0, before)
+    assert "the profiles stay as they are" in done.stdout
+
+
+async def test_the_first_boot_waits_for_the_metadata_service(sandbox: Sandbox, node: Node) -> None:
+    metadata = await metadata_of(sandbox)
+    # An answer without network is none either.
+    said, code = node.run_until("bond", [None, {"network": {"interfaces": []}}, metadata])
+    assert all("has no metadata of this device yet: trying again in 5 s" in line for line in said)
+    assert code == 0
+    assert node.hint == f"KUBELET_NODEIP_HINT={addresses(metadata)[4, True]['address']}\n"
+
+
+async def test_addresses_that_changed_are_configured(sandbox: Sandbox, node: Node) -> None:
+    metadata = await metadata_of(sandbox)
+    node.run("bond", metadata)
+    for entry in metadata["network"]["addresses"]:
+        entry.update({"address": "192.0.2.3", "gateway": "192.0.2.2"} if entry["public"] and entry["address_family"] == 4 else {})
+    node.run("bond", metadata)
+    assert node.profile("bond0")["ipv4"]["address1"] == "192.0.2.3/31,192.0.2.2"
+    assert len(node.calls) == 4
+
+
+async def test_the_first_ip_version_is_that_of_the_node_address(sandbox: Sandbox, node: Node) -> None:
+    metadata = await metadata_of(sandbox)
+    node.run("bond", metadata, families=(6,))
+    assert node.hint == f"KUBELET_NODEIP_HINT={addresses(metadata)[6, True]['address']}\n"
+
+
+async def test_a_device_without_public_addresses_uses_the_private_gateway(sandbox: Sandbox, node: Node) -> None:
+    metadata = await metadata_of(sandbox, ip_addresses=[{"address_family": 4, "public": False}])
+    node.run("private", metadata)
+    bond, private = node.profile("bond0"), addresses(metadata)[4, False]
+    assert bond["ipv4"]["address1"] == f"{private['address']}/31,{private['gateway']}"
+    assert "route1" not in bond["ipv4"]
+    assert bond["ipv6"]["method"] == "link-local"
+    done = node.run("bond", metadata)
+    assert done.returncode == 1
+    assert done.stderr == "The metadata has no public IPv4 address of this device: order it with one (metal_ip_addresses)\n"
+
+
+def test_other_machine_networks_need_no_bond() -> None:
+    assert not list(node_network({"node_network": {"kind": "layer3"}}))
+    assert not list(node_network({}))

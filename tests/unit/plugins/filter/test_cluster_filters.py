@@ -132,7 +132,7 @@ def test_one_record_has_all_addresses_that_machines_connect_from() -> None:
 
     def nodes(**choices: Any) -> list[str]:
         (record,) = [each for each in cluster_dns_records([*private, BALANCER], CLUSTER, **choices) if each["name"] == f"nodes.{CLUSTER}"]
-        return record["values"]
+        return list(record["values"])
 
     assert nodes() == ["10.0.0.0", "10.0.0.1", "192.0.2.13", "192.0.2.5", "192.0.2.9"]
     assert nodes(bootstrap_complete=True, network="private") == ["10.0.0.1", "192.0.2.13", "192.0.2.5"]

@@ -283,7 +283,7 @@ def test_a_machine_goes_through_all_stages(sandbox: RunningSandbox, tmp_path: Pa
         sandbox.start()
         api = Api(sandbox)
         until(lambda: any("/etc/mark" in body for body in api.user_events(id_)))
-        assert not any("Ignition" in body for body in api.user_events(id_)), "on metal Ignition reports nothing"
+        assert not any("Ignition status" in body for body in api.user_events(id_)), "on metal Ignition reports nothing"
         assert api.client.delete(f"/devices/{id_}").status_code == 204
         until(lambda: api.device(id_)["state"] == "gone")
         until(lambda: not (sandbox.directory / "machines" / id_).exists())

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import dns.query
+import dns.rcode
 import dns.tsigkeyring
 import dns.update
 import httpx
@@ -160,6 +161,16 @@ def left(project: Project, things: dict[str, dict[str, Any]]) -> list[str]:
     return [name for name, thing in things.items() if project.has(thing["path"])]
 
 
+def write_owner(user: User, name: str) -> None:
+    """Have an ownership record of our cluster beside this name."""
+    environment = user.sandbox.environment
+    key = dns.tsigkeyring.from_text({environment["OPENSHIFT_DNS_KEY_NAME"]: environment["OPENSHIFT_DNS_KEY_SECRET"]})
+    update = dns.update.Update("metal.test", keyring=key, keyalgorithm="hmac-sha256")
+    update.replace(f"_openshift-owner.{name}.", 60, "TXT", f'"heritage=equinix_metal.openshift,openshift-cluster={NAME}"')
+    answer = dns.query.tcp(update, environment["OPENSHIFT_DNS_SERVER"], port=int(environment["OPENSHIFT_DNS_PORT"]), timeout=10)
+    assert answer.rcode() == dns.rcode.NOERROR
+
+
 def write_names(user: User, address: str, names: Iterable[str] = NAMES) -> None:
     """Have these names lead there; without an address nowhere."""
     environment = user.sandbox.environment
@@ -184,7 +195,9 @@ def write_own_names(user: User, project: Project, ours: dict[str, dict[str, Any]
         each["address"] for each in project.read(ours["master"]["path"])["ip_addresses"] if each["public"] and each["address_family"] == 4
     ]
     write_names(user, address, [api])
+    # Of a device that is gone: its ownership record says whose it is.
     write_names(user, "203.0.113.7", [worker])
+    write_owner(user, worker)
     return str(address)
 
 

@@ -94,8 +94,9 @@ def cluster(sandbox: RunningSandbox, tmp_path: Path) -> Iterator[Cluster]:
     (tmp_path / "cluster" / "ignition" / "metadata.json").write_text(json.dumps({"infraID": INFRA_ID}), encoding="utf-8")
     for role, count in ROLES.items():
         tags = [f"openshift-cluster={CLUSTER}", f"openshift-role={role}", f"openshift-infra-id={INFRA_ID}"]
-        body = {"count": count, "hostname": f"{role}-{{{{index}}}}.{CLUSTER}", "tags": tags}
-        made += sandbox.call("POST", "devices", json=body)["ids"]
+        for number in range(count):
+            body = {"count": 1, "hostname": f"{role}-{number}.{CLUSTER}", "tags": tags}
+            made += sandbox.call("POST", "devices", json=body)["ids"]
     yield Cluster(sandbox, tmp_path)
     for each in made:
         call(sandbox, "DELETE", f"devices/{each}")

@@ -15,14 +15,27 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
+import yaml
 
 from sandbox.clock import Clock
 from sandbox.machines import Drive, Hardware
-from sandbox.openshift import node_files, registry
-from sandbox.openshift.installer import catalogue, images
+from sandbox.openshift import machine_config_server, node_files, registry
+from sandbox.openshift.assets import Assets, files_of
+from sandbox.openshift.installer import catalogue, cli, images
 from sandbox.openshift.installer.host_files import host_files, proxy_spec, proxy_status
 from sandbox.openshift.installer.install_config import InstallConfig
-from sandbox.openshift.pull import Puller, PullError, Reference, component_images, environment, login, places, uses_proxy
+from sandbox.openshift.pull import (
+    Puller,
+    PullError,
+    Reference,
+    component_images,
+    environment,
+    login,
+    os_image,
+    places,
+    release_image,
+    uses_proxy,
+)
 from tests.registries import Registries
 from tests.sandbox.openshift.conftest import PretendedMachine
 
@@ -181,6 +194,66 @@ async def test_tries_again_until_the_image_is_there(registries: Registries, monk
     assert any("manifest unknown" in line for line in node.lines)
     assert node.lines[-1] == f"release-image.service: Pull failed. Retrying {RELEASE.image}..."
     assert len(waits) == 1
+
+
+def installed(folder: Path, **fields: Any) -> dict[str, Any]:
+    """Return bootstrap.ign of an install-config with these fields."""
+    config = {
+        "apiVersion": "v1",
+        "baseDomain": "metal.test",
+        "metadata": {"name": "demo"},
+        "controlPlane": {"name": "master", "replicas": 3},
+        "compute": [{"name": "worker", "replicas": 0}],
+        "platform": {"none": {}},
+        "sshKey": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ0CnbLVNfmVTCkCl4pQb9b4YzqJmyXDJkkKtBNu2RgM core@demo",
+        **fields,
+    }
+    folder.mkdir()
+    (folder / "install-config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    assert cli.main(["create", "ignition-configs", "--dir", str(folder), "--log-level", "error"]) == 0
+    made: dict[str, Any] = json.loads((folder / "bootstrap.ign").read_bytes())
+    return made
+
+
+def files_of_node(assets: Assets, pool: str) -> dict[str, bytes]:
+    """Return what the machine config server gives a node of a pool."""
+    chosen = [each for each in node_files.machine_configs(assets) if each["metadata"]["labels"].popitem()[1] == pool]
+    config = machine_config_server.merged(chosen)
+    return files_of(
+        machine_config_server.with_appended(config, rendered="rendered", assets=assets, version=assets.version, node_ca_bundle=b"")
+    )
+
+
+async def test_bootstrap_and_nodes_pull_by_the_files_of_their_ignition_configs(registries: Registries, tmp_path: Path) -> None:
+    registries.is_open = False
+    registries.wants_login = True
+    proxy = f"http://sandbox:proxy@127.0.0.1:{registries.proxy.port}"
+    secret = {"auths": {"quay.io": {"auth": basic("a", "b")}, registries.mirror: {"auth": basic(*registry.MIRROR_LOGIN)}}}
+    bundle = registries.private.certificate_file.read_text(encoding="ascii")
+    mirrored = [{"source": ART, "mirrors": [f"{registries.mirror}/{registry.COMPONENT_REPOSITORY}"], "sourcePolicy": "NeverContactSource"}]
+    config = installed(
+        tmp_path / "cluster",
+        pullSecret=json.dumps(secret),
+        additionalTrustBundle=bundle,
+        proxy={"httpProxy": proxy, "httpsProxy": proxy, "noProxy": ".metal.test"},
+        imageDigestSources=mirrored,
+    )
+    files, assets = files_of(config), Assets.from_ignition(config).with_token()
+    # Release images have no mirror here, so they come through the proxy.
+    components = component_images(await Puller(machine(registries), files).pull(release_image(files)))
+    assert {server for server, _path, _status in registries.requests} == {"proxy", "outside"}
+    registries.requests.clear()
+    for pool in ("master", "worker"):
+        node = files_of_node(assets, pool)
+        assert os_image(node) == components["rhel-coreos"]
+        await Puller(machine(registries), node).pull(os_image(node))
+        assert environment(node)["HTTPS_PROXY"] == proxy
+        assert not uses_proxy(environment(node)["NO_PROXY"], "api-int.demo.metal.test:6443")
+    assert {server for server, _path, _status in registries.requests} == {"mirror"}
+    registries.removed.set([components["rhel-coreos"].partition("@")[2]])
+    with pytest.raises(PullError, match="manifest unknown") as refused:
+        await Puller(machine(registries), files_of_node(assets, "worker")).pull(components["rhel-coreos"])
+    assert "quay.io/v2" not in str(refused.value), "NeverContactSource"
 
 
 # --- files, without requests ---------------------------------------------------------------------------------------------

@@ -134,7 +134,8 @@ messages:
   elements: str
   sample: ["registry.example.com:5000/openshift/release does not serve etcd: manifest unknown"]
 commands:
-  description: Commands that mirror the missing images. Replace C(PULL_SECRET_FILE) by the file of the pull secret.
+  description: Commands that mirror the missing images. Replace C(PULL_SECRET_FILE) by the file of the pull secret, and
+    C(COMPONENTS_REPOSITORY) by the mirror of the components, which is not known without the release image.
   returned: success
   type: list
   elements: str

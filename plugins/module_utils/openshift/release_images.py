@@ -219,7 +219,8 @@ def commands(release: Image, missing: Sequence[Missing]) -> list[str]:
     whole = any(image(each.image).digest == release.digest for each in lacking) or len(lacking) > _MOST_COPIED
     if whole and lacking:
         to_release = next((each.place for each in lacking if image(each.image).digest == release.digest), "")
-        to = next((each.place for each in lacking if each.place != to_release), to_release)
+        # Without the release image the components, and so their mirror, are not known.
+        to = next((each.place for each in lacking if image(each.image).digest != release.digest), "COMPONENTS_REPOSITORY")
         option = f" --to-release-image={to_release}:{release.digest.removeprefix('sha256:')[:12]}" if to_release else ""
         return [f"oc adm release mirror --from={release} --to={to}{option} -a PULL_SECRET_FILE"]
     return [f"oc image mirror --keep-manifest-list=true -a PULL_SECRET_FILE {each.image} {each.place}" for each in lacking]

@@ -158,5 +158,7 @@ def test_commands_mirror_single_images_or_the_release() -> None:
     )
     (command,) = commands(RELEASE, [missing(str(number)) for number in range(20)])
     assert command == f"oc adm release mirror --from={RELEASE} --to=mirror.test/release -a PULL_SECRET_FILE"
+    (command,) = commands(RELEASE, [whole])
+    assert " --to=COMPONENTS_REPOSITORY --to-release-image=mirror.test/release-images:" in command
     unreachable = Missing("release image", str(RELEASE), RELEASE.name, "timed out")
     assert commands(RELEASE, [unreachable]) == [], "nothing can be mirrored to its source"

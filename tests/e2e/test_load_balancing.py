@@ -6,17 +6,12 @@ A cluster with three workers: OpenShift runs two routers, so one worker has none
 from __future__ import annotations
 
 import base64
-import concurrent.futures
 import contextlib
-import itertools
 import json
 import os
 import shutil
-import socket
 import ssl
 import subprocess
-import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -162,46 +157,3 @@ def test_ingress_follows_a_router_whose_node_is_removed(user: User) -> None:
     user.play("scale.yml").ended_well()
     assert routers(user) == {f"worker-0.{NAME}", f"worker-1.{NAME}"}
     assert_served(user)
-
-
-RATE = 200
-SECONDS = 40
-CHECKED_WITHIN = 15
-"""Seconds after which the health check of HAProxy has taken out a member: three failures, five seconds apart."""
-
-
-def load(user: User, seconds: float) -> list[tuple[float, str]]:
-    """Send ``RATE`` requests a second to the API, each by a new connection to one address of its record; return the failed ones."""
-    context, began = trust(user), time.monotonic()
-    addresses = itertools.cycle(user.names.addresses(f"api.{NAME}"))
-
-    def once(address: str) -> tuple[float, str] | None:
-        try:
-            with (
-                socket.create_connection((address, 6443), timeout=5) as plain,
-                context.wrap_socket(plain, server_hostname=f"api.{NAME}") as secure,
-            ):
-                secure.sendall(f"GET /readyz HTTP/1.1\r\nHost: api.{NAME}\r\nConnection: close\r\n\r\n".encode())
-                status = secure.recv(64)
-            return None if b" 200 " in status else (time.monotonic() - began, repr(status))
-        except OSError as problem:
-            return time.monotonic() - began, repr(problem)
-
-    attempts = []
-    with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        for number in range(int(RATE * seconds)):
-            time.sleep(max(0.0, began + number / RATE - time.monotonic()))
-            attempts.append(pool.submit(once, next(addresses)))
-    return [failure for attempt in attempts if (failure := attempt.result())]
-
-
-def test_a_control_plane_machine_dies_under_load(user: User, request: pytest.FixtureRequest) -> None:
-    """Beyond the interval of the health check no request fails, unless nobody checks health."""
-    cut = threading.Timer(5, user.switch, ["power_off", "master-1"])
-    cut.start()
-    failures = load(user, SECONDS)
-    cut.join()
-    print(f"failed requests of {RATE * SECONDS}: {len(failures)}, the last after {max((at for at, _why in failures), default=0) - 5:.1f} s")
-    kind = request.node.callspec.params["user"]
-    late = [failure for failure in failures if failure[0] > 5 + CHECKED_WITHIN]
-    assert bool(late) == (kind == "dns"), failures[-5:]

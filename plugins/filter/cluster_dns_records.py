@@ -14,8 +14,8 @@ description:
   - Returns one entry for each name of a cluster, with the addresses of its records. An entry without values is a record that must not
     exist.
   - The control plane serves the API, with the bootstrap device until the bootstrap is complete. C(*.apps) leads to the nodes that run
-    routers. Until the cluster reports them they are the workers; without workers the control plane serves C(*.apps). With a load
-    balancer both lead to it. It finds its members by their records, and those of ingress are all nodes that may run a router.
+    routers. Until the cluster reports them they are the workers; without workers the control plane serves C(*.apps). Both lead to
+    the load balancer if there is one. It finds its members by their records, and those of ingress are all nodes that may run a router.
 positional: cluster
 options:
   _input:

@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: dns_pointers
 short_description: PTR records of the hosts of a cluster
-version_added: 0.2.0
+version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:

@@ -55,10 +55,18 @@ options:
     default: ""
   proxy:
     description:
-      - Proxy of the nodes, with the keys C(httpProxy), C(httpsProxy) and C(noProxy). Requests to registries use C(httpsProxy).
-      - Proxies of the environment are not used.
+      - Proxy of the nodes, as in install-config.yaml. Proxies of the environment are not used.
     type: dict
-    default: {}
+    suboptions:
+      httpProxy:
+        description: Proxy of requests over HTTP. Registries are not asked through it.
+        type: str
+      httpsProxy:
+        description: Proxy of requests over HTTPS, such as those to registries.
+        type: str
+      noProxy:
+        description: Domains, addresses and networks that are reached directly, with commas between them.
+        type: str
   components:
     description:
       - Whether the images of the components are asked for, too. Otherwise only the release image is.

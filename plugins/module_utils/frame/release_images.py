@@ -52,7 +52,14 @@ IMAGES_OPTIONS = Options(
         },
         "pull_secret": {"type": "raw", "default": "", "no_log": True},
         "trust_bundle": {"type": "str", "default": ""},
-        "proxy": {"type": "dict", "default": {}, "no_log": True},
+        "proxy": {
+            "type": "dict",
+            "options": {
+                "httpProxy": {"type": "str", "no_log": True},
+                "httpsProxy": {"type": "str", "no_log": True},
+                "noProxy": {"type": "str"},
+            },
+        },
         "components": {"type": "bool", "default": True},
         "timeout": {"type": "float", "default": 30},
         "retries": {"type": "int", "default": 3},
@@ -67,7 +74,7 @@ class Registries:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         """Raises CollectionError. ``settings``: pull_secret, trust_bundle, proxy, timeout, retries, delay."""
         self._settings = settings
-        self._auths = logins(str(settings["pull_secret"] or ""))
+        self._auths = logins(settings["pull_secret"])
         self._clients: dict[str, RegistryClient] = {}
 
     def client(self, registry: str) -> RegistryClient:

@@ -101,16 +101,16 @@ def login(auths: Mapping[str, Any], registry: str, repository: str) -> str:
     return ""
 
 
-def logins(pull_secret: str) -> dict[str, Any]:
-    """Return ``auths`` of a pull secret; none for an empty one. Raises ImageError for a text that is no pull secret."""
-    if not pull_secret.strip():
+def logins(pull_secret: Any) -> dict[str, Any]:
+    """Return ``auths`` of a pull secret, which is JSON text or a dictionary; none for an empty one. Raises ImageError for anything else."""
+    if not pull_secret or (isinstance(pull_secret, str) and not pull_secret.strip()):
         return {}
     try:
-        auths = json.loads(pull_secret)["auths"]
+        auths = (json.loads(pull_secret) if isinstance(pull_secret, str) else pull_secret)["auths"]
     except (ValueError, LookupError, TypeError):
         auths = None
     if not isinstance(auths, dict):
-        raise ImageError("Cannot read the pull secret: expected a JSON object with auths")
+        raise ImageError("Cannot read pull_secret: expected a JSON object with auths")
     return auths
 
 

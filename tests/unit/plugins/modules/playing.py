@@ -25,6 +25,7 @@ ID = "7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11"
 NOWHERE = {"metal_api_url": "http://127.0.0.1:9/metal/v1", "metal_api_token": "a-token", "metal_api_retries": 0, "project_id": PROJECT}
 """Where nobody answers: what gets that far has passed the checks of its options."""
 OTHERS: dict[str, dict[str, Any]] = {
+    "dns_records": {"provider": "octodns", "service": "octodns_cloudflare.CloudflareProvider"},
     "metal_bgp_session": {"address_family": "ipv4", "device_id": ID},
     "metal_capacity_info": {"servers": [{"plan": "c3.small.x86", "quantity": 1, "metro": "da"}]},
     "metal_device": {"hostname": "a"},

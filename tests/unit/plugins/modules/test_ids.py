@@ -17,6 +17,8 @@ NO_IDS = {
     "operation_id": "a word of the user's",
     "no_ssh_keys": "true or false",
     "ssh_keys": "keys themselves",
+    "infra_id": "a name that the installer makes",
+    "zone_id": "an id of Route 53",
 }
 HOSTILE = {
     "another object": f"../projects/{ID}",

@@ -89,7 +89,7 @@ def test_a_secret_of_any_type_is_not_printed(module: str, path: tuple[str, ...])
         }
     )
     for title, value in given.items():
-        params = with_required(spec, {path[0]: value})
+        params = with_required(spec, {**OTHERS.get(module, {}), path[0]: value})
         for taken in {key for key in params if key != path[0] and path[0] in (spec.get(key, {}).get("aliases") or [])}:
             del params[taken]  # one name for one option
         result, text = play(module, params)

@@ -161,18 +161,19 @@ def left(project: Project, things: dict[str, dict[str, Any]]) -> list[str]:
     return [name for name, thing in things.items() if project.has(thing["path"])]
 
 
-def write_owner(user: User, name: str) -> None:
-    """Have an ownership record of our cluster beside this name."""
+def write_owner(user: User, name: str, infra_id: str = "") -> None:
+    """Have an ownership record of a cluster of our name beside this name, of an install with this infraID."""
     environment = user.sandbox.environment
     key = dns.tsigkeyring.from_text({environment["OPENSHIFT_DNS_KEY_NAME"]: environment["OPENSHIFT_DNS_KEY_SECRET"]})
     update = dns.update.Update("metal.test", keyring=key, keyalgorithm="hmac-sha256")
-    update.replace(f"_openshift-owner.{name}.", 60, "TXT", f'"heritage=equinix_metal.openshift,openshift-cluster={NAME}"')
+    text = f"heritage=equinix_metal.openshift,openshift-cluster={NAME}" + (f",openshift-infra-id={infra_id}" if infra_id else "")
+    update.replace(f"_openshift-owner.{name}.", 60, "TXT", f'"{text}"')
     answer = dns.query.tcp(update, environment["OPENSHIFT_DNS_SERVER"], port=int(environment["OPENSHIFT_DNS_PORT"]), timeout=10)
     assert answer.rcode() == dns.rcode.NOERROR
 
 
 def write_names(user: User, address: str, names: Iterable[str] = NAMES) -> None:
-    """Have these names lead there; without an address nowhere."""
+    """Have these names lead there; without an address nowhere, and without an ownership record."""
     environment = user.sandbox.environment
     key = dns.tsigkeyring.from_text({environment["OPENSHIFT_DNS_KEY_NAME"]: environment["OPENSHIFT_DNS_KEY_SECRET"]})
     update = dns.update.Update("metal.test", keyring=key, keyalgorithm="hmac-sha256")
@@ -180,6 +181,8 @@ def write_names(user: User, address: str, names: Iterable[str] = NAMES) -> None:
         update.delete(f"{name}.", "A")
         if address:
             update.add(f"{name}.", 300, "A", address)
+        else:
+            update.delete(f"_openshift-owner.{name}.", "TXT")
     answer = dns.query.tcp(update, environment["OPENSHIFT_DNS_SERVER"], port=int(environment["OPENSHIFT_DNS_PORT"]))
     assert answer.rcode() == 0, answer
 
@@ -244,9 +247,10 @@ def test_a_locked_device_fails_destroy_before_any_deletion(user: User, project: 
 
 
 def test_dns_records_with_foreign_addresses_fail_destroy_before_any_deletion(user: User, ours: dict[str, dict[str, Any]]) -> None:
-    """A cluster of this name in another project: all that it is reached by."""
+    """A cluster of this name in another project: all that it is reached by, with and without ownership records."""
     names = (f"api.{NAME}", f"ingress.apps.{NAME}", f"worker-0.{NAME}")
     write_names(user, "203.0.113.7", names)
+    write_owner(user, f"worker-0.{NAME}", infra_id="demo-other")
     run = user.play("destroy.yml", *CONFIRMED)
     assert run.code != 0
     assert run.writes == []

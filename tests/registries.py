@@ -12,12 +12,38 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox.machines.outside import Outside
 from sandbox.metal.tls import CertificateAuthority
 from sandbox.openshift import registry
 from sandbox.openshift.https import Listener
 from sandbox.proxy import Proxy
+
+
+class Faulty:
+    """Keeps the method of each request, and gives other answers than the registry's: a status, or None for one that is cut off."""
+
+    def __init__(self, application: ASGIApp, made: Registries) -> None:
+        self._application = application
+        self._made = made
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        self._made.methods.append(scope["method"])
+        status = self._made.instead.pop(0) if self._made.instead else 200
+        if status is None:
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1000")]})
+            await send({"type": "http.response.body", "body": b"half", "more_body": True})
+            # The server closes the connection of an application that fails.
+            raise ConnectionAbortedError
+        if status == 200:
+            await self._application(scope, receive, send)
+        else:
+            await PlainTextResponse("not now", status)(scope, receive, send)
 
 
 class Registries:
@@ -33,6 +59,10 @@ class Registries:
         self.removed = registry.Removed(folder / "removed.json")
         self.requests: list[tuple[str, str, int]] = []
         """Server, what was asked for, status."""
+        self.methods: list[str] = []
+        """The method of each request to a registry."""
+        self.instead: list[int | None] = []
+        """Answers to the next requests to a registry: a status, None for half an answer, 200 for the registry's own."""
         self.is_open = True
         self.wants_login = False
         self._listeners: list[Listener] = []
@@ -54,7 +84,9 @@ class Registries:
         return made
 
     async def _listen(self, served: registry.Registry, ca: CertificateAuthority, names: list[str]) -> int:
-        listener = Listener(served.application())
+        application = served.application()
+        application.add_middleware(Faulty, made=self)
+        listener = Listener(application)
         await listener.open("127.0.0.1", 0, ca.server_context("127.0.0.1", *names))
         self._listeners.append(listener)
         return listener.port

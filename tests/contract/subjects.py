@@ -394,8 +394,9 @@ ELSEWHERE = {
     "dns_records": "test_zone.py",
     "dns_wait": "test_zone.py",
     "openshift_installer": "test_installer.py",
+    "release_images_info": "test_release_images.py",
 }
-"""Modules whose faults are tested in a file of their own: of a DNS server, of a mirror, and faults that are a part of the result."""
+"""Modules whose faults are tested in a file of their own: of a DNS server, a mirror, a registry, and faults that are part of the result."""
 ASKING = ("metal_capacity_info", "metal_device_set")
 """Those who ask whether something can be had: a read that is a POST."""
 SUBJECTS = [

@@ -200,6 +200,8 @@ class RegistryClient:
         try:
             with self._opener.open(request, timeout=self.connection.timeout) as answer:
                 content: bytes = answer.read(limit + 1) if method == "GET" else b""
+                # A read with a limit ends without an error when the connection does.
+                pending = answer.length or 0 if method == "GET" else 0
         except urllib.error.HTTPError as problem:
             with problem:
                 if problem.code == 401:
@@ -209,6 +211,8 @@ class RegistryClient:
             raise RegistryError(str(getattr(problem, "reason", None) or problem or type(problem).__name__)) from problem
         if len(content) > limit and method == "GET":
             raise RegistryError(f"an object of more than {limit} bytes", 200)
+        if pending:
+            raise RegistryError(f"the connection ended after {len(content)} of {len(content) + pending} bytes")
         return content
 
 

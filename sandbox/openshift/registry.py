@@ -235,7 +235,7 @@ class Removed:
         fresh.replace(self._path)
 
 
-_REMOVE: Final = Call(
+REMOVE: Final = Call(
     "POST",
     "/mirror-registry/remove",
     "remove an image from the mirror registry: the release image, or the image of one of its components",
@@ -246,7 +246,7 @@ _REMOVE: Final = Call(
     },
     example={"version": catalogue.VERSIONS[-1], "component": "etcd"},
 )
-_RESTORE: Final = Call("POST", "/mirror-registry/restore", "put all removed images back into the mirror registry")
+RESTORE: Final = Call("POST", "/mirror-registry/restore", "put all removed images back into the mirror registry")
 
 
 def calls(removed: Removed) -> list[tuple[Call, Endpoint]]:
@@ -266,4 +266,4 @@ def calls(removed: Removed) -> list[tuple[Call, Endpoint]]:
         removed.set(())
         return JSONResponse({"removed": []})
 
-    return [(_REMOVE, remove), (_RESTORE, restore)]
+    return [(REMOVE, remove), (RESTORE, restore)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ import pytest
 from starlette.types import ASGIApp
 
 from sandbox.clock import Clock
+from sandbox.control import Call, Endpoint
 from sandbox.machines import Hardware
 from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
 from sandbox.metal.world import MetalWorld
@@ -167,9 +168,15 @@ class Sandbox:
 
 @asynccontextmanager
 async def sandbox_in(
-    state: Path, *, speed: float = 20_000, seed: int = 1, ports: tuple[int, int, int] | None = None, strict: bool = True
+    state: Path,
+    *,
+    speed: float = 20_000,
+    seed: int = 1,
+    ports: tuple[int, int, int] | None = None,
+    strict: bool = True,
+    calls: Sequence[tuple[Call, Endpoint]] = (),
 ) -> AsyncIterator[Sandbox]:
-    """``strict``: every good answer that ``api`` gets is read with the models of a foreign client."""
+    """``strict``: every good answer that ``api`` gets is read with the models of a foreign client; ``calls``: more of the control API."""
     hooks = []
     if strict:
         # The models take seconds to load: not for the processes that are killed and started again.
@@ -188,7 +195,7 @@ async def sandbox_in(
         metadata_url=metadata_url,
         seed=seed,
     )
-    apps = {api_port: create_metal_app(world), boot_port: create_boot_app(world), metadata_port: create_metadata_app(world)}
+    apps = {api_port: create_metal_app(world, calls=calls), boot_port: create_boot_app(world), metadata_port: create_metadata_app(world)}
     async with (
         serving(apps),
         httpx.AsyncClient(

@@ -16,6 +16,7 @@ from sandbox.metal.capacity import Capacity
 from sandbox.metal.control import CALLS
 from sandbox.metal.core.faults import FIELDS as FAULT_FIELDS
 from sandbox.metal.core.settings import DEFAULTS, HELP
+from sandbox.openshift import registry
 from sandbox.openshift.passing_time import CALL as DAYS
 from sandbox.openshift.upgrade import CALL as UPGRADE
 from tests.sandbox.metal.conftest import Sandbox, sandbox_in
@@ -35,7 +36,8 @@ def test_the_page_has_every_call_field_and_setting() -> None:
         return "see below" if call.checks_body else ", ".join(f"`{name}`" for name in (*call.query, *call.body))
 
     calls: list[tuple[str, ...]] = [
-        (f"`{each.method} {each.path.lstrip('/') or '/'}`", each.help, takes(each)) for each in (INDEX, *CALLS, DAYS, UPGRADE)
+        (f"`{each.method} {each.path.lstrip('/') or '/'}`", each.help, takes(each))
+        for each in (INDEX, *CALLS, DAYS, UPGRADE, registry.REMOVE, registry.RESTORE)
     ]
     faults: list[tuple[str, ...]] = [(f"`{name}`", each.expected, each.help) for name, each in FAULT_FIELDS.items()]
     groups: list[tuple[str, ...]] = [(f"`{name}`", each) for name, each in HELP.items()]
@@ -79,13 +81,14 @@ async def test_every_example_works_as_it_is_written(tmp_path: Path) -> None:
             assert answer.is_success, (call, answer.text)
 
 
-async def test_every_example_of_the_page_works(sandbox: Sandbox) -> None:
+async def test_every_example_of_the_page_works(tmp_path: Path) -> None:
     text = DOCUMENT.read_text(encoding="utf-8").replace("\\\n", "")
     examples = re.findall(r"^    (curl .*_sandbox/.*)$", text, re.MULTILINE)
     assert len(examples) >= 9
-    for example in examples:
-        answer = await run(example.replace("$SANDBOX_URL", sandbox.url))
-        assert answer.is_success, (example, answer.text)
+    async with sandbox_in(tmp_path / "state", calls=registry.calls(registry.Removed(tmp_path / "removed.json"))) as sandbox:
+        for example in examples:
+            answer = await run(example.replace("$SANDBOX_URL", sandbox.url))
+            assert answer.is_success, (example, answer.text)
 
 
 async def run(command: str) -> httpx.Response:

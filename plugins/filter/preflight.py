@@ -80,6 +80,10 @@ _value:
           description: What to do, or an empty string.
           type: str
           sample: take the whole pull secret
+        is_notable:
+          description: Whether the check is printed although it passed, such as the default plans of machines to order.
+          type: bool
+          sample: false
     passed:
       description: Number of checks that passed.
       type: int

@@ -11,6 +11,8 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import machines
 from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import preflight
+from ansible_collections.equinix_metal.openshift.plugins.filter.with_default_plans import with_default_plans
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.default_plans import Offer, default_plans
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.checks import CHECKS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from tests.validate.cases import GROUPS, TABLE, Case, read
@@ -70,6 +72,17 @@ DEFAULTS = {
 }
 
 
+def available(servers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**each, "available": each["quantity"] <= STOCK.get(each["metro"], 99)} for each in servers]
+
+
+def planned(machines: dict[str, Any], readings: dict[str, Any]) -> dict[str, Any]:
+    """Return the machines with the default plans of the service that the readings are of."""
+    offer = Offer(readings["plans"].get("plans") or [], readings["operating_systems"].get("operating_systems") or [], available)
+    plans = default_plans(machines, readings["devices"].get("devices") or [], offer, load_balancer_operating_system="ubuntu_24_04")
+    return {group: with_default_plans(members, plans) for group, members in machines.items()}
+
+
 def report(case: Case, **settings: Any) -> dict[str, Any]:
     given, readings = case.variables(BASE), dict(READINGS)
     variables = {name: value for name, value in given.items() if not name.startswith("case_")}
@@ -88,13 +101,12 @@ def report(case: Case, **settings: Any) -> dict[str, Any]:
         readings["controller"] = {**readings["controller"], "metadata": {"infraID": "demo-x7k2p", "clusterID": CLUSTER_ID}}
         readings["kubeconfig"] = {"cluster_id": CLUSTER_ID}
     readings = {**readings, **{name: {**(readings.get(name) or {}), **answer} for name, answer in given["case_answers"].items()}}
+    desired["machines"] = planned(desired["machines"], readings)
     if "capacity" not in readings:
         for every in (False, True):
             context = Context({**desired, "known_variables": {}, "given_variables": []}, readings)
             questions = context.capacity_questions(every=every)
-            readings["capacity"] = {
-                "servers": [{**each, "available": each["quantity"] <= STOCK.get(each["metro"], 99)} for each in questions]
-            }
+            readings["capacity"] = {"servers": available(questions)}
             if not Context(desired, readings).choose_places()[1]:
                 break
     return preflight(desired, readings)

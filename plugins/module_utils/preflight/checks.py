@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import METADATA_HOST
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_state import CHOICES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.default_plans import SIZES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight import (
     capacity,
     controller,
@@ -147,8 +148,14 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "plan and metro",
         inventory.plan_and_metro,
-        expected="metal_plan and metal_metro set for every host",
+        expected="metal_metro set for every host, and metal_plan for every host without a default plan",
         advice="set metal_plan and metal_metro on these hosts, on their groups or for all hosts",
+    ),
+    Check(
+        "default plans",
+        plans.defaults,
+        expected="for hosts without metal_plan the plan of their pool's devices, else the cheapest one that is large enough for their role",
+        advice="set metal_plan for hosts that are to have another plan",
     ),
     Check(
         "placement",
@@ -291,8 +298,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "plan sizes",
         plans.big_enough,
-        expected="cores, memory and disk: "
-        + ", ".join(f"{group} {n.cores}, {n.memory} GB, {n.disk} GB" for group, n in plans.SIZES.items()),
+        expected="cores, memory and disk: " + ", ".join(f"{group} {n.cores}, {n.memory} GB, {n.disk} GB" for group, n in SIZES.items()),
         advice="set metal_plan to a larger plan for these machines",
     ),
     Check(

@@ -25,15 +25,16 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True)
 class Finding:
-    """The finding of one check. ``advice`` replaces the advice of the check."""
+    """The finding of one check. ``advice`` replaces the advice of the check. ``is_notable``: printed although the check passed."""
 
     verdict: Verdict
     found: str
     advice: str | None = None
+    is_notable: bool = False
 
 
-def passed(found: str) -> Finding:
-    return Finding("passed", found)
+def passed(found: str, *, is_notable: bool = False) -> Finding:
+    return Finding("passed", found, is_notable=is_notable)
 
 
 def warning(found: str, advice: str | None = None) -> Finding:

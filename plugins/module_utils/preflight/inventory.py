@@ -191,10 +191,12 @@ def host_names(context: Context) -> Finding:
 
 
 def plan_and_metro(context: Context) -> Finding:
-    without = [
-        machine["hostname"] for machine in context.machines if is_placement(machine.get("placement")) and not _placed(context, machine)
-    ]
-    return passed_if(not without, f"not set for {listed(dict.fromkeys(without))}" if without else "set for every host")
+    without = [machine for machine in context.machines if is_placement(machine.get("placement")) and not _placed(context, machine)]
+    if not without:
+        return passed("set for every host")
+    problems = dict.fromkeys(str(machine["plan_problem"]) for machine in without if machine.get("plan_problem"))
+    names = dict.fromkeys(machine["hostname"] for machine in without)
+    return failed("; ".join([f"not set for {listed(names)}", *problems]))
 
 
 def _placed(context: Context, machine: Machine) -> bool:

@@ -8,35 +8,21 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import architecture_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.default_plans import SIZES, Needs, size_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context, Machine
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
     UnreadableError,
+    counted,
     failed,
     listed,
     not_checkable,
     passed,
     passed_if,
 )
-
-
-class Needs(NamedTuple):
-    """Minimum size of a machine (OpenShift's documentation for user-provisioned infrastructure); memory and disk in GB."""
-
-    cores: int
-    memory: int
-    disk: int
-
-
-SIZES = {"bootstrap": Needs(4, 16, 100), "control_plane": Needs(4, 16, 100), "workers": Needs(2, 8, 100)}
-
-GIGABYTES = {"GB": 1, "GIB": 1, "G": 1, "TB": 1000, "TIB": 1000, "T": 1000, "MB": 0.001}
 
 
 def known(context: Context) -> Finding:
@@ -68,24 +54,38 @@ def big_enough(context: Context) -> Finding:
     return passed(f"large enough: {listed(context.groups_by_plan())}")
 
 
-def size_of(plan: Mapping[str, Any]) -> tuple[float | None, float | None, float | None]:
-    """Return cores, memory and the largest disk (GB) of a plan; None for what its specs do not have."""
-    specs = plan.get("specs")
-    specs = specs if isinstance(specs, Mapping) else {}
-    cores = 0
-    for cpu in mappings(specs.get("cpus")):
-        # Only the name of the processor has the number of cores ("EPYC 7402P 24-Core Processor").
-        match = re.search(r"(?<!\d)(\d{1,4})[- ]?core\b", str(cpu.get("type")), re.IGNORECASE)
-        count = cpu.get("count")
-        cores += int(match[1]) * (count if isinstance(count, int) else 1) if match else 0
-    memory = specs.get("memory")
-    disks = [found for drive in mappings(specs.get("drives")) if (found := gigabytes(drive.get("size"))) is not None]
-    return cores or None, gigabytes(memory.get("total")) if isinstance(memory, Mapping) else None, max(disks, default=None)
+ROLE_NAMES = {"bootstrap": "bootstrap machine", "control-plane": "control plane machine", "load-balancer": "load balancer"}
 
 
-def gigabytes(text: Any) -> float | None:
-    match = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([A-Z]+)\s*", str(text).upper())
-    return float(match[1]) * GIGABYTES[match[2]] if match and match[2] in GIGABYTES else None
+def defaults(context: Context) -> Finding:
+    """Report the default plans, with the price of the machines to order."""
+    by_plan: dict[tuple[str, str], list[Machine]] = {}
+    for machine in context.machines:
+        if machine.get("has_default_plan"):
+            role = str(machine.get("role"))
+            name = ROLE_NAMES.get(role) or f"worker of pool {machine.get('pool')}"
+            by_plan.setdefault((str(machine["plan"]), name), []).append(machine)
+    if not by_plan:
+        return passed("not needed: every host has a plan of its own")
+    to_order = {machine["hostname"] for machine in context.machines_to_order}
+    texts = [_default(context, plan, name, machines, to_order) for (plan, name), machines in by_plan.items()]
+    is_ordered = any(machine["hostname"] in to_order for machines in by_plan.values() for machine in machines)
+    return passed("; ".join(texts), is_notable=is_ordered)
+
+
+def _default(context: Context, plan: str, name: str, machines: Sequence[Machine], to_order: set[str]) -> str:
+    count = len([machine for machine in machines if machine["hostname"] in to_order])
+    word, of, pool = name.partition(" of ")
+    text = f"default plan {plan} for {counted(len(machines), word)}{of}{pool}"
+    if not count:
+        return f"{text}, none to order"
+    if count < len(machines):
+        text += f", {count} to order"
+    try:
+        price = context.plans[plan].get("price_per_hour") if plan in context.plans else None
+    except UnreadableError:
+        price = None
+    return f"{text}, {count * float(price):.2f} US dollars per hour" if isinstance(price, (int, float)) else f"{text}, price unknown"
 
 
 def architecture(context: Context) -> Finding:

@@ -40,6 +40,7 @@ class Line:
     found: str
     expected: str
     advice: str
+    is_notable: bool = False
 
 
 def judge(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def _line(each: Check, context: Context) -> Line:
         finding = failed(str(problem)) if problem.failed else not_checkable(str(problem))
     found = printable(" ".join(finding.found.split()), 4000)
     advice = "" if finding.verdict == "passed" else finding.advice or (each.advice if finding.verdict in ("failed", "warning") else "")
-    return Line(each.name, finding.verdict, found, each.expected, advice)
+    return Line(each.name, finding.verdict, found, each.expected, advice, finding.is_notable)
 
 
 def _columns(lines: Sequence[Line]) -> list[str]:
@@ -110,12 +111,12 @@ WORDS = {"passed": "passed", "failed": "FAILED", "not checkable": "unknown"}
 
 
 def screen_lines(report: Mapping[str, Any], *, verbose: bool = False) -> list[str]:
-    """Return the report as lines: failed and unknown checks with what to do, and one line for all that passed.
+    """Return the report as lines: failed and unknown checks with what to do, what to know of others, and one line for all that passed.
 
     ``verbose``: a line for every check. Failed checks are last, next to the error that ends the run.
     """
     checks = sorted(report["checks"], key=lambda check: (check["verdict"] != "passed", check["verdict"] == "failed"))
-    shown = [check for check in checks if verbose or check["verdict"] != "passed"]
+    shown = [check for check in checks if verbose or check["verdict"] != "passed" or check.get("is_notable")]
     hidden = len(checks) - len(shown)
     lines = [f"{hidden} {'check' if hidden == 1 else 'checks'} passed (all of them with -v)"] if hidden else []
     width = max((len(check["check"]) for check in shown), default=0)

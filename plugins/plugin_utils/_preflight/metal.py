@@ -48,7 +48,7 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
         return {}
     try:
         # Few retries: that the Metal API does not answer is reported at once.
-        probe = _client(settings, retries=int(settings["metal_api_retries"]))
+        probe = client_of(settings, retries=int(settings["metal_api_retries"]))
     except CollectionError as problem:
         return {"project": _failure(problem)}
     readings = {"project": _read(probe, find_projects, PROJECT_INFO_OPTIONS, settings)}
@@ -58,7 +58,7 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
     if "project" not in readings["project"]:
         return readings
 
-    client = _client(settings)
+    client = client_of(settings)
     readings |= _devices(client, settings, has_quota=bool(readings["project"]["project"]["max_devices"]))
     if not metadata(str(settings["directory"])):
         # Without files of an install, every object with the ownership tag of this cluster is of another owner.
@@ -104,7 +104,7 @@ def _devices(client: MetalClient, settings: Mapping[str, Any], *, has_quota: boo
     }
 
 
-def _client(settings: Mapping[str, Any], **more: Any) -> MetalClient:
+def client_of(settings: Mapping[str, Any], **more: Any) -> MetalClient:
     """Return a client with the settings that modules read from the environment."""
     return MetalClient(
         url=str(settings["metal_api_url"]),
@@ -118,6 +118,11 @@ def _client(settings: Mapping[str, Any], **more: Any) -> MetalClient:
     )
 
 
+def defaults_of(options: Options) -> dict[str, Any]:
+    """Return the parameters of a module that is called without options of its own."""
+    return {name: option.get("default") for name, option in options.argument_spec.items()}
+
+
 def _read(
     client: MetalClient,
     find: Callable[[MetalClient, Mapping[str, Any]], dict[str, Any]],
@@ -125,9 +130,8 @@ def _read(
     settings: Mapping[str, Any],
     **given: Any,
 ) -> Reading:
-    params = {name: option.get("default") for name, option in options.argument_spec.items()}
     try:
-        return find(client, {**params, "project_id": str(settings["metal_project_id"]), **given})
+        return find(client, {**defaults_of(options), "project_id": str(settings["metal_project_id"]), **given})
     except CollectionError as problem:
         return _failure(problem)
 

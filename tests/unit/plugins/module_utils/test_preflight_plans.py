@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.plans import gigabytes, size_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.default_plans import gigabytes, size_of
 
 
 @pytest.mark.parametrize(

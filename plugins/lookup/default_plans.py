@@ -1,0 +1,80 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: default_plans
+short_description: Default plans of machines whose hosts do not set metal_plan
+version_added: 0.1.0
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
+description:
+  - Returns the plan of each machine without one. A machine whose device exists has the plan of its device. Another one has the plan of
+    most existing devices of its pool, or of the control plane and bootstrap. In a new pool it has the cheapest plan of the Metal API that
+    can be ordered with the machine's operating system, has its architecture and the minimum size of its role, is not a legacy plan, and
+    of which a metro of the pool has enough servers. If no metro has enough of any plan, it is the cheapest one.
+  - The minimum is 4 cores, 16 GB of memory and a disk of 100 GB for bootstrap and control plane, which have the same default plan, 2 cores,
+    8 GB and 100 GB for workers, and 2 cores, 4 GB and 20 GB for load balancers.
+  - Sends no request if every machine has a plan. A failed request is no error of the lookup, but the C(plan_problem) of each machine.
+requirements:
+  - packet-python
+seealso:
+  - plugin: equinix_metal.openshift.with_default_plans
+    plugin_type: filter
+options:
+  _terms:
+    description:
+      - The settings, one dictionary with C(machines) by group, C(cluster_name), C(base_domain), C(metal_api_url), C(metal_api_token),
+        C(metal_project_id), C(timeout) in seconds and C(metal_api_retries), and optionally C(load_balancer_operating_system) and
+        C(bootstrap_becomes).
+    type: list
+    elements: dict
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Choose the plans of workers that have none
+  ansible.builtin.set_fact:
+    plans: "{{ lookup('equinix_metal.openshift.default_plans', settings) }}"
+  vars:
+    settings:
+      cluster_name: demo
+      base_domain: metal.test
+      metal_api_url: https://metal.example.com/metal/v1
+      metal_api_token: "{{ lookup('ansible.builtin.env', 'METAL_AUTH_TOKEN') }}"
+      metal_project_id: 2b70eb8f-fa18-47c0-aba7-222a842362fd
+      timeout: 30
+      metal_api_retries: 2
+      machines:
+        workers: "{{ groups['workers'] | equinix_metal.openshift.machines(hostvars) }}"
+"""
+
+RETURN = r"""
+_list:
+  description: >-
+    For each term the plans by host name, each with C(plan) and C(has_default_plan), or with C(plan_problem): why there is none. A machine
+    with a plan of its own is absent.
+  type: list
+  elements: dict
+  sample: [{worker-0.demo.metal.test: {plan: c3.small.x86, has_default_plan: true}}]
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible.errors import AnsibleLookupError
+from ansible.plugins.lookup import LookupBase
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._default_plans import collect
+
+
+class LookupModule(LookupBase):  # type: ignore[misc]  # ansible-core has no type information
+    """Lookup of default plans."""
+
+    def run(self, terms: Sequence[Any], variables: Mapping[str, Any] | None = None, **kwargs: Any) -> list[dict[str, Any]]:
+        """Return the default plans for each term. Raises AnsibleLookupError for malformed settings."""
+        if not all(isinstance(settings, Mapping) and isinstance(settings.get("machines"), Mapping) for settings in terms):
+            raise AnsibleLookupError("default_plans: the settings have to be a mapping with the machines by group")
+        return [collect(settings) for settings in terms]

@@ -16,6 +16,13 @@ from tests.contract.environment import call
 
 NAME = "of a cluster"
 CLUSTER = "named.metal.test"
+KEYS = {
+    name: f"ssh-ed25519 {data} {name}"
+    for name, data in {
+        "ordered": "AAAAC3NzaC1lZDI1NTE5AAAAIPM5MzoZcKJvkVN6o0PBCy8p1nQ5QmC5G0BYIJwFm8dH",
+        "other": "AAAAC3NzaC1lZDI1NTE5AAAAIKjUXG9UCv2NJ0NB4fGX0B3iFCcBNoX5V8w+TzYQXH3H",
+    }.items()
+}
 
 
 class Controller:
@@ -35,7 +42,9 @@ class Controller:
             "metal_project_create": True,
             "ansible_python_interpreter": sys.executable,
         }
-        (folder / "inventory.yml").write_text(yaml.safe_dump({"all": {"vars": settings}}), encoding="utf-8")
+        bootstrap = {"bootstrap-0": {"metal_ssh_keys": [{"label": "ordered", "key": KEYS["ordered"]}]}}
+        inventory = {"all": {"vars": settings, "children": {"bootstrap": {"hosts": bootstrap}}}}
+        (folder / "inventory.yml").write_text(yaml.safe_dump(inventory), encoding="utf-8")
         tasks = [
             {"ansible.builtin.import_tasks": str(REPOSITORY / "playbooks" / "tasks" / "project.yml")},
             {"ansible.builtin.copy": {"content": "{{ metal_project_id }}", "dest": str(folder / "found"), "mode": "0600"}},
@@ -103,17 +112,45 @@ def test_a_project_lives_as_long_as_its_cluster(controllers: list[Controller], s
     assert {each["method"] for each in sandbox.journal()} == {"GET"}
 
     network = call(sandbox, "POST", f"projects/{made}/virtual-networks", {"metro": "da", "vxlan": 1077})
-    assert "The project of a cluster is kept: it has 1 VLAN." in one.destroy()
+    output = one.destroy()
+    assert f"project of a cluster ({made}), unless something else is in it" in output
+    assert "The project of a cluster is kept: it has 1 VLAN." in output
     call(sandbox, "DELETE", f"virtual-networks/{network['id']}")
     one.destroy()
     assert named(sandbox) == []
+
+
+def test_ssh_keys_of_orders_are_deleted_with_the_project(controllers: list[Controller], sandbox: RunningSandbox) -> None:
+    (one, _other) = controllers
+    made = one.find(play_creates_project=True)
+    # As the API does with the keys of an order.
+    for label, key in KEYS.items():
+        call(sandbox, "POST", f"projects/{made}/ssh-keys", {"label": label, "key": key})
+    assert "The project of a cluster is kept: it has 1 SSH key." in one.destroy()
+    (left,) = call(sandbox, "GET", f"projects/{made}/ssh-keys")["ssh_keys"]
+    assert left["label"] == "other"
+    call(sandbox, "DELETE", f"ssh-keys/{left['id']}")
+    one.destroy()
+    assert named(sandbox) == []
+
+
+def test_orphans_are_searched_in_the_project_of_the_name(controllers: list[Controller], sandbox: RunningSandbox) -> None:
+    (one, _other) = controllers
+    made = one.find(play_creates_project=True)
+    tags = ["openshift-cluster=lost.metal.test", "openshift-role=network"]
+    call(sandbox, "POST", f"projects/{made}/virtual-networks", {"metro": "da", "vxlan": 1078, "tags": tags})
+    code, output = one.play(REPOSITORY / "playbooks" / "orphans.yml")
+    assert code == 0, output
+    assert "lost.metal.test" in output
 
 
 def test_a_project_of_another_owner_is_used_and_kept(controllers: list[Controller], sandbox: RunningSandbox) -> None:
     (one, _other) = controllers
     project = call(sandbox, "POST", "projects", {"name": NAME, "tags": ["openshift-cluster=other.metal.test", "openshift-role=project"]})
     assert one.find(play_creates_project=True) == project["id"]
-    assert f"The project of a cluster is kept: it was not created for {CLUSTER}." in one.destroy()
+    output = one.destroy()
+    assert f"The project of a cluster is kept: it was not created for {CLUSTER}." in output
+    assert "unless something else is in it" not in output
     assert [each["id"] for each in named(sandbox)] == [project["id"]]
 
 

@@ -245,6 +245,7 @@ class Again:
 AGAIN = {
     "approve.yml": Again(),
     "destroy.yml": Again(("-e", f"openshift_destroy_confirm={NAME}"), is_destroyed=True),
+    "evictions.yml": Again(),
     "install.yml": Again(),
     "orphans.yml": Again(),
     "scale.yml": Again(scaled=True),

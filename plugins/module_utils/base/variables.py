@@ -594,10 +594,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("provision_worker_quorum", "cluster_worker_quorum"),
             in_preflight=True,
         ),
-        *(
-            Variable(f"metal_{name}", is_of_host=True, computed="[default plan](../capacity.md#default-plans)" if name == "plan" else "")
-            for name in DEVICE_OPTIONS
-        ),
+        *(Variable(f"metal_{name}", is_of_host=True) for name in DEVICE_OPTIONS),
     ),
     "Boot files": (
         Variable(

@@ -48,6 +48,7 @@ _CONTROLLERS: Final = (
     "certificatesigningrequest-approving-controller",
     "certificatesigningrequest-cleaner-controller",
     "node-lifecycle-controller",
+    "persistentvolume-binder-controller",
     "taint-eviction-controller",
     "pod-garbage-collector-controller",
     "disruption-controller",

@@ -70,6 +70,7 @@ class Facts:
     registry: str
     """Why the image registry is not available, empty if it is or if there is none."""
     registry_state: str
+    registry_generation: int
     """What its operator says when all is well."""
     ingress: IngressReport
     unreachable: str
@@ -354,7 +355,8 @@ class Operators:
         bootstrap_complete = ((bootstrap or {}).get("data") or {}).get("status") == "complete"
         operator = await self._cluster.api.get(resources.ETCD)
         etcd = await self._etcd_operator.round(nodes, operator, bootstrap_complete=bootstrap_complete)
-        registry = ((await self._cluster.api.get(resources.REGISTRY)) or {}).get("spec") or {}
+        registry_config = await self._cluster.api.get(resources.REGISTRY) or {}
+        registry = registry_config.get("spec") or {}
         claims = await self._cluster.api.items(resources.REGISTRY_CLAIMS)
         masters = [node for node in nodes if f"{ROLE_LABEL}master" in labels_of(node)]
         ingress = await self._ingress_operator.round(len(nodes))
@@ -372,6 +374,7 @@ class Operators:
             etcd=etcd,
             registry=_registry_problem(registry, claims),
             registry_state="The registry is ready" if registry.get("managementState") == "Managed" else "The registry is removed",
+            registry_generation=(registry_config.get("metadata") or {}).get("generation") or 0,
             ingress=ingress,
             unreachable=unreachable,
         )
@@ -530,6 +533,11 @@ class Operators:
             )
         base = {"apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator", "metadata": {"name": operator.name}}
         await self._write_status(path, base, status)
+        if operator.name == "image-registry" and facts.registry_generation:
+            # Its Config has the same conditions, and the generation that they are about.
+            config = {"apiVersion": "imageregistry.operator.openshift.io/v1", "kind": "Config", "metadata": {"name": "cluster"}}
+            observed = {"observedGeneration": facts.registry_generation, "conditions": status["conditions"]}
+            await self._write_status(resources.REGISTRY, config, observed)
         return "" if progress.settled and upgraded else operator.name
 
     async def _upgrade(self, operator: ClusterOperator, progress: _Progress) -> bool:

@@ -160,6 +160,7 @@ async def test_all_addresses_are_on_the_bond(sandbox: Sandbox, node: Node, netwo
     assert bond["ipv4"]["address1"] == f"{public['address']}/31,{public['gateway']}"
     assert bond["ipv4"]["address2"] == f"{private['address']}/31"
     assert bond["ipv4"]["route1"] == f"10.0.0.0/8,{private['gateway']}"
+    assert bond["ipv4"]["route2"] == f"169.254.255.0/24,{private['gateway']}", "the BGP peers accept the private address alone"
     assert bond["ipv4"]["dns"] == "147.75.207.207;147.75.207.208;"
     assert (bond["ipv6"]["method"], bond["ipv6"]["address1"]) == ("manual", f"{v6['address']}/127,{v6['gateway']}")
     for port in ports:

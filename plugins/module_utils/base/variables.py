@@ -60,7 +60,7 @@ GATHER_SECRETS = (
     "openshift_publish_access_key | default(''), openshift_publish_secret_key | default(''), "
     "openshift_publish_session_token | default(''), openshift_state_password | default(''), openshift_state_access_key | default(''), "
     "openshift_state_secret_key | default(''), openshift_state_session_token | default(''), openshift_dns_access_key | default(''), "
-    "openshift_dns_secret_key | default(''), openshift_dns_session_token | default('')] "
+    "openshift_dns_secret_key | default(''), openshift_dns_session_token | default(''), openshift_metallb_password | default('')] "
     "+ (openshift_dns_secrets | default({})).values() | list "
     "+ query('ansible.builtin.env', 'METAL_AUTH_TOKEN', 'METAL_API_TOKEN', 'PACKET_API_TOKEN', 'PACKET_AUTH_TOKEN', 'PACKET_TOKEN', "
     "'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN') "
@@ -406,6 +406,103 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Storage class of the PersistentVolumeClaim of the image registry. Empty is the default class of the cluster.",
             default="",
             options=("services_registry_storage_class",),
+        ),
+        Variable(
+            "openshift_local_storage",
+            "str",
+            "Local storage for volumes. V(lvms) installs LVM Storage, with the storage class C(lvms-vg1) on the empty disks of nodes. "
+            "Empty is none.",
+            default="",
+            choices=("", "lvms"),
+            options=("services_local_storage",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_local_storage_paths",
+            "list",
+            "Disks for O(openshift_local_storage), names below C(/dev/disk). A node uses those that it has. Without paths it uses all its "
+            "empty disks.",
+            default=[],
+            elements="str",
+            example=["/dev/disk/by-path/pci-0000:04:00.0-nvme-1"],
+            options=("services_local_storage_paths",),
+        ),
+        Variable(
+            "openshift_local_storage_node_labels",
+            "dict",
+            "Labels of the nodes whose disks O(openshift_local_storage) uses. Without labels, nodes without NoSchedule taints.",
+            default={},
+            example={"node-role.kubernetes.io/storage": ""},
+            options=("services_local_storage_node_labels",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_local_storage_channel",
+            "str",
+            "Channel of the operator of O(openshift_local_storage). Empty is C(stable-<minor version of the cluster>).",
+            default="",
+            options=("services_local_storage_channel",),
+        ),
+        Variable(
+            "openshift_metallb",
+            "bool",
+            "Whether MetalLB is installed. It gives Services of type LoadBalancer an address, and announces that by BGP to the routers of "
+            "the Metal API.",
+            default=False,
+            options=("services_metallb",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_metallb_addresses",
+            "list",
+            "Addresses for Services, with O(openshift_metallb), as networks in CIDR notation or ranges C(first-last). They have to be "
+            "elastic addresses of the project.",
+            default=[],
+            elements="str",
+            example=["198.51.100.8/29"],
+            options=("services_metallb_addresses",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_metallb_reservation",
+            "str",
+            "ID of a block of elastic addresses of the project. All its addresses are for Services, with O(openshift_metallb). It is never "
+            "deleted.",
+            default="",
+            options=("services_metallb_reservation",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_metallb_password",
+            "str",
+            "MD5 password of the project's BGP configuration, if that has one. The Metal API returns it to no client of this collection.",
+            default="",
+            no_log=True,
+            options=("services_metallb_password",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_metallb_channel",
+            "str",
+            "Channel of the MetalLB operator.",
+            default="stable",
+            options=("services_metallb_channel",),
+        ),
+        Variable(
+            "openshift_operator_catalog",
+            "str",
+            "CatalogSource in the namespace C(openshift-marketplace) with the operators of O(openshift_local_storage) and "
+            "O(openshift_metallb).",
+            default="redhat-operators",
+            options=("services_operator_catalog",),
+        ),
+        Variable(
+            "openshift_operator_timeout",
+            "int",
+            "Timeout in seconds until an operator of a service is installed, and for what it creates.",
+            default=1800,
+            unit="seconds",
+            options=("services_operator_timeout",),
         ),
         Variable(
             "openshift_kubeconfig",
@@ -2121,6 +2218,7 @@ COMPUTED_OPTIONS = (
             "project_cluster",
             "provision_cluster",
             "report_cluster",
+            "services_cluster",
             "state_store_cluster",
             "status_cluster",
         ),

@@ -33,6 +33,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight 
     plans,
     publishing,
     removals,
+    services,
     settings,
     spot,
     state_store,
@@ -185,9 +186,22 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "image registry",
-        settings.registry,
+        services.registry,
         expected="an image registry with storage that outlives its pod, or none by choice",
         advice="set openshift_registry to pvc with a storage class, or leave it empty",
+    ),
+    Check(
+        "local storage",
+        services.local_storage,
+        expected="with openshift_local_storage, an empty disk in each machine with storage besides the one on which CoreOS is installed",
+        advice="choose a plan with two disks, or leave openshift_local_storage empty",
+    ),
+    Check(
+        "MetalLB",
+        services.metallb,
+        expected="with openshift_metallb, addresses for Services, nodes with private addresses, and BGP that is enabled or can be enabled"
+        " for the project",
+        advice="check the project's BGP with the module metal_bgp_info",
     ),
     Check(
         "cluster networks",

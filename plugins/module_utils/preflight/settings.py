@@ -17,7 +17,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
     listed,
     passed,
     passed_if,
-    warning,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.install_config import judged
 
@@ -65,15 +64,6 @@ def manifests(context: Context) -> Finding:
             " openshift_cloud_controller_manager unset",
         )
     return passed("with a cloud controller manager" if external else "can be read" if context.settings.get("manifests") else "none")
-
-
-def registry(context: Context) -> Finding:
-    choice = context.text("registry")
-    if choice == "removed":
-        return warning("no image registry: builds and image streams do not work")
-    if choice == "emptydir":
-        return warning("its images are in its pod, and are lost when that restarts")
-    return passed("in a PersistentVolumeClaim" if choice == "pvc" else "left as the cluster has it; a new cluster on bare metal has none")
 
 
 def platform(context: Context) -> Finding:

@@ -23,6 +23,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.me
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_INFO_OPTIONS, find_devices
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import catalogue as metal_catalogue
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.bgp import BGP_INFO_OPTIONS, find_bgp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.hardware_reservation import (
     HARDWARE_RESERVATION_INFO_OPTIONS,
     SPOT_PRICE_OPTIONS,
@@ -64,6 +65,8 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
         # Without files of an install, every object with the ownership tag of this cluster is of another owner.
         cluster = f"{settings['cluster_name']}.{settings['base_domain']}"
         readings["belongings"] = _read(client, find_clusters, CLUSTER_INFO_OPTIONS, settings, names=[cluster])
+    if settings.get("metallb"):
+        readings["bgp"] = _read(client, find_bgp, BGP_INFO_OPTIONS, settings)
     pending = Context(settings, readings).machines_to_order
     if not pending:
         return readings

@@ -47,7 +47,7 @@ bond_profile() {
             "method=manual",
             # Without a public address the private gateway is the default one.
             ([$public[], $private[]] | to_entries[] | line(.key + 1; .value; .key == 0)),
-            (if $public != [] then $private[0:1][] | "route1=10.0.0.0/8,\(.gateway)" else empty end),
+            (if $public != [] then $private[0:1][] | "route1=10.0.0.0/8,\(.gateway)", "route2=169.254.255.0/24,\(.gateway)" else empty end),
             (if $dns != "" then "dns=\($dns);" else empty end)
           end), "",
           "[ipv6]",

@@ -1,0 +1,136 @@
+"""What OLM and two operators do at an API server, as far as the role services can see it: a thread that reacts to Subscriptions."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import yaml
+
+from tests.cluster.control_plane import START_LIMIT, ControlPlane
+
+CRDS = Path(__file__).resolve().parent / "crds"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+OPERATORS = "/apis/operators.coreos.com/v1alpha1"
+PACKAGES = {"metallb-operator": ("metallb", "stable"), "lvms-operator": ("lvms", "stable-4.20")}
+"""The packages of the catalogue: the file with their custom resources, and their only channel."""
+
+
+def define(cluster: ControlPlane, name: str) -> None:
+    """Create the custom resources of a file of ``crds``, and return when the API server serves them."""
+    kinds = yaml.safe_load((CRDS / f"{name}.yml").read_text(encoding="utf-8"))
+    for each in kinds:
+        answer = cluster.call("POST", DEFINITIONS, definition(**each))
+        if answer.status_code != 409:
+            answer.raise_for_status()
+    waiting = threading.Event()
+    for _attempt in range(int(START_LIMIT / 0.05)):
+        if all(cluster.call("GET", f"/apis/{each['group']}/{each['version']}/{each['plural']}").status_code == 200 for each in kinds):
+            return
+        waiting.wait(0.05)
+    raise TimeoutError(f"the custom resources of {name} are not served")
+
+
+def definition(
+    *,
+    group: str,
+    kind: str,
+    plural: str,
+    version: str,
+    scope: str = "Namespaced",
+    spec: dict[str, Any] | None = None,
+    status: dict[str, Any] | None = None,
+    required: list[str] | None = None,
+) -> dict[str, Any]:
+    """Return a CustomResourceDefinition. Fields that it does not list are unknown, so strict validation refuses them."""
+    properties = {
+        "spec": {"type": "object", "properties": spec or {}, **({"required": required} if required else {})},
+        "status": {"type": "object", "properties": status or {}},
+    }
+    served = {
+        "name": version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": properties}},
+        "subresources": {"status": {}},
+    }
+    names = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {"group": group, "scope": scope, "names": names, "versions": [served]},
+    }
+
+
+class Olm:
+    """OLM with a catalogue, MetalLB and LVM Storage. Used as ``with Olm(cluster):``."""
+
+    def __init__(self, cluster: ControlPlane) -> None:
+        self._cluster = cluster
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._problem: Exception | None = None
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self._ends.set()
+        self._thread.join()
+        if self._problem is not None and error is None:
+            raise self._problem
+
+    def _run(self) -> None:
+        try:
+            while not self._ends.wait(0.1):
+                for subscription in self._items(f"{OPERATORS}/subscriptions"):
+                    self._install(subscription)
+        except Exception as problem:  # noqa: BLE001 - raised by __exit__
+            self._problem = problem
+
+    def _install(self, subscription: dict[str, Any]) -> None:
+        """One step: resolve, install, or let the operator report its object as ready."""
+        namespace, package = subscription["metadata"]["namespace"], subscription["spec"]["name"]
+        file, channel = PACKAGES[package]
+        if subscription["spec"]["channel"] != channel:
+            message = f"no operators found in channel {subscription['spec']['channel']} of package {package} in the catalog"
+            reason = {"type": "ResolutionFailed", "status": "True", "reason": "ConstraintsNotSatisfiable", "message": message}
+            self._status(f"{OPERATORS}/namespaces/{namespace}/subscriptions", subscription, {"conditions": [reason]})
+            return
+        versions = f"{OPERATORS}/namespaces/{namespace}/clusterserviceversions"
+        name = f"{package}.v4.20.0"
+        if not subscription.get("status"):
+            body = {"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion", "metadata": {"name": name}, "spec": {}}
+            made = self._cluster.call("POST", versions, body)
+            made.raise_for_status()
+            self._status(versions, made.json(), {"phase": "Installing", "message": "installing: waiting for deployment"})
+            self._status(f"{OPERATORS}/namespaces/{namespace}/subscriptions", subscription, {"installedCSV": name, "currentCSV": name})
+            return
+        define(self._cluster, file)
+        version = self._cluster.call("GET", f"{versions}/{name}").json()
+        if version["status"]["phase"] != "Succeeded":
+            self._status(versions, version, {"phase": "Succeeded", "message": "install strategy completed with no errors"})
+        self._report(namespace)
+
+    def _report(self, namespace: str) -> None:
+        available = {"conditions": [{"type": "Available", "status": "True", "reason": "Available"}]}
+        for path, status in (("metallb.io/v1beta1", available), ("lvm.topolvm.io/v1alpha1", {"state": "Ready", "ready": True})):
+            plural = "metallbs" if path.startswith("metallb") else "lvmclusters"
+            for each in self._items(f"/apis/{path}/namespaces/{namespace}/{plural}"):
+                if each.get("status") != status:
+                    self._status(f"/apis/{path}/namespaces/{namespace}/{plural}", each, status)
+
+    def _items(self, path: str) -> list[dict[str, Any]]:
+        answer = self._cluster.call("GET", path)
+        found: list[dict[str, Any]] = answer.json()["items"] if answer.status_code == 200 else []
+        return found
+
+    def _status(self, path: str, item: dict[str, Any], status: dict[str, Any]) -> None:
+        answer = self._cluster.call("PUT", f"{path}/{item['metadata']['name']}/status", {**item, "status": status})
+        # The role has patched the object meanwhile: the next step reads it again.
+        if answer.status_code != 409:
+            answer.raise_for_status()

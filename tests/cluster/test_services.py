@@ -1,0 +1,258 @@
+"""Operators of the role services at a real API server: their objects with strict validation, and the role from nothing to an idle run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.lvms import lvm_cluster
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.metallb import metallb_changes
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.olm import operator_subscription
+from sandbox.openshift.binaries import Binaries, BinariesError, cache_folder, ensure_binaries
+from sandbox.testing.process import REPOSITORY, RunningSandbox
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.olm import OPERATORS, Olm, define
+from tests.contract.environment import call
+
+CLUSTER = "demo.metal.test"
+METALLB = "/apis/metallb.io/v1beta1/namespaces/metallb-system"
+PEERS = "/apis/metallb.io/v1beta2/namespaces/metallb-system/bgppeers"
+LVM_CLUSTERS = "/apis/lvm.topolvm.io/v1alpha1/namespaces/openshift-lvm-storage/lvmclusters"
+CATALOGS = f"{OPERATORS}/namespaces/openshift-marketplace/catalogsources"
+PLURALS = {
+    "Namespace": "namespaces",
+    "Secret": "secrets",
+    "OperatorGroup": "operatorgroups",
+    "Subscription": "subscriptions",
+    "IPAddressPool": "ipaddresspools",
+    "BGPAdvertisement": "bgpadvertisements",
+    "BGPPeer": "bgppeers",
+    "LVMCluster": "lvmclusters",
+}
+PASSWORD = "Pl4ntedPassword"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[ControlPlane]:
+    """A control plane with OLM's custom resources, a catalogue and no operator."""
+    if os.environ.get("CI") == "true" or os.environ.get("SANDBOX_CONTROLPLANE_BIN"):
+        binaries = ensure_binaries()
+    else:
+        try:
+            binaries = Binaries.in_folder(cache_folder())
+        except BinariesError as problem:
+            pytest.skip(f"the control plane's programs are not built yet (start the sandbox once): {problem}")
+    folder = tmp_path / "control-plane"
+    folder.mkdir()
+    with ControlPlane(folder, binaries, audited=True).running() as running:
+        define(running, "olm")
+        running.ensure_namespace("openshift-marketplace")
+        version = {"apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {"name": "version"}, "spec": {}}
+        path = "/apis/config.openshift.io/v1/clusterversions"
+        made = running.call("POST", path, version).json()
+        running.call("PUT", f"{path}/version/status", {**made, "status": {"desired": {"version": "4.20.33"}}}).raise_for_status()
+        catalog = {"apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource", "metadata": {"name": "redhat-operators"}}
+        running.call("POST", CATALOGS, {**catalog, "spec": {"sourceType": "grpc"}}).raise_for_status()
+        yield running
+
+
+def play(cluster: ControlPlane, folder: Path, *arguments: str, sandbox: RunningSandbox | None = None, **variables: Any) -> tuple[int, str]:
+    """Run the role; return how the play ended and what was printed."""
+    directory = folder / "cluster"
+    directory.mkdir(exist_ok=True)
+    cluster.write_kubeconfig(directory / "kubeconfig", server=cluster.url)
+    given = {
+        "openshift_cluster_name": "demo",
+        "openshift_base_domain": "metal.test",
+        "openshift_directory": str(directory),
+        "openshift_wait_interval": 0.5,
+        "openshift_operator_timeout": 60,
+        "ansible_python_interpreter": sys.executable,
+        **variables,
+    }
+    tasks = [{"name": "Configure the services", "ansible.builtin.include_role": {"name": "equinix_metal.openshift.services"}}]
+    content = [{"name": "Services", "hosts": "localhost", "connection": "local", "gather_facts": False, "vars": given, "tasks": tasks}]
+    playbook = folder / "play.json"
+    playbook.write_text(json.dumps(content), encoding="utf-8")
+    done = subprocess.run(
+        [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", playbook, *arguments],
+        cwd=folder,
+        env={
+            **os.environ,
+            **(sandbox.environment if sandbox else {}),
+            "ANSIBLE_COLLECTIONS_PATH": str(REPOSITORY / "collections"),
+            "ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg"),
+            "ANSIBLE_NOCOLOR": "1",
+        },
+        check=False,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=300,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def changed(output: str) -> int:
+    """Return the number of changed tasks in the recap."""
+    return int(output.rpartition("changed=")[2].split()[0])
+
+
+def written(cluster: ControlPlane, since: int) -> list[str]:
+    """Return the objects that the role wrote, from the audit log."""
+    events = cluster.audit(since)
+    mine = [event for event in events if "OpenAPI-Generator" in event["userAgent"] and event["verb"] not in ("get", "list", "watch")]
+    return [f"{event['verb']} {event['objectRef']['resource']}" for event in mine if "dryRun" not in event["requestURI"]]
+
+
+def names(cluster: ControlPlane, path: str) -> list[str]:
+    return sorted(each["metadata"]["name"] for each in cluster.call("GET", path).json()["items"])
+
+
+def test_the_api_server_accepts_the_objects_with_strict_validation(cluster: ControlPlane) -> None:
+    for name in ("metallb", "lvms"):
+        define(cluster, name)
+    neighbor = {
+        "address_family": 4,
+        "customer_as": 65000,
+        "customer_ip": "10.70.1.3",
+        "multihop": True,
+        "peer_as": 65530,
+        "peer_ips": ["169.254.255.1", "169.254.255.2"],
+    }
+    node = {"metadata": {"name": f"worker-0.{CLUSTER}", "labels": {"kubernetes.io/hostname": f"worker-0.{CLUSTER}"}}}
+    found = {"nodes": [node], "neighbors": {f"worker-0.{CLUSTER}": [neighbor]}}
+    changes = metallb_changes(["198.51.100.8/29", "198.51.100.1-198.51.100.4"], "metallb-system", found, PASSWORD)
+    objects = [
+        *operator_subscription("metallb", [], "4.20.33", "redhat-operators")["objects"],
+        *operator_subscription("lvms", [], "4.20.33", "redhat-operators")["objects"],
+        *changes["secret"],
+        *changes["present"],
+        lvm_cluster(["/dev/disk/by-path/pci-0000:04:00.0-nvme-1"], "openshift-lvm-storage", {"node-role.kubernetes.io/storage": ""}),
+    ]
+    for name in ("metallb-system", "openshift-lvm-storage"):
+        cluster.ensure_namespace(name)
+    refused = {}
+    for each in objects:
+        namespace = each["metadata"].get("namespace")
+        folder = "/api/v1" if each["apiVersion"] == "v1" else f"/apis/{each['apiVersion']}"
+        path = f"{folder}{f'/namespaces/{namespace}' if namespace else ''}/{PLURALS[each['kind']]}"
+        body = each if namespace else {**each, "metadata": {**each["metadata"], "name": "a-new-namespace"}}
+        answer = cluster.call("POST", f"{path}?dryRun=All&fieldValidation=Strict", body)
+        if answer.status_code != 201:
+            refused[f"{each['kind']} {each['metadata']['name']}"] = answer.json()["message"]
+    assert not refused
+    wrong = {**changes["present"][0], "spec": {"addresses": ["198.51.100.8/29"], "autoasign": True}}
+    answer = cluster.call("POST", f"{METALLB}/ipaddresspools?dryRun=All&fieldValidation=Strict", wrong)
+    assert answer.status_code == 400, "an unknown field is refused, or this test would prove nothing"
+    assert names(cluster, f"{METALLB}/ipaddresspools") == []
+
+
+def test_local_storage_is_installed_and_a_second_run_changes_nothing(cluster: ControlPlane, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {
+        "openshift_local_storage": "lvms",
+        "openshift_local_storage_node_labels": {"node-role.kubernetes.io/storage": ""},
+    }
+    with Olm(cluster):
+        start = cluster.audited_until()
+        code, output = play(cluster, tmp_path, "--check", **settings)
+        assert code == 0, output[-3000:]
+        assert changed(output) == 1, "of a cluster without the namespace only that is predicted"
+        assert written(cluster, start) == []
+
+        code, output = play(cluster, tmp_path, **settings)
+        assert code == 0, output[-3000:]
+        (storage,) = cluster.call("GET", LVM_CLUSTERS).json()["items"]
+        (device_class,) = storage["spec"]["storage"]["deviceClasses"]
+        assert (device_class["name"], device_class["default"]) == ("vg1", True)
+        assert storage["spec"]["tolerations"] == [{"operator": "Exists"}]
+
+        start = cluster.audited_until()
+        code, output = play(cluster, tmp_path, **settings)
+        assert code == 0, output[-3000:]
+        assert (changed(output), written(cluster, start)) == (0, [])
+        code, output = play(cluster, tmp_path, "--check", **settings)
+        assert (code, changed(output)) == (0, 0), output[-3000:]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"openshift_operator_catalog": "mirrored"}, "has no CatalogSource mirrored. Set openshift_operator_catalog"),
+        (
+            {"openshift_local_storage_channel": "stable-4.99"},
+            "OLM has not installed lvms-operator from the catalogue redhat-operators after 60 s. ResolutionFailed: no operators found in"
+            " channel stable-4.99",
+        ),
+    ],
+    ids=["no catalogue", "no such channel"],
+)
+def test_an_operator_that_cannot_be_installed_ends_the_run(
+    cluster: ControlPlane, tmp_path: Path, settings: dict[str, Any], message: str
+) -> None:
+    with Olm(cluster):
+        code, output = play(cluster, tmp_path, openshift_local_storage="lvms", **settings)
+    assert code != 0
+    assert message in " ".join(output.split()), output[-3000:]
+
+
+def test_metallb_has_a_session_and_peers_for_each_node(cluster: ControlPlane, sandbox: RunningSandbox, tmp_path: Path) -> None:
+    tags = [f"openshift-cluster={CLUSTER}", "openshift-role=worker"]
+    made = {}
+    for number in range(3):
+        body = {"count": 1, "hostname": f"worker-{number}.{CLUSTER}", "tags": tags}
+        (made[f"worker-{number}.{CLUSTER}"],) = sandbox.call("POST", "devices", json=body)["ids"]
+    workers = list(made)[:2]
+    for name in workers:
+        labels = {"kubernetes.io/hostname": name, "node-role.kubernetes.io/worker": ""}
+        cluster.call("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": labels}}).raise_for_status()
+    settings: dict[str, Any] = {
+        "openshift_metallb": True,
+        "openshift_metallb_addresses": ["198.51.100.8/29"],
+        "openshift_metallb_password": PASSWORD,
+    }
+    with Olm(cluster):
+        code, output = play(cluster, tmp_path, "-vvv", sandbox=sandbox, **settings)
+        assert code == 0, output[-3000:]
+        assert PASSWORD not in output
+        sessions = {name: call(sandbox, "GET", f"devices/{id_}/bgp/sessions")["bgp_sessions"] for name, id_ in made.items()}
+        assert {name: [each["address_family"] for each in found] for name, found in sessions.items()} == {
+            **{name: ["ipv4"] for name in workers},
+            f"worker-2.{CLUSTER}": [],
+        }, "a device whose node has not joined has no session yet"
+        peers = cluster.call("GET", PEERS).json()["items"]
+        assert len(peers) == 4, "two routers for each node"
+        for name in workers:
+            device = call(sandbox, "GET", f"devices/{made[name]}")
+            (private,) = [each["address"] for each in device["ip_addresses"] if not each["public"]]
+            own = [each["spec"] for each in peers if each["spec"]["nodeSelectors"] == [{"matchLabels": {"kubernetes.io/hostname": name}}]]
+            assert {(each["peerAddress"], each["sourceAddress"]) for each in own} == {
+                ("169.254.255.1", private),
+                ("169.254.255.2", private),
+            }
+        (pool,) = cluster.call("GET", f"{METALLB}/ipaddresspools").json()["items"]
+        assert pool["spec"]["addresses"] == ["198.51.100.8/29"]
+
+        start = cluster.audited_until()
+        sandbox.forget()
+        code, output = play(cluster, tmp_path, sandbox=sandbox, **settings)
+        assert code == 0, output[-3000:]
+        assert (changed(output), written(cluster, start)) == (0, [])
+        assert not [each for each in sandbox.journal() if each["method"] not in ("GET", "HEAD")]
+
+        own_peer = {"apiVersion": "metallb.io/v1beta2", "kind": "BGPPeer", "metadata": {"name": "of-a-user"}}
+        cluster.call("POST", PEERS, {**own_peer, "spec": {"myASN": 1, "peerASN": 2, "peerAddress": "192.0.2.1"}}).raise_for_status()
+        cluster.call("DELETE", f"/api/v1/nodes/{workers[1]}").raise_for_status()
+        code, output = play(cluster, tmp_path, sandbox=sandbox, **settings)
+        assert code == 0, output[-3000:]
+        prefix = f"equinix-metal-{workers[0]}-ipv4"
+        assert names(cluster, PEERS) == [f"{prefix}-0", f"{prefix}-1", "of-a-user"]
+    for each in made.values():
+        call(sandbox, "DELETE", f"devices/{each}")

@@ -12,8 +12,9 @@ author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Returns the address pool, its advertisement, and a BGPPeer for each router of each node.
+  - Peers of neighbors with MD5 read the password from the Secret C(equinix-metal) of the namespace.
   - A BGPPeer of a node that is gone has to be deleted. Those without the label C(equinix-metal.openshift/managed) stay.
-positional: namespace, found, password
+positional: namespace, found
 options:
   _input:
     description:
@@ -33,11 +34,6 @@ options:
         M(equinix_metal.openshift.metal_ip_reservation_info) returns them.
     type: dict
     required: true
-  password:
-    description:
-      - MD5 password of the BGP sessions. Empty is none.
-    type: str
-    default: ""
 """
 
 EXAMPLES = r"""
@@ -58,11 +54,6 @@ _value:
       sample: [{kind: IPAddressPool, metadata: {name: equinix-metal}}]
     absent:
       description: BGPPeers to delete.
-      type: list
-      elements: dict
-      sample: []
-    secret:
-      description: The Secret with the password, if there is one.
       type: list
       elements: dict
       sample: []

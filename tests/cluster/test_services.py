@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,6 @@ LVM_CLUSTERS = "/apis/lvm.topolvm.io/v1alpha1/namespaces/openshift-lvm-storage/l
 CATALOGS = f"{OPERATORS}/namespaces/openshift-marketplace/catalogsources"
 PLURALS = {
     "Namespace": "namespaces",
-    "Secret": "secrets",
     "OperatorGroup": "operatorgroups",
     "Subscription": "subscriptions",
     "IPAddressPool": "ipaddresspools",
@@ -123,17 +123,17 @@ def test_the_api_server_accepts_the_objects_with_strict_validation(cluster: Cont
         "address_family": 4,
         "customer_as": 65000,
         "customer_ip": "10.70.1.3",
+        "md5_enabled": True,
         "multihop": True,
         "peer_as": 65530,
         "peer_ips": ["169.254.255.1", "169.254.255.2"],
     }
     node = {"metadata": {"name": f"worker-0.{CLUSTER}", "labels": {"kubernetes.io/hostname": f"worker-0.{CLUSTER}"}}}
     found = {"nodes": [node], "neighbors": {f"worker-0.{CLUSTER}": [neighbor]}}
-    changes = metallb_changes(["198.51.100.8/29", "198.51.100.1-198.51.100.4"], "metallb-system", found, PASSWORD)
+    changes = metallb_changes(["198.51.100.8/29", "198.51.100.1-198.51.100.4"], "metallb-system", found)
     objects = [
         *operator_subscription("metallb", [], "4.20.33", "redhat-operators")["objects"],
         *operator_subscription("lvms", [], "4.20.33", "redhat-operators")["objects"],
-        *changes["secret"],
         *changes["present"],
         lvm_cluster(["/dev/disk/by-path/pci-0000:04:00.0-nvme-1"], "openshift-lvm-storage", {"node-role.kubernetes.io/storage": ""}),
     ]
@@ -222,6 +222,8 @@ def test_metallb_has_a_session_and_peers_for_each_node(cluster: ControlPlane, sa
         code, output = play(cluster, tmp_path, "-vvv", sandbox=sandbox, **settings)
         assert code == 0, output[-3000:]
         assert PASSWORD not in output
+        secret = cluster.call("GET", "/api/v1/namespaces/metallb-system/secrets/equinix-metal").json()
+        assert (secret["type"], b64decode(secret["data"]["password"]).decode()) == ("kubernetes.io/basic-auth", PASSWORD)
         sessions = {name: call(sandbox, "GET", f"devices/{id_}/bgp/sessions")["bgp_sessions"] for name, id_ in made.items()}
         assert {name: [each["address_family"] for each in found] for name, found in sessions.items()} == {
             **{name: ["ipv4"] for name in workers},

@@ -12,14 +12,16 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import ipaddress
-from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
 
 NAME = "equinix-metal"
-"""Name of the address pool, its advertisement and the secret; first part of the names of peers."""
+"""Name of the address pool, its advertisement and the Secret with the password; first part of the names of peers."""
+
+IPV4 = 4
+"""``address_family`` of neighbors with IPv4."""
 
 MANAGED = "equinix-metal.openshift/managed"
 """Label of BGPPeers that follow the nodes."""
@@ -46,13 +48,11 @@ def _is_range(text: str) -> bool:
     return first.version == last.version and int(first) <= int(last)
 
 
-def metallb_changes(
-    addresses: Sequence[str], namespace: str, found: Mapping[str, Any], password: str = ""
-) -> dict[str, list[dict[str, Any]]]:
-    """Return objects that have to be ``present``, BGPPeers that have to be ``absent``, and the ``secret`` with the password.
+def metallb_changes(addresses: Sequence[str], namespace: str, found: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Return objects that have to be ``present``, and BGPPeers that have to be ``absent``.
 
     ``found``: ``nodes``; ``neighbors``, those that the Metal API reports, by host name of the device; ``peers``, the BGPPeers of the
-    namespace; ``reservations``, blocks whose addresses are added. ``password``: the MD5 password of the project's BGP configuration.
+    namespace; ``reservations``, blocks whose addresses are added. Peers with MD5 read the password from the Secret ``NAME``.
     """
     present: list[dict[str, Any]] = [
         {
@@ -68,39 +68,28 @@ def metallb_changes(
             "spec": {"ipAddressPools": [NAME]},
         },
     ]
-    secret = {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": NAME, "namespace": namespace},
-        "type": "kubernetes.io/basic-auth",
-        "data": {"password": b64encode(password.encode()).decode()},
-    }
-    peers = [peer for node in found["nodes"] for peer in _peers(namespace, node, found["neighbors"], with_password=bool(password))]
+    peers = [peer for node in found["nodes"] for peer in _peers(namespace, node, found["neighbors"])]
     names = {peer["metadata"]["name"] for peer in peers}
     absent = [
         {"apiVersion": "metallb.io/v1beta2", "kind": "BGPPeer", "metadata": {"name": metadata["name"], "namespace": namespace}}
         for each in found.get("peers") or ()
         if MANAGED in mapping((metadata := mapping(each.get("metadata"))).get("labels")) and metadata.get("name") not in names
     ]
-    return {"secret": [secret] if password else [], "present": [*present, *peers], "absent": absent}
+    return {"present": [*present, *peers], "absent": absent}
 
 
-def _peers(
-    namespace: str, node: Mapping[str, Any], neighbors: Mapping[str, Iterable[Mapping[str, Any]]], *, with_password: bool
-) -> Iterable[dict[str, Any]]:
-    """Yield a BGPPeer for each router that this node has a session with."""
+def _peers(namespace: str, node: Mapping[str, Any], neighbors: Mapping[str, Iterable[Mapping[str, Any]]]) -> Iterable[dict[str, Any]]:
+    """Yield a BGPPeer for each router that this node has a session with. The sessions are of IPv4."""
     metadata = mapping(node.get("metadata"))
     name = str(metadata.get("name"))
     hostname = mapping(metadata.get("labels")).get("kubernetes.io/hostname") or name
-    for neighbor in neighbors.get(name) or ():
-        for address in neighbor.get("peer_ips") or ():
-            family = f"ipv{neighbor['address_family']}"
-            number = list(neighbor["peer_ips"]).index(address)
-            secret = {"passwordSecret": {"name": NAME, "namespace": namespace}} if with_password else {}
+    for neighbor in (each for each in neighbors.get(name) or () if each.get("address_family") == IPV4):
+        for number, address in enumerate(neighbor.get("peer_ips") or ()):
+            secret = {"passwordSecret": {"name": NAME, "namespace": namespace}} if neighbor.get("md5_enabled") else {}
             yield {
                 "apiVersion": "metallb.io/v1beta2",
                 "kind": "BGPPeer",
-                "metadata": {"name": f"{NAME}-{name}-{family}-{number}", "namespace": namespace, "labels": {MANAGED: "true"}},
+                "metadata": {"name": f"{NAME}-{name}-ipv4-{number}", "namespace": namespace, "labels": {MANAGED: "true"}},
                 "spec": {
                     "myASN": neighbor["customer_as"],
                     "peerASN": neighbor["peer_as"],

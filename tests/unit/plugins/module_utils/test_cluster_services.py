@@ -106,7 +106,7 @@ def test_each_node_has_a_peer_for_each_router_with_its_own_address() -> None:
         "nodeSelectors": [{"matchLabels": {"kubernetes.io/hostname": "host-of-a"}}],
     }
     assert changes["present"][3]["metadata"]["name"] == "equinix-metal-a-ipv4-1"
-    assert (changes["secret"], changes["absent"]) == ([], [])
+    assert changes["absent"] == []
 
 
 def test_addresses_of_a_block_are_added() -> None:
@@ -122,12 +122,9 @@ def test_only_our_peers_of_nodes_that_are_gone_are_deleted() -> None:
     assert [each["metadata"]["name"] for each in changes["absent"]] == ["equinix-metal-gone-ipv4-0"]
 
 
-def test_a_password_is_in_the_secret_alone() -> None:
-    changes = metallb_changes([], "ns", {"nodes": [node("a")], "neighbors": {"a": [NEIGHBOR]}}, "Pl4ntedPassword")
-    (secret,) = changes["secret"]
-    assert (secret["type"], secret["data"]) == ("kubernetes.io/basic-auth", {"password": "UGw0bnRlZFBhc3N3b3Jk"})
-    assert changes["present"][2]["spec"]["passwordSecret"] == {"name": secret["metadata"]["name"], "namespace": "ns"}
-    assert "UGw0bnRlZFBhc3N3b3Jk" not in str(changes["present"])
+def test_peers_read_the_password_from_the_secret() -> None:
+    changes = metallb_changes([], "ns", {"nodes": [node("a")], "neighbors": {"a": [{**NEIGHBOR, "md5_enabled": True}]}})
+    assert changes["present"][2]["spec"]["passwordSecret"] == {"name": "equinix-metal", "namespace": "ns"}
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def registry_progress(objects: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     config = next((each for each in objects if each.get("kind") == "Config"), {})
     status = mapping(config.get("status"))
     conditions = {str(each.get("type")): each for each in mappings(status.get("conditions"))}
-    if status.get("observedGeneration") != mapping(config.get("metadata")).get("generation"):
+    if not conditions or status.get("observedGeneration") != mapping(config.get("metadata")).get("generation"):
         return {"ready": False, "message": "the operator has not read its Config yet"}
     desired = {"Available": "True", "Progressing": "False"}
     reports = [

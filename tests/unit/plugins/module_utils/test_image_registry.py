@@ -68,4 +68,6 @@ def test_a_changed_config_is_applied_when_the_operator_has_read_it(
 
 
 def test_a_config_without_conditions_is_not_applied() -> None:
-    assert not registry_progress([{"kind": "Config", "metadata": {"generation": 1}, "status": {"observedGeneration": 1}}])["ready"]
+    config = {"kind": "Config", "metadata": {"generation": 1}, "status": {"observedGeneration": 1}}
+    pending = {"ready": False, "message": "the operator has not read its Config yet"}
+    assert (registry_progress([config]), registry_progress([])) == (pending, pending)

@@ -15,6 +15,7 @@ from ansible_collections.equinix_metal.openshift.plugins.filter.with_default_pla
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.default_plans import Offer, default_plans
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.checks import CHECKS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.controller import read_manifests
 from tests.validate.cases import GROUPS, TABLE, Case, read
 from tests.validate.page import PAGE, page
 
@@ -100,6 +101,7 @@ def report(case: Case, **settings: Any) -> dict[str, Any]:
     if case.entry.get("installed"):
         readings["controller"] = {**readings["controller"], "metadata": {"infraID": "demo-x7k2p", "clusterID": CLUSTER_ID}}
         readings["kubeconfig"] = {"cluster_id": CLUSTER_ID}
+    readings["manifests"] = read_manifests(desired.get("manifests") or [])
     readings = {**readings, **{name: {**(readings.get(name) or {}), **answer} for name, answer in given["case_answers"].items()}}
     desired["machines"] = planned(desired["machines"], readings)
     if "capacity" not in readings:

@@ -39,7 +39,7 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     directory = str(settings["directory"])
     controller = {"architecture": platform.machine(), "in_job_folder": is_in_job_folder(directory), **_folder(directory)}
-    readings: dict[str, Any] = {"controller": controller, "manifests": _manifests(settings.get("manifests") or [])}
+    readings: dict[str, Any] = {"controller": controller, "manifests": read_manifests(settings.get("manifests") or [])}
     ports = [str(settings[name]) for name in ("publish_http_port", "publish_https_port")]
     address = str(settings["publish_bind_address"])
     # Malformed addresses and ports are reported by the checks of the settings.
@@ -49,8 +49,10 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     return readings
 
 
-def _manifests(given: Any) -> dict[str, Any]:
+def read_manifests(given: Any) -> dict[str, Any]:
     """Return ``problem``, why the manifests of the user cannot be used, and whether they have a ``cloud_controller``."""
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        return {"problem": "openshift_manifests is not a list of paths and texts", "cloud_controller": False}
     try:
         texts = [each["content"] for each in manifests(given)]
     except AnsibleFilterError as problem:

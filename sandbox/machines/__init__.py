@@ -10,7 +10,7 @@ the boot service and the metadata service, from its own source address. An insta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -135,6 +135,9 @@ class Machine(Protocol):
     @property
     def name_server(self) -> tuple[str, int]:
         """Address and port of the only name server, for programs that ask by themselves."""
+
+    async def announce(self, address: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
+        """Announce an elastic address by BGP while the machine is healthy, until cancelled (`sandbox.machines.elastic`)."""
 
     async def report(self, state: str, message: str) -> None:
         """POST ``{"state", "message"}`` to the events address of the boot service; failures are only logged.

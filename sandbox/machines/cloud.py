@@ -5,7 +5,7 @@
 
 Of a cloud-config, ``write_files`` and ``packages`` are applied, below the machine's directory. Packages with an effect are haproxy, the
 host's real one with the machine's configuration and address, and bird2: the program that the collection's load balancers run beside it,
-which announces an elastic address while haproxy answers, is simulated. BIRD itself takes no loopback addresses.
+which announces an elastic address while haproxy answers, is simulated (``sandbox.machines.elastic``).
 """
 
 from __future__ import annotations
@@ -29,9 +29,6 @@ HAPROXY_CONFIG = "/etc/haproxy/haproxy.cfg"
 HAPROXY_DEFAULTS = "/etc/default/haproxy"
 ELASTIC_DEFAULTS = "/etc/default/announce"
 HEALTH_PORT = 8404
-_HOLD_TIME = 9.0
-"""Simulated seconds after which routers withdraw the routes of a device that is gone."""
-_CHECK_INTERVAL = 1.0
 HAPROXY_STARTS = 5
 """As systemd's default StartLimitBurst."""
 SYSTEM_PATH = os.pathsep.join(("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin"))
@@ -197,32 +194,9 @@ class CloudSystem:
 
     async def _announce(self) -> None:
         """Announce an elastic address while haproxy answers, from the time on that the metadata has BGP neighbors."""
-        host = self._host
         address = self._defaults(ELASTIC_DEFAULTS).get("ADDRESS")
-        if not address or "bird2" not in self._content["packages"]:
-            return
-        device, announcements = host.hardware.device_id, host.announcements
-        announcements.configure(device, address)
-        try:
-            while not await self._has_neighbors():  # noqa: ASYNC110 - the program polls
-                await asyncio.sleep(_CHECK_INTERVAL)
-            host.console(f"announce: BGP neighbors are configured, {address} is announced while haproxy answers")
-            while True:
-                change = announcements.announce if await self._haproxy_answers() else announcements.withdraw
-                change(device, address)
-                await asyncio.sleep(_CHECK_INTERVAL)
-        finally:
-            announcements.switch_off(device)
-            # Nobody withdraws the route of a device without power: the routers' hold time does.
-            ending = asyncio.get_running_loop().create_task(host.clock.sleep(_HOLD_TIME))
-            ending.add_done_callback(lambda _unused: announcements.forget(device))
-
-    async def _has_neighbors(self) -> bool:
-        try:
-            response = await self._host.http.request("GET", f"{self._host.metadata_url}/metadata")
-        except httpx.TransportError:
-            return False
-        return response.is_success and any(each["address_family"] == 4 for each in response.json().get("bgp_neighbors") or [])
+        if address and "bird2" in self._content["packages"]:
+            await self._host.announce(address, self._haproxy_answers)
 
     async def _haproxy_answers(self) -> bool:
         try:

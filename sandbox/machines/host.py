@@ -20,13 +20,14 @@ import logging
 import random
 import shutil
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from sandbox.clock import Clock
-from sandbox.machines import Hardware
+from sandbox.machines import Hardware, elastic
 from sandbox.machines.announcements import Announcements
 from sandbox.machines.network import BoundHTTP, NameService
 from sandbox.machines.outside import Outside
@@ -126,6 +127,9 @@ class Host:
             return
         if url:
             await self.post(str(url).removesuffix("/phone-home") + "/events", {"state": state, "message": message})
+
+    async def announce(self, address: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
+        await elastic.announce(self, address, is_healthy)
 
     async def resolve(self, name: str) -> list[str]:
         return await self._names.resolve(name)

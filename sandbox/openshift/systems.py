@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from typing import Any, Final
 
 from sandbox.machines import Machine, System, SystemFactory
-from sandbox.openshift import etcdctl, machine_config_server, resources
+from sandbox.openshift import etcdctl, kube_vip, machine_config_server, resources
 from sandbox.openshift.api import NODES
 from sandbox.openshift.assets import INSTALL_FOLDER, AssetError, Assets, files_of
 from sandbox.openshift.cluster import BOOTKUBE_DONE, MANIFESTS_APPLIED, PASSING_FAILURES, Cluster, Clusters
@@ -70,7 +70,9 @@ def system_factory(clusters: Clusters, kubelet: MakeKubelet = Kubelet) -> System
             if any(path.startswith(f"{INSTALL_FOLDER}/") for path in files):
                 return BootstrapSystem(machine, clusters, Assets.from_ignition(config), files)
             if KUBECONFIG in files:
-                return NodeSystem(machine, clusters, KubeletConfig.read(config), kubelet, files)
+                return NodeSystem(
+                    machine, clusters, KubeletConfig.read(config), kubelet, files, announced=kube_vip.announced_address(config, files)
+                )
         except AssetError as error:
             return IdleSystem(machine, f"the Ignition config cannot be used: {error}", failed=True)
         return IdleSystem(machine, f"nothing of OpenShift in the Ignition config; files: {', '.join(sorted(files)) or 'none'}")
@@ -155,9 +157,17 @@ class BootstrapSystem:
 class NodeSystem:
     """A control plane node or a worker: pivot to the cluster's OS image, two reboots, kubelet, and for masters static pods."""
 
-    def __init__(
-        self, machine: Machine, clusters: Clusters, config: KubeletConfig, kubelet: MakeKubelet, files: Mapping[str, bytes]
+    def __init__(  # noqa: PLR0913 - what a node is made of
+        self,
+        machine: Machine,
+        clusters: Clusters,
+        config: KubeletConfig,
+        kubelet: MakeKubelet,
+        files: Mapping[str, bytes],
+        *,
+        announced: str = "",
     ) -> None:
+        self._announced = announced
         self._machine = machine
         self._files = files
         self._clusters = clusters
@@ -191,6 +201,8 @@ class NodeSystem:
             group.create_task(self._kubelet(machine, self._config, on_ready, self._execute).run())
             group.create_task(self._control_plane(ready))
             group.create_task(self._router())
+            if self._announced:
+                group.create_task(kube_vip.run(machine, self._announced, self._files))
 
     async def _router(self) -> None:
         """Serve as a router while a router pod runs on this node."""

@@ -56,10 +56,15 @@ class PretendedMachine:
         self._names = names
         self.http = BoundHTTP(hardware.address, self, outside=outside)  # type: ignore[arg-type]  # itself in place of the stub resolver
         self.lines: list[str] = []
+        self.announced: dict[str, bool] = {}
         self.reports: list[tuple[str, str]] = []
 
     async def report(self, state: str, message: str) -> None:
         self.reports.append((state, message))
+
+    async def announce(self, address: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
+        """Note whether the machine is healthy, once: what an announcement leads to is the data centre's part."""
+        self.announced[address] = await is_healthy()
 
     async def resolve(self, name: str) -> list[str]:
         return list(self._names.get(name, []))

@@ -1,0 +1,59 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""kube-vip on a control plane node: it announces the address of the API by BGP while the API server of the node is ready.
+
+Nothing of a node's config is run here. The unit that writes kube-vip's static pod is taken at its word, if all that it needs is on the
+node: its script, its settings, and the private address of the bond, since BGP sessions are with that address alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sandbox.machines import Machine
+from sandbox.openshift.assets import units_of
+
+UNIT: Final = "kube-vip.service"
+SETTINGS: Final = "/etc/kube-vip.conf"
+BOND_SETTINGS: Final = "/etc/node-network.conf"
+
+_TIMEOUT: Final = 1.0
+
+
+def announced_address(config: Mapping[str, Any], files: Mapping[str, bytes]) -> str:
+    """Return the address that a node announces; empty without kube-vip."""
+    found = re.search(r"^ExecStart=(\S+)$", units_of(config).get(UNIT, ""), re.MULTILINE)
+    if not found or b"/etc/kubernetes/manifests" not in files.get(found[1], b""):
+        return ""
+    settings = dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', files.get(SETTINGS, b"").decode(errors="replace"), re.MULTILINE))
+    return settings.get("API_ADDRESS", "") if settings.get("IMAGE") and settings.get("METADATA_URL") else ""
+
+
+async def run(machine: Machine, address: str, files: Mapping[str, bytes]) -> None:
+    """Announce ``address`` until cancelled."""
+    if BOND_SETTINGS not in files:
+        machine.console("kube-vip: no route to the BGP neighbors: the private address of this device is not configured")
+        await asyncio.Event().wait()
+    await machine.announce(address, lambda: _is_ready(machine))
+
+
+async def _is_ready(machine: Machine) -> bool:
+    """Return whether this node's own API server answers with its readiness. Port 6080, where kube-vip asks, has the same answer."""
+    # The service on the node does not verify the certificate either.
+    trust = ssl.create_default_context()
+    trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+    try:
+        async with asyncio.timeout(_TIMEOUT):
+            reader, writer = await asyncio.open_connection(machine.hardware.address, 6443, ssl=trust)
+            try:
+                writer.write(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                return b" 200 " in await reader.readline()
+            finally:
+                writer.close()
+    except (OSError, TimeoutError):
+        return False

@@ -251,9 +251,18 @@ CHECKS: tuple[Check, ...] = (
         "load balancer",
         load_balancer.kind,
         expected="openshift_load_balancer dns with no host in the group load_balancer, haproxy with one or two hosts in one metro and"
-        " openshift_dns_provider rfc2136, or external with no host, openshift_api_address and openshift_ingress_address",
-        advice="set openshift_load_balancer to dns or external without a host in the group load_balancer, or to haproxy with one or two"
-        " hosts and with openshift_dns_provider rfc2136, since haproxy finds its backends by DNS",
+        " openshift_dns_provider rfc2136, kube_vip with no host, the control plane in one metro and openshift_machine_network bond or"
+        " private, or external with no host, openshift_api_address and openshift_ingress_address",
+        advice="set openshift_load_balancer to dns, kube_vip or external without a host in the group load_balancer, or to haproxy with one"
+        " or two hosts and with openshift_dns_provider rfc2136, since haproxy finds its backends by DNS",
+    ),
+    Check(
+        "BGP",
+        load_balancer.bgp,
+        expected="no BGP configuration of the project, or one that is enabled, if devices announce an address: kube_vip, or haproxy with two"
+        " hosts",
+        advice="wait until the service has approved the request for BGP, or request local BGP, which needs no approval (module"
+        " metal_bgp_config)",
     ),
     Check(
         "ingress",

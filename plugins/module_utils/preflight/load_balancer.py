@@ -9,7 +9,9 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterator
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import ip_families
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
@@ -50,8 +52,43 @@ def kind(context: Context) -> Finding:
             f"{found}; openshift_api_address and openshift_ingress_address are of an external load balancer",
             "set openshift_load_balancer to external, or remove the addresses",
         )
+    if chosen == "kube_vip":
+        problems = list(_kube_vip_problems(context))
+        return passed_if(not problems, f"{found}; {problems[0]}" if problems else found)
     fits = {"dns": not machines, "external": not machines, "haproxy": 1 <= len(machines) <= MOST and provider == "rfc2136"}
     return passed_if(fits.get(chosen, False), found)
+
+
+def _kube_vip_problems(context: Context) -> Iterator[str]:
+    """Yield why the control plane nodes cannot announce the address of the API."""
+    if context.groups["load_balancer"]:
+        yield "kube_vip uses no load balancer devices: remove the hosts from the group load_balancer"
+    masters = context.groups["control_plane"]
+    metros = sorted({str(machine.get("metro")) for machine in masters})
+    if len(metros) > 1 or any(machine.get("placement") for machine in masters):
+        where = " and ".join(metros) if len(metros) > 1 else "the metros of metal_placement"
+        yield f"the control plane is in {where}, and the elastic address that kube-vip announces belongs to one metro"
+    if context.text("machine_network") == "layer3":
+        yield "BGP sessions use the private addresses, and openshift_machine_network layer3 configures none: use bond"
+    if context.settings.get("service_networks") and 4 not in ip_families([str(each) for each in context.settings["service_networks"]]):
+        yield "the elastic address that kube-vip announces is of IPv4, and openshift_service_networks has none"
+
+
+def needs_bgp(context: Context) -> bool:
+    """Return whether devices of the cluster announce an address by BGP."""
+    chosen = context.text("load_balancer")
+    return chosen == "kube_vip" or (chosen == "haproxy" and len(context.groups["load_balancer"]) > 1)
+
+
+def bgp(context: Context) -> Finding:
+    if not needs_bgp(context):
+        return passed("not needed: no device announces an address")
+    context.read("bgp", "bgp_sessions")
+    config = context.readings["bgp"].get("bgp_config")
+    if config is None:
+        return passed("not enabled yet: this run enables local BGP for the project")
+    found = f"{config['deployment_type']} BGP with ASN {config['asn']}, status {config['status']}"
+    return passed_if(config["status"] == "enabled", found)
 
 
 def _is_address(text: str) -> bool:
@@ -73,8 +110,8 @@ def ingress(context: Context) -> Finding:
 def ports(context: Context) -> Finding:
     reading = context.readings.get("load_balancer") or {}
     results = reading.get("results") or []
-    if not results and context.text("load_balancer") == "dns":
-        return passed("no load balancer: the DNS records have several addresses")
+    if not results and context.text("load_balancer") in ("dns", "kube_vip"):
+        return passed("no load balancer device")
     if not results:
         return not_checkable("not checked: this run creates the load balancer")
     ports_by_answer = {

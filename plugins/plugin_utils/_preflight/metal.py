@@ -37,6 +37,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.netw
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_objects import CLUSTER_INFO_OPTIONS, find_clusters
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.load_balancer import needs_bgp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.spot import is_spot
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.controller import metadata
 
@@ -84,6 +85,8 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
         }
         if any(machine.get("hardware_reservation_id") for machine in pending):
             requests["reservations"] = pool.submit(_read, client, find_hardware_reservations, HARDWARE_RESERVATION_INFO_OPTIONS, settings)
+        if needs_bgp(Context(settings, readings)):
+            requests["bgp"] = pool.submit(_read, client, find_bgp, BGP_INFO_OPTIONS, settings)
         if any(is_spot(machine) for machine in pending):
             requests["spot_prices"] = pool.submit(_read, client, spot_prices, SPOT_PRICE_OPTIONS, settings)
     readings |= {name: answer.result() for name, answer in requests.items()}

@@ -87,6 +87,8 @@ options:
   entries:
     description:
       - Addresses of the load balancer, C(api) and C(ingress). One that is absent or empty is that of the load balancer devices.
+      - Without O(balanced), C(api) is the address that the control plane announces itself. The records of the API lead to it when the
+        bootstrap is complete.
     type: dict
     default: {}
   adopted:

@@ -12,6 +12,7 @@ import os
 import shutil
 import ssl
 import subprocess
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,15 +23,40 @@ import yaml
 
 from sandbox.testing.process import REPOSITORY
 from tests.e2e.harness import NAME, User, until
+from tests.e2e.requests_per_second import RATE, Loop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.debian("haproxy")]
 
 CONSOLE = f"console-openshift-console.apps.{NAME}"
-KINDS = ("dns", "haproxy", "haproxy-pair", "external")
+KINDS = ("dns", "haproxy", "haproxy-pair", "kube_vip", "external")
+TAKEOVER = {"haproxy": 2.0, "haproxy-pair": 2.0, "kube_vip": 10.0}
+"""Seconds after which no request may fail because of a dead control plane machine: the time until a health check has failed, and the hold
+time of BGP sessions with one second for the withdrawal."""
+OTHER = "openshift-cluster=other.metal.test"
 EXTERNAL = "127.5.77.9"
 """Address of the user's own load balancer."""
 ROUTER_PODS = "/api/v1/namespaces/openshift-ingress/pods"
 HEADER = "x-sandbox-router"
+
+
+class BalancedUser(User):
+    """A user with a cluster of one kind of load balancing, and with an elastic address and a device of another cluster in the project."""
+
+    kind = ""
+    decoys: tuple[str, ...] = ()
+
+    def reserve_decoys(self) -> None:
+        """Create an elastic address and a device with a BGP session that are of another cluster, in the cluster's metro."""
+        project = f"projects/{self.sandbox.environment['METAL_PROJECT_ID']}"
+        address = {"type": "public_ipv4", "quantity": 1, "metro": "da", "tags": [OTHER, "openshift-role=load-balancer"]}
+        reserved = self.ask("POST", f"{project}/ips", json=address)
+        machine = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04", "hostname": "balancer-0.other.metal.test"}
+        device = self.ask("POST", f"{project}/devices", json={**machine, "tags": [OTHER, "openshift-role=load-balancer"]})
+        self.decoys = (f"ips/{reserved['id']}", f"devices/{device['id']}")
+
+    def listed(self, what: str, key: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.ask("GET", f"projects/{self.sandbox.environment['METAL_PROJECT_ID']}/{what}")[key]
+        return found
 
 
 def balanced(user: User, kind: str) -> None:
@@ -42,16 +68,20 @@ def balanced(user: User, kind: str) -> None:
         "openshift": {"children": {"load_balancer": {"hosts": hosts}} if hosts else {}},
         "all": {"vars": {"openshift_load_balancer": kind.removesuffix("-pair")}},
     }
+    if kind == "kube_vip":
+        content["all"]["vars"]["openshift_machine_network"] = "bond"
     if kind == "external":
         content["all"]["vars"] |= {"openshift_api_address": EXTERNAL, "openshift_ingress_address": EXTERNAL}
     (user.inventory / "08-load-balancing.yml").write_text(json.dumps(content), encoding="utf-8")
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def user(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
-    user = User(tmp_path_factory.mktemp(f"balanced-{request.param}"), speed=600)
+def user(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BalancedUser]:
+    user = BalancedUser(tmp_path_factory.mktemp(f"balanced-{request.param}"), speed=600)
     with user.at_work(), own_load_balancer(user) if request.param == "external" else contextlib.nullcontext():
         balanced(user, request.param)
+        user.kind = request.param
+        user.reserve_decoys()
         run = user.play("install.yml").ended_well()
         assert (f"{EXTERNAL}:22623 (TCP, from the nodes only)" in run.output) == (request.param == "external")
         yield user
@@ -150,6 +180,28 @@ def move_router_to(user: User, node: str) -> None:
     cordon(user, pod["spec"]["nodeName"], off=False)
 
 
+def test_no_request_fails_when_a_control_plane_machine_is_dead_for_longer_than_a_check(user: BalancedUser) -> None:
+    """200 requests a second while a machine loses its power: what fails, fails before the kind has noticed."""
+    if user.kind not in TAKEOVER:
+        pytest.skip("nobody takes a dead machine out of round robin DNS, and an external load balancer is the user's own")
+    host = f"api.{NAME}"
+    with Loop(lambda: user.names.addresses(host), host, trust(user)).running() as loop:
+        until(lambda: len(loop.sent) >= RATE * 3, what="requests before the failure")
+        assert loop.failed == []
+        device = next(each for each in user.devices() if each["hostname"] == f"master-1.{NAME}")
+        dead = time.monotonic()
+        user.ask("POST", f"devices/{device['id']}/actions", json={"type": "power_off"})
+        wanted = dead + TAKEOVER[user.kind] + 10
+        until(lambda: loop.sent and max(loop.sent) > wanted, what="requests after the failure")
+    last = max(loop.failed, default=dead) - dead
+    print(f"{user.kind}: {len(loop.failed)} of {len(loop.sent)} requests failed, the last one {last:.1f} s after the power-off")
+    until(lambda: user.ask("GET", f"devices/{device['id']}")["state"] == "inactive", what="power off")
+    user.switch("power_on", "master-1")
+    until(lambda: "master-1" in user.nodes(), what="master-1 is Ready again")
+    assert loop.failures(dead + TAKEOVER[user.kind]) == 0
+    assert len(loop.sent) > RATE * (TAKEOVER[user.kind] + 10) * 0.8
+
+
 def test_ingress_follows_a_router_whose_node_is_removed(user: User) -> None:
     """The pool loses a worker with a router: the replica moves to the worker without one."""
     move_router_to(user, f"worker-2.{NAME}")
@@ -157,3 +209,19 @@ def test_ingress_follows_a_router_whose_node_is_removed(user: User) -> None:
     user.play("scale.yml").ended_well()
     assert routers(user) == {f"worker-0.{NAME}", f"worker-1.{NAME}"}
     assert_served(user)
+
+
+def test_destroy_deletes_elastic_address_and_sessions_of_this_cluster_alone(user: BalancedUser) -> None:
+    announcing = {"haproxy-pair": 2, "kube_vip": 3}.get(user.kind, 0)
+    own = f"openshift-cluster={NAME}"
+    assert len(user.listed("bgp/sessions", "bgp_sessions")) == announcing
+    assert sum(own in each["tags"] for each in user.listed("ips", "ip_addresses")) == (1 if announcing else 0)
+    if announcing:
+        session = user.ask("POST", f"{user.decoys[1]}/bgp/sessions", json={"address_family": "ipv4"})
+        user.decoys = (*user.decoys, f"bgp/sessions/{session['id']}")
+    user.destroy().ended_well()
+    assert not any(own in each["tags"] for each in user.listed("ips", "ip_addresses"))
+    assert len(user.listed("bgp/sessions", "bgp_sessions")) == (1 if announcing else 0)
+    assert [device["hostname"] for device in user.devices()] == ["balancer-0.other.metal.test"]
+    for path in user.decoys:
+        assert user.ask("GET", path)["id"] == path.rpartition("/")[2]

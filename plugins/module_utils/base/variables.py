@@ -1235,13 +1235,22 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_load_balancer",
             "str",
-            "Load balancer of the API and of ingress. V(dns) is round robin DNS, V(haproxy) one or two devices with HAProxy, "
-            "V(external) the user's own.",
+            "Load balancer of the API and of ingress. V(dns) is round robin DNS, V(haproxy) one or two devices with HAProxy, V(kube_vip) "
+            "an elastic address of the API that the control plane nodes announce by BGP, with round robin DNS for ingress, V(external) the "
+            "user's own.",
             default="dns",
-            choices=("dns", "haproxy", "external"),
+            choices=("dns", "haproxy", "kube_vip", "external"),
             options=("load_balancer_kind", "dns_load_balancer"),
             in_preflight=True,
             has_check=True,
+        ),
+        Variable(
+            "openshift_kube_vip_image",
+            "str",
+            "Image of kube-vip for O(openshift_load_balancer=kube_vip), at least of version 1.2. It is not in a release, so a cluster "
+            "without access to the internet needs the address of a copy in its mirror. Has an effect when the Ignition files are created.",
+            default="ghcr.io/kube-vip/kube-vip:v1.2.2",
+            options=("ignition_kube_vip_image",),
         ),
         Variable(
             "openshift_api_address",

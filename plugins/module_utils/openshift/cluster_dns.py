@@ -73,7 +73,9 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by
     ingress = all_of(_ingress(by_role, workers, nodes, balanced=balanced))
     present = [device for device in named if not (bootstrap_complete and device in bootstrap)]
     machine_values = sorted({address for device in present for address in machine_addresses(device, families)})
-    services = [api, api, ingress, [], [], machine_values]
+    # kube-vip announces its address from the first API server of the control plane on, and the bootstrap device cannot take part.
+    announced = sorted((entries or {}).get("api") or []) if bootstrap_complete and not balanced else []
+    services = [announced or api, announced or api, ingress, [], [], machine_values]
     if balanced:
         own = all_of(by_role["load_balancer"])
         api_entry, ingress_entry = (sorted((entries or {}).get(kind) or own) for kind in ("api", "ingress"))

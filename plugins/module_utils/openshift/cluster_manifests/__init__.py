@@ -17,6 +17,7 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests import chrony, pools
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.kube_vip import kube_vip
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_firewall import node_firewall
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_network import node_network
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.operator_hub import operator_hub
@@ -27,6 +28,7 @@ Manifest = dict[str, Any]
 SOURCES: tuple[Callable[[Settings], Iterable[Manifest]], ...] = (
     node_firewall,
     node_network,
+    kube_vip,
     operator_hub,
     pools.pool_manifests,
     chrony.chrony_manifests,

@@ -259,8 +259,8 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "BGP",
         load_balancer.bgp,
-        expected="no BGP configuration of the project, or one that is enabled, if devices announce an address: kube_vip, or haproxy with two"
-        " hosts",
+        expected="no BGP configuration of the project, or one that is enabled, if devices announce an address: kube_vip, or haproxy with"
+        " two hosts",
         advice="wait until the service has approved the request for BGP, or request local BGP, which needs no approval (module"
         " metal_bgp_config)",
     ),

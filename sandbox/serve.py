@@ -47,6 +47,7 @@ from sandbox.machines.outside import NAMES as OUTSIDE_NAMES
 from sandbox.machines.outside import Outside
 from sandbox.machines.simulated import SimulatedMachines
 from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
+from sandbox.metal.ports.rules import tagged_vlans
 from sandbox.metal.tls import CertificateAuthority
 from sandbox.metal.world import MetalWorld
 from sandbox.networks import IDENTITY, NetworkError, Networks
@@ -275,6 +276,7 @@ class Sandbox:
             seed=identity.seed,
             outside=outside,
             announcements=announcements,
+            vlans=self._vlans_of,
         )
         self._ends("machines", machines.close)
         world = MetalWorld(
@@ -307,6 +309,9 @@ class Sandbox:
         self._ends("elastic addresses", partial(_cancelled, routing))
         # Last, since machines that were on send requests at once.
         await world.start()
+
+    def _vlans_of(self, device_id: str) -> frozenset[int]:
+        return tagged_vlans(self.world, device_id) if self.world is not None else frozenset()
 
     async def _serve_images(
         self, world: MetalWorld, outside: Outside, removed: registry.Removed, ca: CertificateAuthority, public: CertificateAuthority

@@ -139,6 +139,9 @@ class Machine(Protocol):
     async def announce(self, address: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
         """Announce an elastic address by BGP while the machine is healthy, until cancelled (`sandbox.machines.elastic`)."""
 
+    def vlans(self) -> frozenset[int]:
+        """Return the numbers of the VLANs whose frames reach the machine's bond with their tag, now."""
+
     async def report(self, state: str, message: str) -> None:
         """POST ``{"state", "message"}`` to the events address of the boot service; failures are only logged.
 
@@ -162,4 +165,7 @@ class System(Protocol):
 SystemFactory = Callable[[Machine, dict[str, Any]], System]
 """Creates the system of a machine from its merged Ignition config."""
 
-__all__ = ["Drive", "DriveKind", "Hardware", "Machine", "MachineHTTP", "Machines", "System", "SystemFactory"]
+VlansOf = Callable[[str], frozenset[int]]
+"""Returns the numbers of the VLANs that the bond of a device is in, by its id."""
+
+__all__ = ["Drive", "DriveKind", "Hardware", "Machine", "MachineHTTP", "Machines", "System", "SystemFactory", "VlansOf"]

@@ -27,7 +27,7 @@ from typing import Any
 import httpx
 
 from sandbox.clock import Clock
-from sandbox.machines import Hardware, elastic
+from sandbox.machines import Hardware, VlansOf, elastic
 from sandbox.machines.announcements import Announcements
 from sandbox.machines.network import BoundHTTP, NameService
 from sandbox.machines.outside import Outside
@@ -67,8 +67,10 @@ class Host:
         turns: asyncio.Semaphore | None = None,
         outside: Outside | None = None,
         announcements: Announcements | None = None,
+        vlans: VlansOf | None = None,
     ) -> None:
         self.announcements = announcements or Announcements()
+        self._vlans = vlans
         self._hardware = hardware
         self.folder = folder
         self._clock = clock
@@ -111,6 +113,9 @@ class Host:
     @property
     def name_server(self) -> tuple[str, int]:
         return self._name_server
+
+    def vlans(self) -> frozenset[int]:
+        return self._vlans(self.hardware.device_id) if self._vlans is not None else frozenset()
 
     async def report(self, state: str, message: str) -> None:
         LOG.info("%s: %s: %s", self.hardware.hostname, state, message)

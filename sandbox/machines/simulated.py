@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 
 from sandbox.clock import Clock
-from sandbox.machines import Hardware, SystemFactory
+from sandbox.machines import Hardware, SystemFactory, VlansOf
 from sandbox.machines.announcements import Announcements
 from sandbox.machines.cloud import CloudSystem
 from sandbox.machines.coreos import InstalledSystem, LiveSystem, is_kernel
@@ -37,7 +37,7 @@ class SimulatedMachines:
 
     ``state_dir`` keeps a folder for each device. ``boot_url`` is the boot service of a facility, ``metadata_url`` its metadata service;
     ``dns_server`` is what DHCP hands out. Ignition's platform packet asks ``packet_url``; systems trust ``public_ca`` as a public CA.
-    ``seed`` makes durations repeatable. Without ``outside``, nothing outside can be reached.
+    ``seed`` makes durations repeatable. Without ``outside``, nothing outside can be reached, without ``vlans`` no device is in a VLAN.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - the settings of a data centre
@@ -54,7 +54,9 @@ class SimulatedMachines:
         seed: int = 0,
         outside: Outside | None = None,
         announcements: Announcements | None = None,
+        vlans: VlansOf | None = None,
     ) -> None:
+        self._vlans = vlans
         self._announcements = announcements or Announcements()
         self._packet_url = packet_url
         self._public_ca = public_ca
@@ -151,6 +153,7 @@ class SimulatedMachines:
             turns=self._turns,
             outside=self._outside,
             announcements=self._announcements,
+            vlans=self._vlans,
         )
 
     async def _switch_on(self, host: Host) -> None:

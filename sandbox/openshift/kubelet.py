@@ -40,6 +40,7 @@ from sandbox.openshift.control_plane import KUBELETS_CLIENT
 from sandbox.openshift.etcdctl import Completed
 from sandbox.openshift.https import CLIENT, Listener, server_context
 from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_CA_FILE, KUBELET_CONFIGURATION, KUBELET_UNIT, NODE_ANNOTATIONS
+from sandbox.openshift.node_network import NodeNetwork
 from sandbox.openshift.pki import KeyPair
 from sandbox.openshift.resources import ROLE_LABEL, condition_of
 
@@ -114,6 +115,8 @@ class KubeletConfig:
     """kubeconfig, kubelet.conf and kubelet-ca.crt as they are on the machine, by path."""
     first: Flags
     """Flags that a unit before the kubelet appends to its command until the machine has joined."""
+    network: NodeNetwork | None = None
+    """The network that a unit before the kubelet has configured; without it the node address is the one of DHCP."""
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> KubeletConfig:
@@ -246,6 +249,7 @@ class Kubelet:
         self._folder = machine.directory / "kubelet"
         self._client_base = self._folder / "kubelet-client-current"
         self._serving_base = self._folder / "kubelet-server-current"
+        self._network = config.network or NodeNetwork(machine.hardware.address)
         self.node = machine.hardware.hostname.lower()
         # The unit before the kubelet has a condition on this.
         self._first = Flags({}, ()) if self.joined else config.first
@@ -306,9 +310,10 @@ class Kubelet:
             pair = None
         while True:
             if pair is None:
-                pair = await self._certificate(SERVING_SIGNER, "server auth", lambda: (self.node, self._machine.hardware.address))
+                pair = await self._certificate(SERVING_SIGNER, "server auth", lambda: (self.node, self._network.address))
                 pair.write(self._serving_base)
                 self._say("kubelet: got a serving certificate")
+            await self._network.until_connected(self._machine)
             await self._persist("serve on port 10250", self._serve)
             await _until_renewal(pair)
             pair = None
@@ -454,7 +459,7 @@ class Kubelet:
         disk = max((drive.size_gb for drive in hardware.drives), default=100)
         capacity = {"cpu": "8", "memory": "32561284Ki", "pods": "250", "ephemeral-storage": f"{disk}G"}
         return {
-            "addresses": [{"type": "InternalIP", "address": hardware.address}, {"type": "Hostname", "address": self.node}],
+            "addresses": [{"type": "InternalIP", "address": self._network.address}, {"type": "Hostname", "address": self.node}],
             "capacity": capacity,
             "allocatable": {**capacity, "cpu": "7500m", "memory": "31410308Ki"},
             "conditions": conditions,
@@ -502,7 +507,7 @@ class Kubelet:
         if self._listener is not None:
             await self._listener.close()
         listener = Listener(self._application, websockets=True)
-        await listener.open(self._machine.hardware.address, PORT, context)
+        await listener.open(self._network.address, PORT, context)
         self._listener = listener
 
     async def _call(self, method: str, path: str, body: Object | None = None, *, token: bool = False, content_type: str = "") -> Object:

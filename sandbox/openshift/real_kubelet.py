@@ -114,6 +114,7 @@ class RealKubelet:
         self._program = program
         self._clusters = clusters
         self._var = machine.directory / "var"
+        self._address = config.network.address if config.network is not None else machine.hardware.address
         self.node = machine.hardware.hostname.lower()
         self._child = Child("kubelet", self._command, directory=machine.directory, log=machine.directory / "kubelet.log")
 
@@ -148,7 +149,7 @@ class RealKubelet:
         return {
             "apiVersion": "kubelet.config.k8s.io/v1beta1",
             "kind": "KubeletConfiguration",
-            "address": self._machine.hardware.address,
+            "address": self._address,
             "port": PORT,
             "healthzPort": 0,
             "authentication": {"x509": {"clientCAFile": f"{_SETTINGS}/{Path(KUBELET_CA_FILE).name}"}},
@@ -181,7 +182,7 @@ class RealKubelet:
         server, port = self._machine.name_server
         return [
             "/usr/bin/env",
-            f"SANDBOX_ADDRESS={self._machine.hardware.address}",
+            f"SANDBOX_ADDRESS={self._address}",
             f"SANDBOX_NAME_SERVER={server}:{port}",
             f"SANDBOX_CONTAINER_RUNTIME={_RUNTIME}",
             *(_unshare(), *_NAMESPACES, "/bin/sh", "-c", _START, "kubelet", str(self._program), str(self._var.resolve())),
@@ -233,7 +234,7 @@ class RealKubelet:
     async def _initialize(self, node: Object) -> None:
         """As a cloud provider does: the machine's addresses, then the taint that waits for them away."""
         addresses = [
-            {"type": "InternalIP", "address": self._machine.hardware.address},
+            {"type": "InternalIP", "address": self._address},
             {"type": "Hostname", "address": self.node},
         ]
         api, path = self._api(), f"{NODES}/{self.node}"

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from sandbox.machines import Machine, System, SystemFactory
@@ -21,6 +22,7 @@ from sandbox.openshift.forward import Forward
 from sandbox.openshift.https import Listener, server_context
 from sandbox.openshift.kubelet import Container, Kubelet, KubeletConfig, MakeKubelet
 from sandbox.openshift.machine_config_server import KUBECONFIG
+from sandbox.openshift.node_network import NetworkScript, NodeNetwork, node_network
 from sandbox.openshift.pki import KeyPair
 from sandbox.openshift.pull import Puller, component_images, os_component, os_image, release_image
 from sandbox.openshift.resources import ETCD_NAMESPACE
@@ -68,10 +70,16 @@ def system_factory(clusters: Clusters, kubelet: MakeKubelet = Kubelet) -> System
         try:
             files = files_of(config)
             if any(path.startswith(f"{INSTALL_FOLDER}/") for path in files):
-                return BootstrapSystem(machine, clusters, Assets.from_ignition(config), files)
+                return BootstrapSystem(machine, clusters, Assets.from_ignition(config), files, NetworkScript.of(config))
             if KUBECONFIG in files:
                 return NodeSystem(
-                    machine, clusters, KubeletConfig.read(config), kubelet, files, announced=kube_vip.announced_address(config, files)
+                    machine,
+                    clusters,
+                    KubeletConfig.read(config),
+                    kubelet,
+                    files,
+                    script=NetworkScript.of(config),
+                    announced=kube_vip.announced_address(config, files),
                 )
         except AssetError as error:
             return IdleSystem(machine, f"the Ignition config cannot be used: {error}", failed=True)
@@ -97,7 +105,10 @@ class IdleSystem:
 class BootstrapSystem:
     """The bootstrap machine: a temporary control plane, a machine config server for masters, an approver without checks."""
 
-    def __init__(self, machine: Machine, clusters: Clusters, assets: Assets, files: Mapping[str, bytes]) -> None:
+    def __init__(
+        self, machine: Machine, clusters: Clusters, assets: Assets, files: Mapping[str, bytes], script: NetworkScript | None = None
+    ) -> None:
+        self._script = script
         self._machine = machine
         self._clusters = clusters
         self._assets = assets
@@ -107,7 +118,8 @@ class BootstrapSystem:
         machine = self._machine
         cluster = self._clusters.made_from(self._assets)
         machine.console("Starting release-image.service, node-image-pull.service")
-        async with _membership(cluster, machine, "bootstrap"):
+        network = await node_network(machine, self._script)
+        async with _membership(cluster, machine, "bootstrap", network):
             if not cluster.has_reached(MANIFESTS_APPLIED):
                 await machine.clock.sleep(_IMAGE_PULL)
                 await self._pull()
@@ -118,6 +130,8 @@ class BootstrapSystem:
                 if not cluster.has_reached(MANIFESTS_APPLIED):
                     await _persist(machine, "apply manifests", cluster.set_up)
                 if not cluster.has_reached(BOOTKUBE_DONE):
+                    # The etcd members of the masters join that of this machine.
+                    await network.until_connected(machine)
                     await self._until_control_plane(cluster)
                 machine.console("bootkube.service complete")
                 await _persist(machine, "report completion", lambda: _complete(cluster))
@@ -165,9 +179,12 @@ class NodeSystem:
         kubelet: MakeKubelet,
         files: Mapping[str, bytes],
         *,
+        script: NetworkScript | None = None,
         announced: str = "",
     ) -> None:
         self._announced = announced
+        self._script = script
+        self._network = NodeNetwork(machine.hardware.address)
         self._machine = machine
         self._files = files
         self._clusters = clusters
@@ -186,6 +203,8 @@ class NodeSystem:
             await machine.clock.sleep(_REBOOT)
             self._pivoted.touch()
             await machine.clock.sleep(_REBOOT / 2)
+        self._network = await node_network(machine, self._script)
+        self._config = replace(self._config, network=self._network)
         machine.console("Starting kubelet.service")
         if not self._config.is_control_plane:
             async with asyncio.TaskGroup() as group:
@@ -240,7 +259,9 @@ class NodeSystem:
             machine.console("static pods: the cluster with the CA that this machine trusts does not exist any more")
             await machine.report("failed", "no etcd data of this cluster is left")
             return
-        async with _membership(cluster, machine, "control-plane"), _serving(cluster, machine, cluster.cluster_config):
+        # Its etcd member speaks with the others at its node address.
+        await self._network.until_connected(machine)
+        async with _membership(cluster, machine, "control-plane", self._network), _serving(cluster, machine, cluster.cluster_config):
             self._static_pods.touch()
             cluster.mark_serving(machine.hardware.device_id)
             machine.console(f"API and machine config server are up at {machine.hardware.address}")
@@ -252,7 +273,7 @@ class NodeSystem:
 
     async def _until_member(self, cluster: Cluster) -> None:
         """Wait until the etcd operator has added this machine's etcd member."""
-        address = self._machine.hardware.address
+        address = self._network.address
         if cluster.etcd.at(address) is None:
             self._machine.console("etcd: waiting for the etcd operator to add this member")
         while cluster.etcd.at(address) is None:  # noqa: ASYNC110 - as the container of a static pod does
@@ -261,7 +282,7 @@ class NodeSystem:
 
 
 @contextlib.asynccontextmanager
-async def _membership(cluster: Cluster, machine: Machine, role: Any) -> AsyncIterator[None]:
+async def _membership(cluster: Cluster, machine: Machine, role: Any, network: NodeNetwork) -> AsyncIterator[None]:
     """Count the machine as on while inside; a control plane that will not start is tried again."""
     # Of this system alone: a machine that is installed anew as something else is no member any more.
     data = machine.directory / "etcd"
@@ -269,7 +290,7 @@ async def _membership(cluster: Cluster, machine: Machine, role: Any) -> AsyncIte
     while True:
         async with contextlib.AsyncExitStack() as stack:
             try:
-                await stack.enter_async_context(cluster.member(machine.hardware.device_id, role, data, machine.hardware.address))
+                await stack.enter_async_context(cluster.member(machine.hardware.device_id, role, data, network.address))
             except PASSING_FAILURES as error:
                 _logger.warning("cluster %s does not start: %s", cluster.assets.domain, error)
                 machine.console(f"control plane does not start: {error}")

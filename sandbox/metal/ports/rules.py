@@ -32,6 +32,15 @@ from sandbox.metal.ip_reservations.record import Assignment
 from sandbox.metal.virtual_networks import VirtualNetwork
 
 
+def tagged_vlans(world: World, device_id: str) -> frozenset[int]:
+    """Return the numbers of the VLANs of the device's first bond, while it is bonded. Frames of the native VLAN have no tag."""
+    bond = next((each for each in world.store[Port].by("device", device_id) if each.is_bond), None)
+    if bond is None or not bond.bonded:
+        return frozenset()
+    vlans = (world.store[VirtualNetwork].get(id_) for id_ in bond.vlan_ids if id_ != bond.native_vlan_id)
+    return frozenset(vlan.vxlan for vlan in vlans if vlan is not None)
+
+
 class Ports:
     """The ports of one device. Each method changes a port or raises 422, and has to be called in a transaction."""
 

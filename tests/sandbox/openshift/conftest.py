@@ -59,6 +59,9 @@ class PretendedMachine:
         self.announced: dict[str, bool] = {}
         self.reports: list[tuple[str, str]] = []
 
+    def vlans(self) -> frozenset[int]:
+        return frozenset()
+
     async def report(self, state: str, message: str) -> None:
         self.reports.append((state, message))
 

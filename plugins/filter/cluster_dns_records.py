@@ -69,7 +69,7 @@ options:
       - The machine network, which decides which addresses of a device are its node addresses, as in
         O(equinix_metal.openshift.node_addresses#filter:network).
     type: str
-    choices: [layer3, bond, private]
+    choices: [layer3, bond, private, vlan]
     default: layer3
   families:
     description:

@@ -31,7 +31,7 @@ options:
       - The machine network, which decides which addresses of a device are its node addresses, as in
         O(equinix_metal.openshift.node_addresses#filter:network).
     type: str
-    choices: [layer3, bond, private]
+    choices: [layer3, bond, private, vlan]
     default: layer3
 """
 
@@ -66,13 +66,14 @@ _value:
       description: The devices by role, C(bootstrap), C(control_plane), C(workers) and C(load_balancer), each sorted by host name.
       type: dict
     addresses:
-      description: A node address of each of these devices in the same way, of those that have one. IPv4 is preferred.
+      description:
+        - An address at which the controller reaches each of these devices in the same way, of those that have one. IPv4 is preferred.
       type: dict
       sample: {bootstrap: [], control_plane: [192.0.2.10, 192.0.2.11, 192.0.2.12], workers: [192.0.2.20], load_balancer: []}
     api_addresses:
       description:
         - The addresses at which the controller reaches the API of the control plane. These are its node addresses, with O(network=private)
-          the addresses of the load balancers, if there are any.
+          the addresses of the load balancers, if there are any, and with O(network=vlan) its public addresses.
       type: list
       sample: [192.0.2.10, 192.0.2.11, 192.0.2.12]
     bootstrap_api_addresses:

@@ -49,7 +49,7 @@ _value:
       type: str
       sample: worker-0.demo.metal.test
     addresses:
-      description: All addresses of the device.
+      description: All addresses of the device, also that in the VLAN of the cluster.
       type: list
       elements: str
       sample: [203.0.113.10, 10.64.0.10]

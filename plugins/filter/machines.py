@@ -127,6 +127,10 @@ _value:
       type: list
       elements: dict
       sample: [{key: node-role.kubernetes.io/infra, effect: NoSchedule}]
+    vlan_address:
+      description: C(openshift_vlan_address). Absent when it is not set.
+      type: str
+      sample: 192.168.40.11
     may_run_router:
       description: Whether its taints let routers run on it, by their default placement.
       type: bool
@@ -160,6 +164,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from ipaddress import IPv4Address
 from typing import Any
 
 from ansible.errors import AnsibleError, AnsibleFilterError
@@ -326,6 +331,15 @@ class _Host:
             return value
         self.report(f"{variable} has to be a string, it is {value!r}")
         return None
+
+    def address(self, variable: str) -> str | None:
+        """Return an IPv4 address as it is usually written, None for a malformed one."""
+        value = self.text(variable)
+        try:
+            return str(IPv4Address(value)) if value else None
+        except ValueError:
+            self.report(f"{variable} has to be an IPv4 address, it is {value!r}")
+            return None
 
     def texts(self, variable: str) -> list[str]:
         value = self.get(variable)
@@ -498,7 +512,7 @@ def _machine(host: _Host, pools: frozenset[str]) -> dict[str, Any]:
     boot = {name: value for name, value in boot.items() if value is not None}
     architecture = host.architecture(texts["plan"])
     machine |= {"architecture": architecture, "boot_profile": _boot_profile(architecture, boot), **boot}
-    given = texts | host.further()
+    given = texts | host.further() | {"vlan_address": host.address("openshift_vlan_address")}
     return machine | {name: value for name, value in given.items() if value is not None}
 
 

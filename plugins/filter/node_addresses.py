@@ -25,8 +25,9 @@ options:
   network:
     description:
       - The machine network. V(layer3) and V(bond) use the public addresses of a device, V(private) the private ones.
+        V(vlan) uses those in the VLAN of the cluster, which are tags of the devices.
     type: str
-    choices: [layer3, bond, private]
+    choices: [layer3, bond, private, vlan]
     default: layer3
   families:
     description:

@@ -94,7 +94,7 @@ options:
     description:
       - Which addresses of a device are its node addresses. V(layer3) and V(bond) are the public ones, V(private) the private ones.
     type: str
-    choices: [layer3, bond, private]
+    choices: [layer3, bond, private, vlan]
     default: layer3
     version_added: 0.1.0
   additional_addresses:

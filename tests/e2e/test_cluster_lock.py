@@ -83,7 +83,7 @@ def test_two_concurrent_checkouts_order_each_device_once(user: User, other: User
 @pytest.mark.long
 def test_a_cluster_name_in_use_is_refused_and_nothing_is_ordered(user: User, other: User) -> None:
     owner, guest = (user, other) if (user.cluster / "project").exists() and _owns(user) else (other, user)
-    run = guest.play("install.yml", "-e", "openshift_vlan=true")
+    run = guest.play("install.yml", "-e", "openshift_machine_network=vlan")
     assert run.code != 0
     assert run.changes == []
     assert f"{NAME} exists and " in flat(run)

@@ -17,7 +17,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_network import node_network
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_network import (
+    node_network,
+    with_bootstrap_network,
+)
 from tests.sandbox.metal.conftest import Sandbox, sandbox_in
 
 pytestmark = pytest.mark.debian("network-manager", "jq", "curl")
@@ -219,6 +222,46 @@ async def test_a_device_without_public_addresses_uses_the_private_gateway(sandbo
     done = node.run("bond", metadata)
     assert done.returncode == 1
     assert done.stderr == "The metadata has no public IPv4 address of this device: order it with one (metal_ip_addresses)\n"
+
+
+VLAN_TAGS = ["openshift-role=worker", "openshift-vlan=1000", "openshift-vlan-address=192.168.40.21/24"]
+
+
+async def test_the_vlan_and_the_node_address_are_those_of_the_tags(sandbox: Sandbox, node: Node) -> None:
+    metadata = await metadata_of(sandbox, tags=VLAN_TAGS)
+    done = node.run("vlan", metadata)
+    assert (done.returncode, done.stderr) == (0, "")
+    profile = node.profile("bond0.1000")
+    assert dict(profile["vlan"]) == {"id": "1000", "parent": "bond0", "flags": "1"}
+    assert profile["connection"]["interface-name"] == "bond0.1000"
+    assert (profile["ipv4"]["method"], profile["ipv4"]["address1"]) == ("manual", "192.168.40.21/24")
+    assert profile["ipv4"]["never-default"] == "true"
+    # The public address stays on the bond, untagged.
+    assert node.profile("bond0")["ipv4"]["address1"].startswith(f"{addresses(metadata)[4, True]['address']}/31,")
+    assert node.hint == "KUBELET_NODEIP_HINT=192.168.40.21\n"
+    assert node.calls == ["connection reload", "--wait 60 connection up bond0", "--wait 60 connection up bond0.1000"]
+    again = node.run("vlan", metadata)
+    assert (again.returncode, again.stdout, len(node.calls)) == (0, "", 3)
+
+
+async def test_a_node_waits_for_the_tags_of_its_vlan(sandbox: Sandbox, node: Node) -> None:
+    metadata = await metadata_of(sandbox, tags=VLAN_TAGS)
+    # A bootstrap device that becomes a worker gets its tags while it is installed.
+    said, code = node.run_until("vlan", [{**metadata, "tags": []}, metadata])
+    assert (len(said), code) == (1, 0)
+    assert node.hint == "KUBELET_NODEIP_HINT=192.168.40.21\n"
+
+
+def test_the_bootstrap_device_is_in_the_vlan_of_the_nodes() -> None:
+    network = {"metadata_url": "http://metadata.test/metadata", "families": [4], "script": "#!/bin/sh\n", "service": "[Unit]\n"}
+    installer = {"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/opt/openshift/manifests/one"}]}}
+    made = json.loads(with_bootstrap_network(json.dumps(installer), {"node_network": {**network, "kind": "vlan"}}))
+    paths = ["/opt/openshift/manifests/one", "/etc/node-network.conf", "/usr/local/bin/node-network"]
+    assert [file["path"] for file in made["storage"]["files"]] == paths
+    assert made["systemd"]["units"] == [{"name": "node-network.service", "enabled": True, "contents": "[Unit]\n"}]
+    assert made["ignition"] == installer["ignition"]
+    for kind in ("layer3", "bond", "private"):
+        assert with_bootstrap_network("{}", {"node_network": {**network, "kind": kind}}) == "{}"
 
 
 def test_other_machine_networks_need_no_bond() -> None:

@@ -22,6 +22,12 @@ NODE_ROLES = ("bootstrap", "control-plane", "worker")
 INFRA_TAG = "openshift-infra-id="
 """Prefix of the tag with the installer's infraID, on devices created from its Ignition files. It is unique for each install."""
 
+VLAN_TAG = "openshift-vlan="
+"""Prefix of the tag with the number of the VLAN that a node is in. The node reads these two from its metadata."""
+
+VLAN_ADDRESS_TAG = "openshift-vlan-address="
+"""Prefix of the tag with a node's address in the VLAN and its prefix length, ``192.168.40.11/24``."""
+
 
 def tag_values(tags: Any, prefix: str) -> list[str]:
     """Return the values of the tags with ``prefix``. The API keeps the case of tags, so the comparison is case-sensitive."""

@@ -1274,9 +1274,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_machine_network",
             "str",
             "Which addresses of the devices the nodes use. V(layer3) is the public one of the first port, V(bond) the same on a bond "
-            "of all ports that has the private one and IPv6 too, V(private) the private one on that bond.",
+            "of all ports that has the private one and IPv6 too, V(private) the private one on that bond, V(vlan) that of "
+            "O(openshift_vlan_address) in a VLAN on that bond.",
             default="layer3",
-            choices=("layer3", "bond", "private"),
+            choices=("layer3", "bond", "private", "vlan"),
             options=(
                 "ignition_machine_network",
                 "bootstrap_teardown_machine_network",
@@ -1286,7 +1287,9 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "dns_machine_network",
                 "gather_machine_network",
                 "leave_machine_network",
+                "network_machine_network",
                 "power_machine_network",
+                "provision_machine_network",
                 "status_machine_network",
             ),
             in_preflight=True,
@@ -1313,11 +1316,32 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             in_preflight=True,
         ),
         Variable(
-            "openshift_vlan",
-            "bool",
-            "Whether the cluster gets a VLAN in each metro of its machines.",
-            default=False,
-            options=("network_vlan",),
+            "openshift_vlan_id",
+            "str",
+            "Id of an existing VLAN for O(openshift_machine_network=vlan), in the metro of the machines. It is never deleted. Empty, the "
+            "cluster gets a VLAN of its own.",
+            default="",
+            example="5f1d3910-2059-4737-8e7d-d4907cfbf27f",
+            options=("network_vlan_id", "provision_vlan_id"),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_vlan_subnet",
+            "str",
+            "IPv4 network of the node addresses with O(openshift_machine_network=vlan). It has to be in one of "
+            "O(openshift_machine_networks).",
+            default="",
+            example="192.168.40.0/24",
+            options=("provision_vlan_subnet",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_vlan_address",
+            "str",
+            "IPv4 address of a machine in O(openshift_vlan_subnet), which no other one has. Each node and the bootstrap host need one with "
+            "O(openshift_machine_network=vlan).",
+            example="192.168.40.11",
+            is_of_host=True,
         ),
         Variable(
             "openshift_private_access",

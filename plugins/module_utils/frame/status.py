@@ -22,7 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import CLUSTER_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.certificates import validity_of_der
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import MACHINE_NETWORKS, node_address
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import MACHINE_NETWORKS, reachable_address
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pkcs10 import CRYPTOGRAPHY_IMPORT_ERROR
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.status import Desired, cluster_status
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.status_read import (
@@ -125,7 +125,7 @@ class StatusModule(ModuleFrame):
 
 
 def _addresses(devices: Iterable[Any], network: str) -> Iterator[tuple[str, str]]:
-    """Yield the host name and the node address of each active device that has one."""
+    """Yield the host name of each active device and the address at which it is reached from here, of those that have one."""
     for device in devices:
-        if device.get("state") == "active" and (address := node_address(device, network)):
+        if device.get("state") == "active" and (address := reachable_address(device, network)):
             yield str(device["hostname"]).lower(), address

@@ -13,6 +13,7 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import vlan_address
 
 ROLES = {"bootstrap": "bootstrap", "control_plane": "control-plane", "workers": "worker", "load_balancer": "load-balancer"}
 """Values of the tag ``openshift-role``, by the group of the inventory."""
@@ -36,7 +37,7 @@ def joining_machines(devices: Iterable[Device], hostnames: Collection[str] | Non
     return [
         {
             "name": device["hostname"],
-            "addresses": [entry["address"] for entry in device["ip_addresses"]],
+            "addresses": [*(entry["address"] for entry in device["ip_addresses"]), *filter(None, [vlan_address(device)])],
             "created_at": device.get("provisioning_started_at") or device["created_at"],
         }
         for device in devices

@@ -19,7 +19,11 @@ from typing import Any, NamedTuple
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import Device, devices_by_role
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import machine_addresses, node_addresses
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import (
+    machine_addresses,
+    node_addresses,
+    service_addresses,
+)
 
 Record = dict[str, Any]
 """``name``, ``type`` and ``values``; without values the record must not exist. The type ``addresses`` is A and AAAA."""
@@ -64,7 +68,7 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by
         return node_addresses(device, network, families)
 
     def all_of(found: Iterable[Device]) -> list[str]:
-        return sorted(address for device in found for address in of(device))
+        return sorted(address for device in found for address in service_addresses(device, network, families))
 
     named = [device for device in devices if of(device) and (not machines or device["hostname"] in machines)]
     by_role = devices_by_role(named)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG, VLAN_ADDRESS_TAG, VLAN_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import PACKET
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_pointer import ROLES_OF_NODES, machine_pointer
@@ -28,23 +28,33 @@ def device_orders(
     *,
     role: str | None = None,
     boot: Mapping[str, Any] | None = None,
+    vlan: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """Return ``machines`` of ``metal_device_set``, in the order given.
 
     ``options`` apply to each machine and take precedence over its own; a userdata that is empty is left out. ``role`` is added as a tag.
     ``boot`` is for machines that boot over iPXE: ``architecture`` of machines without a boot profile, ``ignition_platform``, ``url`` below
     which boot scripts are published, and ``signed`` with the address of each that was signed, if any. The userdata of nodes is the Ignition
-    pointer of their role; each gets its own from it.
+    pointer of their role; each gets its own from it. ``vlan``: ``vxlan``, the number of the VLAN, and ``subnet``, its network; each
+    machine gets its address there as tags.
     """
     forced = {name: value for name, value in (options or {}).items() if value or name != "userdata"}
     return [
         {name: value for name, value in machine.items() if name in ORDER_OPTIONS}
-        | {"tags": list(dict.fromkeys([*machine.get("tags", []), *([ROLE_TAG + role] if role else [])]))}
+        | {"tags": list(dict.fromkeys([*machine.get("tags", []), *([ROLE_TAG + role] if role else []), *_vlan_tags(machine, vlan)]))}
         | (_boot(machine, boot) if boot is not None else {})
         | forced
         | ({"userdata": machine_pointer(forced["userdata"], machine)} if role in ROLES_OF_NODES and "userdata" in forced else {})
         for machine in machines
     ]
+
+
+def _vlan_tags(machine: Mapping[str, Any], vlan: Mapping[str, Any] | None) -> list[str]:
+    """Return the tags by which a machine knows its VLAN and its address there: it reads them from its metadata."""
+    if not vlan or not machine.get("vlan_address"):
+        return []
+    prefix = str(vlan["subnet"]).partition("/")[2]
+    return [f"{VLAN_TAG}{vlan['vxlan']}", f"{VLAN_ADDRESS_TAG}{machine['vlan_address']}/{prefix}"]
 
 
 def _boot(machine: Mapping[str, Any], boot: Mapping[str, Any]) -> dict[str, str]:

@@ -9,9 +9,10 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from ipaddress import ip_interface
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG, VLAN_ADDRESS_TAG, tag_values
 
 Device = Mapping[str, Any]
 
@@ -19,8 +20,14 @@ PUBLIC = {4: "public_ipv4", 6: "public_ipv6"}
 PRIVATE = {4: "private_ipv4"}
 """The Metal API has no private IPv6 addresses."""
 
-MACHINE_NETWORKS: Mapping[str, Mapping[int, str]] = {"layer3": PUBLIC, "bond": PUBLIC, "private": PRIVATE}
+VLAN = {4: "vlan_ipv4"}
+"""The Metal API knows no addresses in a VLAN: that of a device is in its tags."""
+
+MACHINE_NETWORKS: Mapping[str, Mapping[int, str]] = {"layer3": PUBLIC, "bond": PUBLIC, "private": PRIVATE, "vlan": VLAN}
 """Attribute of a device's ``addresses`` that is the node address, by machine network and IP version."""
+
+SERVICE_NETWORKS: Mapping[str, str] = {"vlan": "bond"}
+"""Machine networks whose API and ingress are reached at the addresses of another one: the bond below the VLAN has the public address."""
 
 FAMILIES = (4, 6)
 
@@ -40,32 +47,52 @@ def node_addresses(device: Device, network: str = "layer3", families: Sequence[i
 
 def _addresses(device: Device, network: str, families: Sequence[int]) -> list[str]:
     kinds = MACHINE_NETWORKS[network]
-    known = device.get("addresses") or {}
+    known = {**(device.get("addresses") or {}), "vlan_ipv4": vlan_address(device)}
     found = [str(known.get(kinds[family]) or "") for family in families if family in kinds]
     return [address for address in found if address]
+
+
+def vlan_address(device: Device) -> str:
+    """Return the IPv4 address of a device in the cluster's VLAN, from its tags; empty without one."""
+    for value in tag_values(list(device.get("tags") or ()), VLAN_ADDRESS_TAG):
+        try:
+            return str(ip_interface(value).ip)
+        except ValueError:
+            continue
+    return ""
+
+
+def service_addresses(device: Device, network: str = "layer3", families: Sequence[int] = (4,)) -> list[str]:
+    """Return the addresses at which clients outside the nodes' network reach the API and ingress of a device."""
+    return node_addresses(device, SERVICE_NETWORKS.get(network, network), families)
 
 
 def machine_addresses(device: Device, families: Sequence[int] = (4,)) -> list[str]:
     """Return all addresses from which a device may connect to the others: a node fetches its Ignition config from its public address, also
     where its node address is another one.
     """
-    return [address for network in ("layer3", "private") for address in _addresses(device, network, families)]
+    return [address for network in ("layer3", "private", "vlan") for address in _addresses(device, network, families)]
 
 
 def node_address(device: Device, network: str = "layer3") -> str:
-    """Return the address at which a node is reached, IPv4 if it has one; empty until the API has assigned one."""
+    """Return the node address of a device, IPv4 if it has one; empty until the API has assigned one."""
     return next(iter(node_addresses(device, network, FAMILIES[:1]) or node_addresses(device, network, FAMILIES[1:])), "")
 
 
+def reachable_address(device: Device, network: str = "layer3") -> str:
+    """Return the address at which the controller reaches a device, IPv4 if it has one; empty until the API has assigned one."""
+    return node_address(device, SERVICE_NETWORKS.get(network, network))
+
+
 def reachable_addresses(devices: Iterable[Device], network: str = "layer3") -> list[str]:
-    """Return ``node_address`` of the devices that have one, in their order."""
-    return [address for device in devices if (address := node_address(device, network))]
+    """Return ``reachable_address`` of the devices that have one, in their order."""
+    return [address for device in devices if (address := reachable_address(device, network))]
 
 
 def api_addresses(by_role: Mapping[str, Sequence[Device]], network: str = "layer3", *, bootstrap: bool = False) -> list[str]:
     """Return the addresses at which the controller reaches the cluster's API. ``by_role``: as ``devices_by_role`` returns them.
 
-    These are the control plane's node addresses, and with ``bootstrap`` the bootstrap device's. Private ones are reached through the
+    These are the control plane's service addresses, and with ``bootstrap`` the bootstrap device's. Private ones are reached through the
     devices of the load balancer, if there are any.
     """
     if network == "private" and (balanced := reachable_addresses(by_role["load_balancer"], network)):

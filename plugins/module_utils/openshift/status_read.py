@@ -123,7 +123,7 @@ def read_metal(make: Callable[[], MetalClient], cluster: str, project: str | Non
 
 
 def control_plane_addresses(devices: Iterable[Mapping[str, Any]], network: str = "layer3") -> list[str]:
-    """Return the node addresses of the control plane's devices, those that are active first. ``network``: the machine network."""
+    """Return the addresses at which the control plane's devices are reached, active ones first. ``network``: the machine network."""
     masters = [device for device in devices if device.get("role") == "control-plane"]
     ordered = sorted(masters, key=lambda device: (device.get("state") != "active", str(device.get("hostname"))))
     return reachable_addresses(ordered, network)

@@ -37,6 +37,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight 
     settings,
     spot,
     state_store,
+    vlan,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import Finding
@@ -213,8 +214,15 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "machine network",
         networks.machine_network,
-        expected="openshift_machine_network layer3, bond or private, and addresses, metadata and load balancer that it needs",
+        expected="openshift_machine_network layer3, bond, private or vlan, and addresses, metadata and load balancer that it needs",
         advice="docs/networks.md lists what each machine network needs",
+    ),
+    Check(
+        "VLAN",
+        vlan.vlan,
+        expected="with openshift_machine_network vlan machines in one metro, each with an address of its own in openshift_vlan_subnet, and"
+        " an openshift_vlan_id in that metro or none; no such variable with another machine network",
+        advice="docs/networks.md has an example of an inventory for a VLAN",
     ),
     Check(
         "node firewall",

@@ -25,6 +25,13 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.install_config import judged
 
+WITHOUT_IPV6 = {
+    "layer3": "DHCP configures no IPv6 address",
+    "private": "the Metal API has no private IPv6 addresses",
+    "vlan": "openshift_vlan_address is an IPv4 address",
+}
+"""Why nodes have no IPv6 address, by machine network."""
+
 
 def networks(context: Context) -> Finding:
     found = ", ".join(f"{kind} {entry['cidr']}" for kind, entries in context.networks.items() for entry in entries)
@@ -61,8 +68,7 @@ def _machine_network_problems(context: Context, kind: str) -> Iterator[str]:
             " openshift_private_access is false"
         )
     if 6 in families and kind != "bond":
-        reason = "DHCP configures no IPv6 address" if kind == "layer3" else "the Metal API has no private IPv6 addresses"
-        yield f"openshift_service_networks has IPv6 and {kind} has not: {reason}, use bond"
+        yield f"openshift_service_networks has IPv6 and {kind} has not: {WITHOUT_IPV6[kind]}, use bond"
     if families == [6]:
         yield "openshift_service_networks has IPv6 alone, and the bootstrap device has IPv4 alone: use both"
     without = [str(machine["hostname"]) for machine in context.nodes if not _gets_ipv6(machine.get("ip_addresses"))]

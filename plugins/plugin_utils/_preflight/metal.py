@@ -32,7 +32,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.hard
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.network_info import (
     IP_RESERVATION_INFO_OPTIONS,
+    VLAN_INFO_OPTIONS,
     find_ip_reservations,
+    find_vlans,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_objects import CLUSTER_INFO_OPTIONS, find_clusters
@@ -62,6 +64,8 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
 
     client = client_of(settings)
     readings |= _devices(client, settings, has_quota=bool(readings["project"]["project"]["max_devices"]))
+    if settings.get("machine_network") == "vlan" and settings.get("vlan_id"):
+        readings["vlan"] = _read(client, find_vlans, VLAN_INFO_OPTIONS, settings, ids=[str(settings["vlan_id"])])
     if not metadata(str(settings["directory"])):
         # Without files of an install, every object with the ownership tag of this cluster is of another owner.
         cluster = f"{settings['cluster_name']}.{settings['base_domain']}"

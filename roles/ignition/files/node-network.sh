@@ -2,7 +2,8 @@
 # Configures the bond of a device with the addresses of its metadata, as NetworkManager profiles, and sets which of them is the node address.
 # DHCP serves only the public IPv4 address on the first port: no bond, no private address and no IPv6.
 #   METADATA_URL   the document of the metadata service, which identifies a device by its source address
-#   NODE_ADDRESS   public or private: which address the node uses
+#   NODE_ADDRESS   public, private or vlan: which address the node uses. The metadata has no addresses in a VLAN: the number of the VLAN and
+#                  the address are tags of the device, openshift-vlan=1000 and openshift-vlan-address=192.168.40.11/24.
 #   FAMILIES       IP versions of the cluster; the node address is of the first one
 #   PROFILES, HINT folder of the profiles, and the file that nodeip-configuration.service reads; for tests
 set -euo pipefail
@@ -12,11 +13,16 @@ hint=${HINT:-/etc/default/nodeip-configuration}
 work=$(mktemp --directory)
 trap 'rm --recursive --force "$work"' EXIT
 
+tag_value() {
+    jq --raw-output --arg prefix "$1=" 'first(.tags[]? | select(startswith($prefix)) | ltrimstr($prefix)) // ""' "$work/metadata.json"
+}
+
 # An installed profile works without the metadata service. Without one the node waits: it would register with another address.
 read_metadata() {
     local tries=0
     until curl --silent --show-error --fail --location --max-time 10 --output "$work/metadata.json" "$METADATA_URL" &&
-        jq --exit-status '.network.interfaces | length > 0' "$work/metadata.json" > /dev/null; do
+        jq --exit-status '.network.interfaces | length > 0' "$work/metadata.json" > /dev/null &&
+        { [ "$NODE_ADDRESS" != vlan ] || [ -n "$(tag_value openshift-vlan-address)" ]; }; do
         tries=$((tries + 1))
         if [ -e "$profiles/bond0.nmconnection" ] && [ "$tries" -ge 3 ]; then
             echo "$METADATA_URL has no metadata of this device: the profiles stay as they are"
@@ -60,7 +66,20 @@ port_profile() {
         '[ethernet]' "mac-address=$2"
 }
 
+# The VLAN has no gateway: other networks are reached by the public address of the bond.
+vlan_profile() {
+    printf '%s\n' '[connection]' "id=$1" 'type=vlan' "interface-name=$1" 'autoconnect-priority=100' '' \
+        '[vlan]' "id=${1#bond0.}" 'parent=bond0' '' \
+        '[ipv4]' 'method=manual' "address1=$(tag_value openshift-vlan-address)" 'never-default=true' '' '[ipv6]' 'method=disabled'
+}
+
 node_address() {
+    if [ "$NODE_ADDRESS" = vlan ]; then
+        local address
+        address=$(tag_value openshift-vlan-address)
+        echo "${address%/*}"
+        return
+    fi
     jq --raw-output --argjson family "${FAMILIES%% *}" --argjson public "$([ "$NODE_ADDRESS" = public ] && echo true || echo false)" '
         first(.network.addresses[] | select(.address_family == $family and .public == $public and .management) | .address) // ""
     ' "$work/metadata.json"
@@ -78,6 +97,13 @@ while read -r name mac; do
     port_profile "$name" "$mac" > "$work/profiles/bond0-$name.nmconnection"
 done < <(jq --raw-output '.network.interfaces[] | select(.bond == "bond0") | "\(.name) \(.mac)"' "$work/metadata.json")
 
+connections=(bond0)
+if [ "$NODE_ADDRESS" = vlan ]; then
+    vlan=bond0.$(tag_value openshift-vlan)
+    vlan_profile "$vlan" > "$work/profiles/$vlan.nmconnection"
+    connections+=("$vlan")
+fi
+
 address=$(node_address)
 if [ -z "$address" ]; then
     echo "The metadata has no $NODE_ADDRESS IPv${FAMILIES%% *} address of this device: order it with one (metal_ip_addresses)" >&2
@@ -94,4 +120,6 @@ done
 [ -n "$changed" ] || exit 0
 echo "configured bond0 with $(jq --raw-output '[.network.addresses[].address] | join(", ")' "$work/metadata.json")"
 nmcli connection reload
-nmcli --wait 60 connection up bond0
+for connection in "${connections[@]}"; do
+    nmcli --wait 60 connection up "$connection"
+done

@@ -10,6 +10,7 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,7 +20,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     unit,
 )
 
-NODE_ADDRESS = {"bond": "public", "private": "private"}
+NODE_ADDRESS = {"bond": "public", "private": "private", "vlan": "vlan"}
 """The kind of the node address, by machine network with a bond."""
 
 
@@ -32,14 +33,35 @@ def node_network(settings: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     network = settings.get("node_network") or {}
     if network.get("kind") not in NODE_ADDRESS:
         return
+    files, units = _files(network), [_unit(network)]
+    for pool in ("master", "worker"):
+        yield machine_config(pool, "node-network", files, units)
+
+
+def with_bootstrap_network(bootstrap_ign: str, settings: Mapping[str, Any]) -> str:
+    """Return bootstrap.ign (JSON) with the same files, where the bootstrap device has to be in the nodes' network. MachineConfigs do not
+    apply to it. ``settings``: as for ``node_network``.
+    """
+    network = settings.get("node_network") or {}
+    if network.get("kind") != "vlan":
+        return bootstrap_ign
+    config = json.loads(bootstrap_ign)
+    config.setdefault("storage", {}).setdefault("files", []).extend(_files(network))
+    config.setdefault("systemd", {}).setdefault("units", []).append(_unit(network))
+    return json.dumps(config, separators=(",", ":"))
+
+
+def _files(network: Mapping[str, Any]) -> list[dict[str, Any]]:
     values = {
         "METADATA_URL": network["metadata_url"],
         "NODE_ADDRESS": NODE_ADDRESS[network["kind"]],
         "FAMILIES": " ".join(map(str, network["families"])),
     }
-    files = [
+    return [
         ignition_file("/etc/node-network.conf", "".join(f'{name}="{value}"\n' for name, value in values.items())),
         ignition_file("/usr/local/bin/node-network", network["script"], 0o755),
     ]
-    for pool in ("master", "worker"):
-        yield machine_config(pool, "node-network", files, [unit("node-network.service", network["service"])])
+
+
+def _unit(network: Mapping[str, Any]) -> dict[str, Any]:
+    return unit("node-network.service", network["service"])

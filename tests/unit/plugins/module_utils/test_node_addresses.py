@@ -11,6 +11,7 @@ import pytest
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.node_addresses import node_addresses as node_addresses_filter
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import joining_machines
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import cluster_dns_records
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import (
     api_addresses,
@@ -51,12 +52,12 @@ def test_the_machine_network_decides_on_the_addresses(network: str, families: li
     assert node_addresses_filter([MASTER, {**MASTER, "addresses": {}, "tags": []}], network, families) == expected
 
 
-@pytest.mark.parametrize("network", ["layer3", "bond", "private"])
+@pytest.mark.parametrize("network", ["layer3", "bond", "private", "vlan"])
 def test_a_load_balancer_is_reached_at_its_public_address(network: str) -> None:
     assert node_address(BALANCER, network) == "192.0.2.3"
 
 
-@pytest.mark.parametrize("network", ["layer3", "bond", "private"])
+@pytest.mark.parametrize("network", ["layer3", "bond", "private", "vlan"])
 def test_the_bootstrap_device_has_the_address_of_dhcp(network: str) -> None:
     assert node_addresses(BOOTSTRAP, network, [4, 6]) == ["192.0.2.2"]
     private = {**BOOTSTRAP, "addresses": {"private_ipv4": "10.0.0.2"}}
@@ -85,6 +86,32 @@ def test_records_have_the_node_addresses_of_both_ip_versions() -> None:
     assert both[0] == {"name": f"api.{CLUSTER}", "values": ["192.0.2.1", "2001:db8::1"]}
 
 
+def in_vlan(machine: dict[str, Any], address: str) -> dict[str, Any]:
+    return {**machine, "tags": [*machine["tags"], "openshift-vlan=1000", f"openshift-vlan-address={address}/24"]}
+
+
+def test_nodes_in_a_vlan_are_known_by_their_tags() -> None:
+    node = in_vlan(MASTER, "192.168.40.11")
+    assert node_addresses(node, "vlan", [4, 6]) == ["192.168.40.11"]
+    assert node_addresses(MASTER, "vlan") == []
+    assert node_addresses(in_vlan(MASTER, "none"), "vlan") == []
+    # A serving certificate for the address is that of this machine.
+    (joining,) = joining_machines([node])
+    assert joining["addresses"] == ["192.0.2.1", "10.0.0.1", "2001:db8::1", "192.168.40.11"]
+
+
+def test_services_of_nodes_in_a_vlan_are_reached_at_their_public_addresses() -> None:
+    node, bootstrap = in_vlan(MASTER, "192.168.40.11"), in_vlan(BOOTSTRAP, "192.168.40.10")
+    by_role = {"control_plane": [node], "bootstrap": [bootstrap], "workers": [], "load_balancer": []}
+    assert api_addresses(by_role, "vlan", bootstrap=True) == ["192.0.2.1", "192.0.2.2"]
+    records = cluster_dns_records([node, bootstrap], CLUSTER, network="vlan")
+    values = {record["name"].partition(".")[0]: record["values"] for record in records}
+    assert (values["api"], values["api-int"]) == (["192.0.2.1", "192.0.2.2"],) * 2
+    assert (values["*"], values["master-0"], values["bootstrap"]) == (["192.0.2.1"], ["192.168.40.11"], ["192.0.2.2"])
+    # The firewall accepts what the machines send in the VLAN.
+    assert values["nodes"] == sorted(["192.0.2.1", "10.0.0.1", "192.168.40.11", "192.0.2.2", "10.0.0.2", "192.168.40.10"])
+
+
 def test_an_unknown_machine_network_is_an_error() -> None:
-    with pytest.raises(AnsibleFilterError, match="network has to be one of layer3, bond, private, not flat"):
+    with pytest.raises(AnsibleFilterError, match="network has to be one of layer3, bond, private, vlan, not flat"):
         node_addresses_filter([MASTER], "flat")

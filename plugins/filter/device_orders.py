@@ -53,20 +53,20 @@ options:
       signed:
         description: Scripts with an address of their own, each a dictionary with C(url).
         type: dict
-  vlan:
-    description:
-      - The VLAN that the machines are in. Its number and the C(vlan_address) of a machine become tags of the device, which the machine
-        reads from its metadata.
-    type: dict
-    suboptions:
-      vxlan:
-        description: Number of the VLAN.
-        type: int
-        required: true
-      subnet:
-        description: Network of the addresses.
-        type: str
-        required: true
+      vlan:
+        description:
+          - The VLAN that the machines are in; empty or missing outside of VLANs. Its number and the C(vlan_address) of a machine become tags
+            of the device, which the machine reads from its metadata.
+        type: dict
+        suboptions:
+          vxlan:
+            description: Number of the VLAN.
+            type: int
+            required: true
+          subnet:
+            description: Network of the addresses.
+            type: str
+            required: true
 """
 
 EXAMPLES = r"""

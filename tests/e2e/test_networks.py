@@ -90,7 +90,7 @@ def bonds(user: User) -> dict[str, tuple[str, list[str]]]:
 
 def public_address(user: User, name: str) -> str:
     (device,) = (device for device in user.devices() if device["hostname"].startswith(f"{name}."))
-    return next(each["address"] for each in device["ip_addresses"] if each["public"] and each["address_family"] == 4)
+    return next(str(each["address"]) for each in device["ip_addresses"] if each["public"] and each["address_family"] == 4)
 
 
 @pytest.mark.parametrize("is_given", [False, True], ids=["own", "existing"])

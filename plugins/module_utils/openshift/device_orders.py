@@ -28,16 +28,16 @@ def device_orders(
     *,
     role: str | None = None,
     boot: Mapping[str, Any] | None = None,
-    vlan: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """Return ``machines`` of ``metal_device_set``, in the order given.
 
     ``options`` apply to each machine and take precedence over its own; a userdata that is empty is left out. ``role`` is added as a tag.
     ``boot`` is for machines that boot over iPXE: ``architecture`` of machines without a boot profile, ``ignition_platform``, ``url`` below
     which boot scripts are published, and ``signed`` with the address of each that was signed, if any. The userdata of nodes is the Ignition
-    pointer of their role; each gets its own from it. ``vlan``: ``vxlan``, the number of the VLAN, and ``subnet``, its network; each
-    machine gets its address there as tags.
+    pointer of their role; each gets its own from it. ``vlan`` of ``boot``: ``vxlan``, the number of the VLAN, and ``subnet``, its network;
+    each machine gets its address there as tags.
     """
+    vlan = (boot or {}).get("vlan")
     forced = {name: value for name, value in (options or {}).items() if value or name != "userdata"}
     return [
         {name: value for name, value in machine.items() if name in ORDER_OPTIONS}

@@ -96,12 +96,15 @@ def test_without_ignition_files_orders_have_no_userdata_and_a_termination_time_m
 
 
 def test_machines_in_a_vlan_know_it_by_their_tags() -> None:
+    boot = {"architecture": "x86_64", "ignition_platform": "metal", "url": "http://boot.test"}
     vlan = {"id": "5f1d3910", "vxlan": 1000, "subnet": "192.168.40.0/24"}
-    inside, outside = device_orders([machine("one", vlan_address="192.168.40.21"), machine("two")], role="worker", vlan=vlan)
+    inside, outside = device_orders(
+        [machine("one", vlan_address="192.168.40.21"), machine("two")], role="worker", boot={**boot, "vlan": vlan}
+    )
     assert inside["tags"] == ["openshift-role=worker", "openshift-vlan=1000", "openshift-vlan-address=192.168.40.21/24"]
     assert outside["tags"] == ["openshift-role=worker"]
     # In check mode before the VLAN exists its number is not known.
-    (order,) = device_orders([machine("one", vlan_address="192.168.40.21")], role="worker", vlan={})
+    (order,) = device_orders([machine("one", vlan_address="192.168.40.21")], role="worker", boot={**boot, "vlan": {}})
     assert order["tags"] == ["openshift-role=worker"]
     assert "vlan_address" not in order
 

@@ -55,8 +55,8 @@ options:
         type: dict
       vlan:
         description:
-          - The VLAN that the machines are in; empty or missing outside of VLANs. Its number and the C(vlan_address) of a machine become tags
-            of the device, which the machine reads from its metadata.
+          - The VLAN that the machines are in; empty or missing outside of VLANs. Its number and the C(vlan_address) of a machine become
+            tags of the device, which the machine reads from its metadata.
         type: dict
         suboptions:
           vxlan:

@@ -256,7 +256,7 @@ def test_the_bootstrap_device_is_in_the_vlan_of_the_nodes() -> None:
     network = {"metadata_url": "http://metadata.test/metadata", "families": [4], "script": "#!/bin/sh\n", "service": "[Unit]\n"}
     installer = {"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/opt/openshift/manifests/one"}]}}
     made = json.loads(with_bootstrap_network(json.dumps(installer), {"node_network": {**network, "kind": "vlan"}}))
-    paths = ["/opt/openshift/manifests/one", "/etc/node-network.conf", "/usr/local/bin/node-network"]
+    paths = ["/opt/openshift/manifests/one", "/etc/node-network.conf", "/usr/local/bin/node-network", "/etc/ovnk/default_bridge"]
     assert [file["path"] for file in made["storage"]["files"]] == paths
     assert made["systemd"]["units"] == [{"name": "node-network.service", "enabled": True, "contents": "[Unit]\n"}]
     assert made["ignition"] == installer["ignition"]

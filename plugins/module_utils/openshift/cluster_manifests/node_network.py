@@ -20,6 +20,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     unit,
 )
 
+DEFAULT_BRIDGE = "/etc/ovnk/default_bridge"
+"""The interface that OVN-Kubernetes takes for its bridge br-ex. Without this file that is the one of the node address, and the bridge needs
+a default gateway, which a VLAN has not (openshift/machine-config-operator, pull request 3696)."""
+
 NODE_ADDRESS = {"bond": "public", "private": "private", "vlan": "vlan"}
 """The kind of the node address, by machine network with a bond."""
 
@@ -60,6 +64,7 @@ def _files(network: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         ignition_file("/etc/node-network.conf", "".join(f'{name}="{value}"\n' for name, value in values.items())),
         ignition_file("/usr/local/bin/node-network", network["script"], 0o755),
+        *([ignition_file(DEFAULT_BRIDGE, "bond0\n")] if network["kind"] == "vlan" else []),
     ]
 
 

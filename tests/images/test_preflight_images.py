@@ -77,7 +77,7 @@ def test_a_mirror_without_it(registries: Registries, clients: str) -> None:
 
 def test_what_cannot_be_read_is_no_message(registries: Registries, clients: str) -> None:
     assert "404" in collect(registries, clients, version="4.20.99")["release_image"]["msg"]
-    assert "pull secret" in collect(registries, clients, pull_secret="no json")["release_image"]["msg"]
+    assert "pull_secret" in collect(registries, clients, pull_secret="no json")["release_image"]["msg"]
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ def octodns(folder: Path) -> Iterator[Place]:
         account.add_zone(f"other-{number}.test")
     account.add_zone(ZONE)
     with cloudflare.started(folder, account) as url:
-        identifier = next(key for key, name in account.zones.items() if name == ZONE)
+        (identifier,) = (key for key, name in account.zones.items() if name == ZONE)
 
         def records() -> Records:
             found: Records = {}

@@ -59,7 +59,7 @@ def published(
     (folder / "ignition" / "worker.ign").write_text('{"ignition": {"version": "9.9.9"}}', encoding="utf-8")
     role.well(**variables)
     files = json.loads((folder / "publish" / "open.json").read_bytes())
-    script = next(content for name, content in files.items() if name.endswith(".ipxe"))
+    script = next((content for name, content in files.items() if name.endswith(".ipxe")), "")
     yield files, script.partition("ignition.config.url=")[2].split()[0].rpartition("/")[0]
     role.well(tasks_from="remove", **variables)
 

@@ -129,10 +129,7 @@ def uses_proxy(place: str, no_proxy: str) -> bool:
     return not any(_excepts(entry.strip().lower(), host, port, address) for entry in no_proxy.split(","))
 
 
-_Address = ipaddress.IPv4Address | ipaddress.IPv6Address | None
-
-
-def _excepts(entry: str, host: str, port: str, address: _Address) -> bool:
+def _excepts(entry: str, host: str, port: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address | None) -> bool:
     if entry in {"", "*"}:
         return entry == "*"
     if "/" in entry:
@@ -150,7 +147,7 @@ def _excepts(entry: str, host: str, port: str, address: _Address) -> bool:
     return host.endswith(name) if name.startswith(".") else host == name or host.endswith(f".{name}")
 
 
-def _address(text: str) -> _Address:
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         return ipaddress.ip_address(text.strip("[]"))
     except ValueError:

@@ -64,14 +64,11 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
 
     client = client_of(settings)
     readings |= _devices(client, settings, has_quota=bool(readings["project"]["project"]["max_devices"]))
-    if settings.get("machine_network") == "vlan" and settings.get("vlan_id"):
-        readings["vlan"] = _read(client, find_vlans, VLAN_INFO_OPTIONS, settings, ids=[str(settings["vlan_id"])])
     if not metadata(str(settings["directory"])):
         # Without files of an install, every object with the ownership tag of this cluster is of another owner.
         cluster = f"{settings['cluster_name']}.{settings['base_domain']}"
         readings["belongings"] = _read(client, find_clusters, CLUSTER_INFO_OPTIONS, settings, names=[cluster])
-    if settings.get("metallb"):
-        readings["bgp"] = _read(client, find_bgp, BGP_INFO_OPTIONS, settings)
+    readings |= _network(client, Context(settings, readings))
     pending = Context(settings, readings).machines_to_order
     if not pending:
         return readings
@@ -89,8 +86,6 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
         }
         if any(machine.get("hardware_reservation_id") for machine in pending):
             requests["reservations"] = pool.submit(_read, client, find_hardware_reservations, HARDWARE_RESERVATION_INFO_OPTIONS, settings)
-        if needs_bgp(Context(settings, readings)):
-            requests["bgp"] = pool.submit(_read, client, find_bgp, BGP_INFO_OPTIONS, settings)
         if any(is_spot(machine) for machine in pending):
             requests["spot_prices"] = pool.submit(_read, client, spot_prices, SPOT_PRICE_OPTIONS, settings)
     readings |= {name: answer.result() for name, answer in requests.items()}
@@ -99,6 +94,16 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
         context = Context(settings, readings)
         if "servers" in readings["capacity"] and context.choose_places()[1]:
             readings["capacity"] = _capacity(client, context.capacity_questions(every=True))
+    return readings
+
+
+def _network(client: MetalClient, context: Context) -> dict[str, Reading]:
+    """Return the given VLAN, and the project's BGP configuration if something in the cluster speaks BGP with the service."""
+    settings, readings = context.settings, {}
+    if settings.get("machine_network") == "vlan" and settings.get("vlan_id"):
+        readings["vlan"] = _read(client, find_vlans, VLAN_INFO_OPTIONS, settings, ids=[str(settings["vlan_id"])])
+    if settings.get("metallb") or needs_bgp(context):
+        readings["bgp"] = _read(client, find_bgp, BGP_INFO_OPTIONS, settings)
     return readings
 
 

@@ -125,7 +125,7 @@ def written(cluster: ControlPlane, since: int) -> list[str]:
 
 def versions(cluster: ControlPlane) -> dict[str, str]:
     """Return the resource version of each object of the role: a patch that changes nothing leaves it."""
-    found = {}
+    found: dict[str, str] = {}
     for path in OF_THE_ROLE:
         answer = cluster.call("GET", path)
         items = answer.json()["items"] if answer.status_code == 200 else []

@@ -29,6 +29,7 @@ options:
       - The settings, one dictionary with C(machines) by group, C(cluster_name), C(base_domain), C(metal_api_url), C(metal_api_token),
         C(metal_project_id), C(timeout) in seconds and C(metal_api_retries), and optionally C(load_balancer_operating_system) and
         C(bootstrap_becomes).
+      - An empty URL, token or project is read from the environment, from the variables that modules read.
     type: list
     elements: dict
     required: true
@@ -67,6 +68,7 @@ from typing import Any
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT, from_environment
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._default_plans import collect
 
 
@@ -77,4 +79,10 @@ class LookupModule(LookupBase):  # type: ignore[misc]  # ansible-core has no typ
         """Return the default plans for each term. Raises AnsibleLookupError for malformed settings."""
         if not all(isinstance(settings, Mapping) and isinstance(settings.get("machines"), Mapping) for settings in terms):
             raise AnsibleLookupError("default_plans: the settings have to be a mapping with the machines by group")
-        return [collect(settings) for settings in terms]
+        return [collect({**settings, **_connection(settings)}) for settings in terms]
+
+
+def _connection(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of the Metal API, from the environment where they are empty."""
+    variables = {"metal_api_url": "metal_api_url", "metal_api_token": "metal_api_token", "metal_project_id": "project_id"}
+    return {name: settings.get(name) or from_environment(ENVIRONMENT[option]) or "" for name, option in variables.items()}

@@ -5,7 +5,8 @@
 
 An elastic address is a loopback address of the sandbox's computer like those of devices. Connections to it are forwarded to the same port
 of the device. A device answers for an address only if it has configured it, since the service routes packets and configures nothing on
-devices (vendor's docs). An announcement counts only with a BGP session that is up, for a device in the address's project and metro.
+devices (vendor's docs). An announcement counts only with a BGP session that is up, for a device in the address's project and metro. The
+route to a device that is off stays for the hold time of its session, and connections on that route fail.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ PORTS = (80, 443, 6443, 22623)
 
 _INTERVAL = 0.2
 
+Hop = tuple[str, str]
+"""Id and own address of a device."""
+
 
 class ElasticRouting:
     """Forwards connections to elastic addresses."""
@@ -37,7 +41,7 @@ class ElasticRouting:
     def __init__(self, world: World, announcements: Announcements) -> None:
         self._world = world
         self._announcements = announcements
-        self._routes: dict[str, list[str]] = {}
+        self._routes: dict[str, list[Hop]] = {}
         self._open: dict[str, list[Forward]] = {}
         self._turns = itertools.count()
 
@@ -56,8 +60,8 @@ class ElasticRouting:
             for address in list(self._open):
                 await self._close(address)
 
-    def _current(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield each address that leads to a device, with the devices' own addresses."""
+    def _current(self) -> Iterator[tuple[str, list[Hop]]]:
+        """Yield each address that leads to a device, with these devices."""
         store = self._world.store
         for reservation in store[Reservation]:
             if reservation.type not in {"public_ipv4", "global_ipv4"} or not reservation.network:
@@ -68,8 +72,8 @@ class ElasticRouting:
             for each in parsed(reservation.network):
                 address = str(each)
                 found = [assigned[address]] if address in assigned else self._announcing(reservation, address)
-                devices = [store[Device].get(id_) for id_ in found if self._announcements.accepts(id_, address)]
-                if hops := [device.machine_address for device in devices if device is not None and device.machine_address]:
+                devices = [store[Device].get(id_) for id_ in found]
+                if hops := [(device.id, device.machine_address) for device in devices if device is not None and device.machine_address]:
                     yield address, hops
 
     def _announcing(self, reservation: Reservation, address: str) -> list[str]:
@@ -99,7 +103,10 @@ class ElasticRouting:
 
         def choose() -> tuple[str, int] | None:
             hops = self._routes.get(address)
-            return (hops[next(self._turns) % len(hops)], port) if hops else None
+            if not hops:
+                return None
+            device_id, own_address = hops[next(self._turns) % len(hops)]
+            return (own_address, port) if self._announcements.accepts(device_id, address) else None
 
         return choose
 

@@ -101,11 +101,11 @@ def test_nodes_in_a_vlan(user: User, is_given: bool) -> None:
         other = user.ask("POST", f"projects/{project}/virtual-networks", json={"metro": "da", "description": "storage"})
         inventory = vlan_inventory(network, other["id"] if is_given else "")
         (user.inventory / "03-network.yml").write_text(yaml.safe_dump(inventory), encoding="utf-8")
-        user.edit_workers(1)
+        user.edit_workers(2)
         user.play("install.yml").ended_well()
         networks = user.ask("GET", f"projects/{project}/virtual-networks")["virtual_networks"]
         (vlan,) = [each for each in networks if (each["id"] == other["id"]) == is_given and "openshift-role=lock" not in each["tags"]]
-        hosts = [("master", 11, 3), ("worker", 21, 2)]
+        hosts = [("master", 11, 3), ("worker", 21, 3)]
         expected = {f"{role}-{number}": f"{network}.{first + number}" for role, first, count in hosts for number in range(count)}
         assert bonds(user) == dict.fromkeys(expected, ("hybrid-bonded", [vlan["id"]]))
         assert node_addresses(user) == expected
@@ -116,10 +116,10 @@ def test_nodes_in_a_vlan(user: User, is_given: bool) -> None:
         assert set(expected.values()) < set(records[f"nodes.{NAME}. A"])
         again = user.play("install.yml").ended_well()
         assert (again.changed, again.writes) == (0, [])
-        user.edit_workers(0)
+        user.edit_workers(1)
         user.play("scale.yml").ended_well()
-        assert node_addresses(user) == {name: address for name, address in expected.items() if name != "worker-1"}
-        assert expected["worker-1"] not in user.names_in_zone()[f"nodes.{NAME}. A"]
+        assert node_addresses(user) == {name: address for name, address in expected.items() if name != "worker-2"}
+        assert expected["worker-2"] not in user.names_in_zone()[f"nodes.{NAME}. A"]
         user.destroy().ended_well()
         assert user.devices() == []
         (left,) = user.ask("GET", f"projects/{project}/virtual-networks")["virtual_networks"]

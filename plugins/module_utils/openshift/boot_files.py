@@ -16,14 +16,13 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.ignition import IGNITION_VERSION, data_url, unit
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_pointer import ROLES_OF_NODES, with_own_settings
 
 BOOTSTRAP_IGN = "bootstrap.ign"
 
 SERIAL_CONSOLES = {"x86_64": ["ttyS1,115200n8"], "aarch64": ["ttyAMA0,115200"]}
 """The port of Equinix Metal's serial-over-SSH console, by its kernel's name."""
-
-IGNITION_VERSION = "3.2.0"
 
 METAL, PACKET = "metal", "packet"
 """Platforms of Ignition: metal has no source of a config, packet reads the userdata from the vendor's metadata service."""
@@ -143,7 +142,7 @@ def bootstrap_pointer(bootstrap_ign: str, url: str, bearer: str = "", ca: str = 
         "httpHeaders": [{"name": "Authorization", "value": f"Bearer {bearer}"}] if bearer else [],
         "verification": {"hash": f"sha512-{digest}"},
     }
-    ca_bundle = [{"source": f"data:text/plain;charset=utf-8;base64,{_base64(ca)}"}] if ca else []
+    ca_bundle = [{"source": data_url(ca)}] if ca else []
     security = {"tls": {"certificateAuthorities": ca_bundle}}
     return {"ignition": {"version": IGNITION_VERSION, "config": {"merge": [merged]}, "security": security}}
 
@@ -213,12 +212,9 @@ def _installer_config(profile: Mapping[str, Any], platform: str) -> str:
 
 
 def _unit(program: Mapping[str, str]) -> dict[str, Any]:
-    return {"name": f"{program['name']}.service", "enabled": True, "contents": program["unit"]}
+    return unit(f"{program['name']}.service", program["unit"])
 
 
 def _file(path: str, mode: int, content: str) -> dict[str, Any]:
-    return {"path": path, "mode": mode, "contents": {"source": f"data:;base64,{_base64(content)}"}}
-
-
-def _base64(text: str) -> str:
-    return b64encode(text.encode()).decode()
+    """Return a file that the image lacks. The media type is left out: hundreds of machines have such files of their own."""
+    return {"path": path, "mode": mode, "contents": {"source": f"data:;base64,{b64encode(content.encode()).decode()}"}}

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError, CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import IGNITION_VERSION
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.ignition import IGNITION_VERSION
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import cluster_id_of, version_of
 
 if TYPE_CHECKING:

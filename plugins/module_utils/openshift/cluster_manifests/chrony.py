@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import (
-    ignition_file,
     machine_config,
     owned,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.ignition import ignition_file
 
 SUBJECT = "chrony"
 PATH = "/etc/chrony.conf"

@@ -14,11 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import (
-    ignition_file,
-    machine_config,
-    unit,
-)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import machine_config
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.ignition import ignition_file, unit
 
 
 def kube_vip(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

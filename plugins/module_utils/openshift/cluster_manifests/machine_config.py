@@ -8,12 +8,10 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-IGNITION_VERSION = "3.2.0"
-"""Understood by the machine config operator of every release since 4.7."""
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.ignition import IGNITION_VERSION
 
 PRIORITY = "98"
 """First part of the names of our MachineConfigs. The operator merges them by name: those of users, usually named 99, win."""
@@ -52,14 +50,3 @@ def owned(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return a MachineConfig with the label by which a run knows that it may delete it."""
     metadata = config["metadata"]
     return {**config, "metadata": {**metadata, "labels": {**metadata["labels"], OWNED: "true"}}}
-
-
-def ignition_file(path: str, content: str, mode: int = 0o644) -> dict[str, Any]:
-    """Return a file of an Ignition config, which replaces one of the image."""
-    encoded = b64encode(content.encode()).decode()
-    return {"path": path, "mode": mode, "overwrite": True, "contents": {"source": f"data:text/plain;charset=utf-8;base64,{encoded}"}}
-
-
-def unit(name: str, contents: str) -> dict[str, Any]:
-    """Return a systemd unit of an Ignition config that is enabled."""
-    return {"name": name, "enabled": True, "contents": contents}

@@ -15,11 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import (
-    ignition_file,
-    machine_config,
-    unit,
-)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import machine_config
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.ignition import ignition_file, unit
 
 TCP_PORTS = ("2379-2380", "9000-9999", "10250-10259", "22623-22624")
 UDP_PORTS = ("4789", "6081", "9000-9999")

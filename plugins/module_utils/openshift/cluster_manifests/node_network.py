@@ -14,11 +14,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import (
-    ignition_file,
-    machine_config,
-    unit,
-)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import machine_config
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.ignition import ignition_file, unit
 
 DEFAULT_BRIDGE = "/etc/ovnk/default_bridge"
 """The interface that OVN-Kubernetes takes for its bridge br-ex. Without this file that is the one of the node address, and the bridge needs

@@ -11,11 +11,8 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.cluster_manifests import cluster_manifests
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift import cluster_manifests as package
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import (
-    ignition_file,
-    machine_config,
-    unit,
-)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import machine_config
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.ignition import ignition_file, unit
 
 
 def of_each_role(settings: package.Settings) -> Iterable[package.Manifest]:

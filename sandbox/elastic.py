@@ -66,9 +66,7 @@ class ElasticRouting:
         for reservation in store[Reservation]:
             if reservation.type not in {"public_ipv4", "global_ipv4"} or not reservation.network:
                 continue
-            assigned = {
-                each.address: each.device_id for each in store[Assignment] if each.reservation_id == reservation.id and not each.management
-            }
+            assigned = {each.address: each.device_id for each in store[Assignment].by("reservation", reservation.id) if not each.management}
             for each in parsed(reservation.network):
                 address = str(each)
                 found = [assigned[address]] if address in assigned else self._announcing(reservation, address)

@@ -23,6 +23,9 @@ SETTINGS: Final = "/etc/kube-vip.conf"
 BOND_SETTINGS: Final = "/etc/node-network.conf"
 
 _TIMEOUT: Final = 1.0
+# The service on the node does not verify the certificate either.
+_UNVERIFIED: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+_UNVERIFIED.check_hostname, _UNVERIFIED.verify_mode = False, ssl.CERT_NONE
 
 
 def announced_address(config: Mapping[str, Any], files: Mapping[str, bytes]) -> str:
@@ -44,12 +47,9 @@ async def run(machine: Machine, address: str, files: Mapping[str, bytes]) -> Non
 
 async def _is_ready(machine: Machine) -> bool:
     """Return whether this node's own API server answers with its readiness. Port 6080, where kube-vip asks, has the same answer."""
-    # The service on the node does not verify the certificate either.
-    trust = ssl.create_default_context()
-    trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
     try:
         async with asyncio.timeout(_TIMEOUT):
-            reader, writer = await asyncio.open_connection(machine.hardware.address, 6443, ssl=trust)
+            reader, writer = await asyncio.open_connection(machine.hardware.address, 6443, ssl=_UNVERIFIED)
             try:
                 writer.write(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
                 return b" 200 " in await reader.readline()

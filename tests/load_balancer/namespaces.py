@@ -157,7 +157,7 @@ class Network:
         self.start(f"lb{number}", "haproxy", program("haproxy"), "-db", "-f", str(configuration))
 
     def cut(self, number: int) -> None:
-        """Take the power of a load balancer. The link of the router stays up, as behind a switch, so only the hold time tells."""
+        """Take the power of a load balancer. The link of the router stays up, as behind a switch, so the session ends by its hold time."""
         self.inside(f"lb{number}", "ip", "link", "set", "bond0", "address", "02:00:00:00:00:01", "arp", "off")
         for what in ("announce", "haproxy", "bird"):
             self.kill(f"lb{number}", what)

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from sandbox.openshift.installer import catalogue
-from tests.e2e.harness import NAME, User
+from tests.e2e.harness import NAME, Run, User
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
@@ -34,6 +34,14 @@ def requests(user: User, service: str) -> list[dict[str, Any]]:
     return found
 
 
+def check_mirrors(user: User, *arguments: str) -> Run:
+    """Run the check of the mirrors, which has to end well."""
+    run = user.play("playbooks/mirror.yml", *arguments).ended_well()
+    # Ansible wraps the line.
+    assert "container images are there" in " ".join(run.output.split())
+    return run
+
+
 def test_an_install_with_no_way_out_but_a_proxy(user: User) -> None:
     with user.at_work():
         user.sandbox.call("PATCH", "settings", json={"outside": {"open": False, "proxy_login": True}})
@@ -42,8 +50,8 @@ def test_an_install_with_no_way_out_but_a_proxy(user: User) -> None:
         # The controller of this test has no public CA of the sandbox, as little as one whose proxy decrypts.
         proxy = {"httpProxy": url, "httpsProxy": url, "noProxy": ".metal.test"}
         configure(user, {"openshift_proxy": proxy, "openshift_trust_bundle": str(ca)})
-        assert "container images are there" in user.play("playbooks/mirror.yml").ended_well().output
-        again = user.play("playbooks/mirror.yml", "--check").ended_well()
+        check_mirrors(user)
+        again = check_mirrors(user, "--check")
         assert (again.changed, again.writes) == (0, [])
         run = user.play("install.yml").ended_well()
         assert url.partition("@")[0] not in run.output
@@ -86,7 +94,7 @@ def test_an_install_from_a_mirror_alone(user: User) -> None:
         assert any("manifest unknown" in path.read_text(encoding="utf-8") for path in console.glob("*/console.log"))
         # Machines try again, so the next run goes on when the image is there.
         user.sandbox.call("POST", "mirror-registry/restore")
-        assert "container images are there" in user.play("playbooks/mirror.yml").ended_well().output
+        check_mirrors(user)
         user.play("install.yml").ended_well()
         assert user.kube("/apis/config.openshift.io/v1/operatorhubs/cluster")["spec"] == {"disableAllDefaultSources": True}
         assert {each["status"] for each in requests(user, "mirror-registry")} >= {200, 401, 404}

@@ -30,6 +30,9 @@ SHOWN_AS_DIGEST = frozenset({"userdata", "customdata"})
 SHORTEST_GUESS = 4
 """Characters. A shorter piece of a text that is no option by itself stands in too many places where it is no secret."""
 
+TAKE_DICTIONARIES = frozenset({"raw", "json", "dict"})
+"""Types of options that a dictionary is a valid value of."""
+
 Spec = Mapping[str, Mapping[str, Any]]
 
 
@@ -47,7 +50,8 @@ def secret_values(spec: Spec, params: Mapping[str, Any]) -> set[str]:
     found: set[str] = set()
     for option, value in _given(spec, params):
         if option.get("no_log"):
-            found.update(_texts(value))
+            # Of an option that takes dictionaries, the keys are names: a pull secret has those of registries.
+            found.update(_texts(value, keys_are_names=option.get("type") in TAKE_DICTIONARIES))
         elif holds_secrets(option):
             found.update(_below(option["options"], value))
     return {form for text in found for form in _forms(text)}
@@ -126,19 +130,23 @@ def _below(spec: Spec, value: Any) -> Iterator[str]:
             yield from _below(spec, inner)
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Every text and number in the value, keys of dictionaries too: ``metal_api_token: {secret}`` is a dictionary in YAML."""
+def _texts(value: Any, *, keys_are_names: bool = False) -> Iterator[str]:
+    """Every text and number in the value, keys of dictionaries too: ``metal_api_token: {secret}`` is a dictionary in YAML.
+
+    ``keys_are_names``: only a key without a value is such a secret.
+    """
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogateescape")
     if isinstance(value, str):
         yield from {text for text in (value, value.strip()) if text}
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _texts(key)
-            yield from _texts(item)
+            if item is None or not keys_are_names:
+                yield from _texts(key)
+            yield from _texts(item, keys_are_names=keys_are_names)
     elif isinstance(value, (list, tuple, set)):
         for item in value:
-            yield from _texts(item)
+            yield from _texts(item, keys_are_names=keys_are_names)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         yield str(value)
 

@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.secret_options import HIDDEN, holds_secrets
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.secret_options import (
+    HIDDEN,
+    TAKE_DICTIONARIES,
+    holds_secrets,
+    secret_values,
+)
 
 from .playing import MODULES, OTHERS, options_of, play, walk, with_required
 
@@ -88,6 +93,9 @@ def test_a_secret_of_any_type_is_not_printed(module: str, path: tuple[str, ...])
             for title, value in IN_PLACE_OF_TEXT.items()
         }
     )
+    if len(path) == 1 and spec.get(name, {}).get("type") in TAKE_DICTIONARIES:
+        # Keys are names there.
+        given = {**given, "dictionary in a dictionary": {"a": {"b": {"c": SECRET}}}}
     for title, value in given.items():
         params = with_required(spec, {**OTHERS.get(module, {}), path[0]: value})
         for taken in {key for key in params if key != path[0] and path[0] in (spec.get(key, {}).get("aliases") or [])}:
@@ -98,6 +106,14 @@ def test_a_secret_of_any_type_is_not_printed(module: str, path: tuple[str, ...])
         if isinstance(value, (dict, list)) and len(path) == 1:
             assert path[0] in result["msg"], (title, result["msg"])
             assert result["msg"].isprintable() and len(result["msg"]) < 600
+
+
+def test_the_names_of_registries_in_a_pull_secret_are_no_secrets() -> None:
+    spec = {"pull_secret": {"type": "raw", "no_log": True}, "token": {"type": "str", "no_log": True}}
+    registries = {"auths": {"registry.example.com:5000": {"auth": CORE}}}
+    assert secret_values(spec, {"pull_secret": registries}) == {CORE}
+    assert secret_values(spec, {"pull_secret": {CORE: None}}) == {CORE}
+    assert "registry.example.com:5000" in secret_values(spec, {"token": registries})
 
 
 @pytest.mark.parametrize("module", [module for module in MODULES if any(map(holds_secrets, OPTIONS[module].values()))])

@@ -495,6 +495,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "O(openshift_metallb).",
             default="redhat-operators",
             options=("services_operator_catalog",),
+            in_preflight=True,
         ),
         Variable(
             "openshift_operator_timeout",
@@ -1030,7 +1031,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "and waits until they resolve.",
             default="none",
             choices=("none", "rfc2136", "route53", "octodns"),
-            options=("dns_provider", "bootstrap_teardown_dns_provider"),
+            options=("dns_provider", "bootstrap_teardown_dns_provider", "load_balancer_dns_provider"),
             in_preflight=True,
             has_check=True,
         ),
@@ -1240,7 +1241,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "user's own.",
             default="dns",
             choices=("dns", "haproxy", "kube_vip", "external"),
-            options=("load_balancer_kind", "dns_load_balancer"),
+            options=("load_balancer_kind", "dns_load_balancer", "ignition_load_balancer"),
             in_preflight=True,
             has_check=True,
         ),
@@ -1721,7 +1722,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Address of the resolver of the nodes, which preflight asks for the records. Empty is the resolver of the "
             "controller, which proves less.",
             default="",
-            options=("dns_resolver",),
+            options=("dns_resolver", "load_balancer_resolver"),
             in_preflight=True,
         ),
         Variable(
@@ -1729,7 +1730,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "int",
             "Port of O(openshift_resolver).",
             default=53,
-            options=("dns_resolver_port",),
+            options=("dns_resolver_port", "load_balancer_resolver_port"),
             in_preflight=True,
         ),
     ),

@@ -33,10 +33,10 @@ MOST = 2
 
 
 def kind(context: Context) -> Finding:
-    chosen, provider = context.text("load_balancer"), context.text("dns_provider")
+    chosen = context.text("load_balancer")
     machines = context.groups["load_balancer"]
     metros = sorted({str(machine.get("metro")) for machine in machines})
-    found = f"{chosen}, {counted(len(machines), 'host')} in the group load_balancer, DNS provider {provider}"
+    found = f"{chosen}, {counted(len(machines), 'host')} in the group load_balancer"
     if len(metros) > 1 or (len(machines) > 1 and any(machine.get("placement") for machine in machines)):
         return failed(
             f"{found}; the load balancers are in {' and '.join(metros)}, and their elastic address belongs to one metro",
@@ -55,7 +55,7 @@ def kind(context: Context) -> Finding:
     if chosen == "kube_vip":
         problems = list(_kube_vip_problems(context))
         return passed_if(not problems, f"{found}; {problems[0]}" if problems else found)
-    fits = {"dns": not machines, "external": not machines, "haproxy": 1 <= len(machines) <= MOST and provider == "rfc2136"}
+    fits = {"dns": not machines, "external": not machines, "haproxy": 1 <= len(machines) <= MOST}
     return passed_if(fits.get(chosen, False), found)
 
 

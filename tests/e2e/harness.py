@@ -201,6 +201,7 @@ class User:
         kill: Moment | None = None,
         after: dict[str, Callable[[], None]] | None = None,
         seen: dict[str, Callable[[], None]] | None = None,
+        read: Callable[[str], None] | None = None,
         without: tuple[str, ...] = (),
         timeout: float = 1800,
         variables: dict[str, str] | None = None,
@@ -208,7 +209,7 @@ class User:
         """Run a playbook to its end, or to ``kill``.
 
         ``after`` has what is done once a play has left a role, ``seen`` what is done when the output has a text for the first time;
-        ``without`` unsets variables, ``variables`` sets them.
+        ``read`` gets each line of the output as it is printed; ``without`` unsets variables, ``variables`` sets them.
         """
         began = time.time()
         environment = {name: value for name, value in (self.environment | (variables or {})).items() if name not in without}
@@ -248,6 +249,8 @@ class User:
         try:
             for line in process.stdout:
                 lines.append(line.rstrip())
+                if read is not None:
+                    read(line.rstrip())
                 for text in [text for text in unseen if text in line]:
                     unseen.pop(text)()
                 heading = HEADING.match(line.rstrip())

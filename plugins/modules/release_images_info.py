@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: release_images_info
-short_description: Check that registries serve the images of an OpenShift release
+short_description: Check that registries serve the images of an OpenShift release and of catalogues
 version_added: 0.1.0
 description:
   - Asks each mirror of a release for the release image and for the images of all components that it lists, as the machines of a cluster
@@ -26,6 +26,51 @@ options:
     description:
       - Mirrors, as C(imageDigestSources) of C(install-config.yaml). Every mirror of the longest C(source) that an image is part of is
         asked.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      source:
+        description: Repository or registry that is mirrored.
+        type: str
+        required: true
+      mirrors:
+        description: Repositories or registries that have the same images.
+        type: list
+        elements: str
+        default: []
+      sourcePolicy:
+        description: Whether nodes ask the source after the mirrors. Of no effect here.
+        type: str
+        default: ""
+  additional_images:
+    description:
+      - Further images by a name of your choice, each by tag or digest, such as the images of CatalogSources. They are not of the release.
+    type: dict
+    default: {}
+  additional_sources:
+    description:
+      - Further mirrors of O(additional_images) by digest, as C(imageDigestMirrors) of an ImageDigestMirrorSet.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      source:
+        description: Repository or registry that is mirrored.
+        type: str
+        required: true
+      mirrors:
+        description: Repositories or registries that have the same images.
+        type: list
+        elements: str
+        default: []
+      sourcePolicy:
+        description: Whether nodes ask the source after the mirrors. Of no effect here.
+        type: str
+        default: ""
+  tag_sources:
+    description:
+      - Mirrors of O(additional_images) by tag, as C(imageTagMirrors) of an ImageTagMirrorSet.
     type: list
     elements: dict
     default: []
@@ -105,6 +150,14 @@ EXAMPLES = r"""
     trust_bundle: "{{ lookup('ansible.builtin.file', '~/registry-ca.pem') }}"
   register: images
   failed_when: images.missing | length > 0
+
+- name: Check that a mirror registry serves a release image and a catalogue
+  equinix_metal.openshift.release_images_info:
+    image: quay.io/openshift-release-dev/ocp-release@sha256:6bc5c21f5f5a1b1e4bd8a2a0e8b0a5c4f4b9f0d16bc5c21f5f5a1b1e4bd8a2a0
+    components: false
+    additional_images:
+      catalogue cs-redhat-operator-index-v4-20: registry.example.com:5000/redhat/redhat-operator-index:v4.20
+    pull_secret: "{{ lookup('ansible.builtin.file', '~/pull-secret.json') }}"
 """
 
 RETURN = r"""
@@ -120,7 +173,7 @@ missing:
   elements: dict
   contains:
     component:
-      description: Name of the component, or C(release image).
+      description: Name of the component, C(release image), or the name in O(additional_images).
       type: str
       sample: etcd
     image:
@@ -135,6 +188,10 @@ missing:
       description: What the registry answered.
       type: str
       sample: manifest unknown
+    is_additional:
+      description: Whether the image is one of O(additional_images).
+      type: bool
+      sample: false
 messages:
   description: A sentence for each repository and problem.
   returned: success

@@ -5,7 +5,8 @@
 
 quay.io wants bearer tokens: its token service gives one to every login (accounts are not simulated), and one for public repositories to
 everyone. The mirror registry has one login and Basic authentication, and the repositories that oc-mirror makes:
-``openshift/release-images`` for release images and ``openshift/release`` for the images of components. Images can be removed from it.
+``openshift/release-images`` for release images, ``openshift/release`` for the images of components, and ``redhat/redhat-operator-index``
+for a catalogue of each minor version. Images can be removed from it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from sandbox.openshift.installer import catalogue, images
 
 RELEASE_REPOSITORY: Final = "openshift/release-images"
 COMPONENT_REPOSITORY: Final = "openshift/release"
+CATALOG_REPOSITORY: Final = "redhat/redhat-operator-index"
 MIRROR_LOGIN: Final = ("mirror", "sandbox-mirror")
 
 _PUBLIC: Final = frozenset({"openshift-release-dev/ocp-release", "okd/scos-release", "okd/scos-content"})
@@ -191,11 +193,22 @@ def outside() -> Mapping[str, Repository]:
 @cache
 def mirrored() -> Mapping[str, Repository]:
     """Return the repositories of the mirror registry."""
-    found = {RELEASE_REPOSITORY: Repository(), COMPONENT_REPOSITORY: Repository()}
+    found = {RELEASE_REPOSITORY: Repository(), COMPONENT_REPOSITORY: Repository(), CATALOG_REPOSITORY: _catalogs()}
     for release in _releases():
         _add(found[RELEASE_REPOSITORY], release, with_releases=True, with_components=False)
         _add(found[COMPONENT_REPOSITORY], release, with_releases=False, with_components=True)
     return found
+
+
+def _catalogs() -> Repository:
+    """Return a catalogue for each minor version, by its tag."""
+    repository = Repository()
+    for minor in sorted({version.rpartition(".")[0] for version in catalogue.VERSIONS}):
+        digest, manifests, blobs = images.catalog(minor)
+        repository.tags[f"v{minor}"] = digest
+        repository.manifests |= manifests
+        repository.blobs |= blobs
+    return repository
 
 
 def _releases() -> Iterable[catalogue.Release]:

@@ -63,6 +63,7 @@ _NAMESPACES: Final = (
     "openshift-kube-scheduler",
     "openshift-machine-api",
     "openshift-machine-config-operator",
+    "openshift-marketplace",
     "openshift-monitoring",
     "openshift-multus",
     "openshift-network-operator",
@@ -126,6 +127,7 @@ def _config_kinds() -> Iterator[Kind]:
         ("FeatureGate", "featuregates"),
         ("Image", "images"),
         ("ImageDigestMirrorSet", "imagedigestmirrorsets"),
+        ("ImageTagMirrorSet", "imagetagmirrorsets"),
         ("Infrastructure", "infrastructures"),
         ("Ingress", "ingresses"),
         ("Network", "networks"),
@@ -203,6 +205,7 @@ KINDS: Final = (
     ),
     Kind("route.openshift.io", "Route", "routes", namespaced=True, columns=(("Host", ".spec.host"),)),
     Kind("security.openshift.io", "SecurityContextConstraints", "securitycontextconstraints", short=("scc",)),
+    Kind("operators.coreos.com", "CatalogSource", "catalogsources", namespaced=True, version="v1alpha1", short=("catsrc",)),
     Kind("monitoring.coreos.com", "ServiceMonitor", "servicemonitors", namespaced=True),
     Kind("monitoring.coreos.com", "PrometheusRule", "prometheusrules", namespaced=True),
 )

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 import yaml
 
 from sandbox.openshift.installer import catalogue
+from sandbox.openshift.registry import CATALOG_REPOSITORY
 from tests.e2e.harness import NAME, Run, User
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
@@ -64,6 +66,21 @@ def test_an_install_with_no_way_out_but_a_proxy(user: User) -> None:
         user.destroy().ended_well()
 
 
+CATALOG = "cs-redhat-operator-index-v4-20"
+
+
+def catalog_source(mirror: str, tag: str) -> str:
+    """Return a CatalogSource as ``oc mirror`` writes it."""
+    return json.dumps(
+        {
+            "apiVersion": "operators.coreos.com/v1alpha1",
+            "kind": "CatalogSource",
+            "metadata": {"name": CATALOG, "namespace": "openshift-marketplace"},
+            "spec": {"image": f"{mirror}/{CATALOG_REPOSITORY}:{tag}", "sourceType": "grpc"},
+        }
+    )
+
+
 def test_an_install_from_a_mirror_alone(user: User) -> None:
     with user.at_work():
         user.sandbox.call("PATCH", "settings", json={"outside": {"open": False}})
@@ -76,7 +93,7 @@ def test_an_install_from_a_mirror_alone(user: User) -> None:
             "openshift_trust_bundle": user.sandbox.environment["METAL_API_CA_FILE"],
             "openshift_default_catalogs": False,
         }
-        configure(user, settings)
+        configure(user, {**settings, "openshift_manifests": [catalog_source(mirror, "v3.11")]})
         version = catalogue.VERSIONS[-1]
         user.sandbox.call("POST", "mirror-registry/remove", json={"version": version, "component": "rhel-coreos"})
         lacking = user.play("playbooks/mirror.yml")
@@ -86,6 +103,13 @@ def test_an_install_from_a_mirror_alone(user: User) -> None:
             f"oc image mirror --keep-manifest-list=true -a PULL_SECRET_FILE {catalogue.release(version, 'x86_64').os_image}"
             in lacking.output
         )
+        catalog = f"{mirror}/{CATALOG_REPOSITORY} does not serve catalogue {CATALOG}: manifest unknown"
+        assert catalog in lacking.output
+        refused = user.play("install.yml")
+        assert refused.code != 0
+        assert catalog in " ".join(refused.output.split())
+        assert refused.writes == []
+        configure(user, {**settings, "openshift_manifests": [catalog_source(mirror, "v4.20")]})
         # Without that check the install waits for the image, and the report names the check.
         failed = user.play("install.yml", "-e", "openshift_bootstrap_timeout=10", "-e", "openshift_gather_logs=false")
         assert failed.code != 0
@@ -97,6 +121,8 @@ def test_an_install_from_a_mirror_alone(user: User) -> None:
         check_mirrors(user)
         user.play("install.yml").ended_well()
         assert user.kube("/apis/config.openshift.io/v1/operatorhubs/cluster")["spec"] == {"disableAllDefaultSources": True}
+        catalogs = user.kube("/apis/operators.coreos.com/v1alpha1/namespaces/openshift-marketplace/catalogsources")["items"]
+        assert [each["metadata"]["name"] for each in catalogs] == [CATALOG]
         assert {each["status"] for each in requests(user, "mirror-registry")} >= {200, 401, 404}
         assert requests(user, "outside") == []
         user.destroy().ended_well()

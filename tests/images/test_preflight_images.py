@@ -66,7 +66,23 @@ def collect(registries: Registries, clients: str, **settings: Any) -> dict[str, 
 
 
 def test_a_mirror_with_the_release_image(registries: Registries, clients: str) -> None:
-    assert collect(registries, clients) == {"release_image": {"image": RELEASE.image, "messages": []}}
+    assert collect(registries, clients)["release_image"] == {"image": RELEASE.image, "messages": []}
+
+
+def test_catalogues(registries: Registries, clients: str) -> None:
+    def catalog(tag: str) -> str:
+        spec = {"image": f"{registries.mirror}/{registry.CATALOG_REPOSITORY}:{tag}", "sourceType": "grpc"}
+        return json.dumps(
+            {"apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource", "metadata": {"name": "cs-a"}, "spec": spec}
+        )
+
+    assert collect(registries, clients)["catalogs"] == {"names": [], "messages": []}
+    assert collect(registries, clients, manifests=[catalog("v4.20")])["catalogs"] == {"names": ["cs-a"], "messages": []}
+    (message,) = collect(registries, clients, manifests=[catalog("v3.11")])["catalogs"]["messages"]
+    assert message.endswith("does not serve catalogue cs-a: manifest unknown")
+    assert "Cannot read the image" in collect(registries, clients, manifests=[catalog("no tag")])["catalogs"]["msg"]
+    # The check of the manifests reports these.
+    assert "catalogs" not in collect(registries, clients, manifests=["/nonexistent.yml"])
 
 
 def test_a_mirror_without_it(registries: Registries, clients: str) -> None:
@@ -91,5 +107,5 @@ def test_what_cannot_be_read_is_no_message(registries: Registries, clients: str)
     ],
 )
 def test_nothing_is_read_without_need(registries: Registries, clients: str, settings: dict[str, Any]) -> None:
-    assert collect(registries, clients, **settings) == {}
+    assert collect(registries, clients, **settings) in ({}, {"catalogs": {"names": [], "messages": []}})
     assert registries.requests == []

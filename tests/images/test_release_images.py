@@ -143,6 +143,29 @@ def test_components_need_a_login_at_quay(registries: Registries) -> None:
     assert found["commands"] == []
 
 
+def test_catalogues_by_tag(registries: Registries) -> None:
+    direct = f"{registries.mirror}/{registry.CATALOG_REPOSITORY}"
+    mirrors = [{"source": "registry.redhat.io/redhat", "mirrors": [f"{registries.mirror}/redhat"]}]
+    asked = {"catalogue a": f"{direct}:v4.20", "catalogue b": "registry.redhat.io/redhat/redhat-operator-index:v4.20"}
+    found = release_images.check(settings(registries, additional_images=asked, tag_sources=mirrors), with_components=False)
+    assert (found["images"], found["messages"]) == (3, [])
+    outside = "registry.redhat.io/redhat/redhat-operator-index:v3.11"
+    asked = {"catalogue a": f"{direct}:v3.11", "catalogue b": outside}
+    found = release_images.check(settings(registries, additional_images=asked, tag_sources=mirrors), with_components=False)
+    assert found["messages"] == [f"{direct} does not serve catalogue a, catalogue b: manifest unknown"]
+    assert [each["is_additional"] for each in found["missing"]] == [True, True]
+    assert found["commands"] == [f"oc image mirror --keep-manifest-list=true -a PULL_SECRET_FILE {outside} {direct}:v3.11"]
+
+
+def test_mirrors_of_digests_are_none_of_tags(registries: Registries) -> None:
+    repository = registry.mirrored()[registry.CATALOG_REPOSITORY]
+    asked = {"catalogue a": f"127.0.0.1:1/redhat/redhat-operator-index@{repository.tags['v4.20']}"}
+    mirrors = [{"source": "127.0.0.1:1/redhat", "mirrors": [f"{registries.mirror}/redhat"]}]
+    assert release_images.missing_images(settings(registries, additional_images=asked, additional_sources=mirrors)) == []
+    (message,) = release_images.missing_images(settings(registries, additional_images=asked, tag_sources=mirrors))
+    assert message.startswith("127.0.0.1:1/redhat/redhat-operator-index does not serve catalogue a: ")
+
+
 def test_an_image_that_is_no_release_is_refused(registries: Registries) -> None:
     etcd = f"{QUAY}/ocp-v4.0-art-dev@{RELEASE.payload.components['etcd']}"
     with pytest.raises(CollectionError, match="is not a release image"):
@@ -175,6 +198,9 @@ def test_skopeo_reads_and_verifies_the_images(registries: Registries, tmp_path: 
     assert (shown["Digest"], shown["Architecture"]) == (release.digest, "amd64")
     assert shown["Labels"]["io.openshift.release"] == "4.20.33"
     assert f"4.20.33-{architecture}" in shown["RepoTags"]
+    catalog = f"docker://{registries.mirror}/{registry.CATALOG_REPOSITORY}:v4.20"
+    inspected = skopeo("inspect", "--override-arch", "amd64", "--override-os", "linux", "--cert-dir", str(ca), "--creds", login, catalog)
+    assert json.loads(inspected.stdout)["Digest"] == registry.mirrored()[registry.CATALOG_REPOSITORY].tags["v4.20"]
     every = ["--all", "--src-cert-dir", str(ca), "--src-creds", login]
     copied = skopeo("--insecure-policy", "copy", *every, place, f"dir:{tmp_path / 'copy'}")
     assert copied.returncode == 0, copied.stderr

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check that registries serve the images of a release: for the module ``release_images_info`` and for preflight.
+"""Check that registries serve the images of a release and of catalogues: for the module ``release_images_info`` and for preflight.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -31,25 +31,26 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     places,
     proxy_for,
     sentences,
+    tagged_image,
 )
 
 RELEASE = "release image"
 AT_ONCE = 8
 """Requests at a time: a mirror registry on one host serves these without a queue."""
 
+SOURCE_OPTIONS = {
+    "source": {"type": "str", "required": True},
+    "mirrors": {"type": "list", "elements": "str", "default": []},
+    "sourcePolicy": {"type": "str", "default": ""},
+}
+
 IMAGES_OPTIONS = Options(
     {
         "image": {"type": "str", "required": True},
-        "sources": {
-            "type": "list",
-            "elements": "dict",
-            "default": [],
-            "options": {
-                "source": {"type": "str", "required": True},
-                "mirrors": {"type": "list", "elements": "str", "default": []},
-                "sourcePolicy": {"type": "str", "default": ""},
-            },
-        },
+        "sources": {"type": "list", "elements": "dict", "default": [], "options": SOURCE_OPTIONS},
+        "additional_images": {"type": "dict", "default": {}},
+        "additional_sources": {"type": "list", "elements": "dict", "default": [], "options": SOURCE_OPTIONS},
+        "tag_sources": {"type": "list", "elements": "dict", "default": [], "options": SOURCE_OPTIONS},
         "pull_secret": {"type": "raw", "default": "", "no_log": True},
         "trust_bundle": {"type": "str", "default": ""},
         "proxy": {
@@ -93,7 +94,7 @@ class Registries:
     def problem(self, place: Image) -> str:
         """Return why a place does not serve an image; empty if it does."""
         try:
-            return "" if self.client(place.registry).has_manifest(place.repository, place.digest) else "manifest unknown"
+            return "" if self.client(place.registry).has_manifest(place.repository, place.reference) else "manifest unknown"
         except RegistryError as problem:
             return problem.message
 
@@ -112,10 +113,12 @@ class Registries:
 def check(settings: Mapping[str, Any], *, with_components: bool) -> dict[str, Any]:
     """Return what is missing where: ``images`` (number of those that were asked for), ``missing``, ``messages`` and ``commands``.
 
-    ``settings``: image and sources, and those of Registries. Raises CollectionError for settings that cannot be used.
+    ``settings``: image, sources, those of ``missing_images``, and those of Registries. Raises CollectionError for settings that cannot be
+    used.
     """
     registries, release = Registries(settings), image(str(settings["image"]))
     sources: Sequence[Mapping[str, Any]] = settings["sources"] or []
+    additional = _additional(settings)
     missing = _missing(registries, {RELEASE: release}, sources)
     found = {RELEASE: release}
     if with_components:
@@ -125,12 +128,36 @@ def check(settings: Mapping[str, Any], *, with_components: bool) -> dict[str, An
             parts = {name: image(text) for name, text in registries.components(having[0]).items()}
             missing += _missing(registries, parts, sources)
             found |= parts
+    missing += _missing_additional(registries, settings, additional)
     return {
-        "images": len(found),
+        "images": len(found) + len(additional),
         "missing": [asdict(each) for each in missing],
         "messages": sentences(missing),
         "commands": commands(release, missing),
     }
+
+
+def missing_images(settings: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each place and problem of ``additional_images``.
+
+    ``settings``: additional_images, sources, additional_sources and tag_sources, and those of Registries. Raises CollectionError for
+    settings that cannot be used.
+    """
+    return sentences(_missing_additional(Registries(settings), settings, _additional(settings)))
+
+
+def _additional(settings: Mapping[str, Any]) -> dict[str, Image]:
+    return {str(name): tagged_image(str(text)) for name, text in (settings.get("additional_images") or {}).items()}
+
+
+def _missing_additional(registries: Registries, settings: Mapping[str, Any], additional: Mapping[str, Image]) -> list[Missing]:
+    """Return which additional images are missing. Images by digest and by tag have mirrors of their own (containers-registries.conf(5))."""
+    by_digest = [*(settings.get("sources") or []), *(settings.get("additional_sources") or [])]
+    missing: list[Missing] = []
+    for has_digest, sources in ((True, by_digest), (False, settings.get("tag_sources") or [])):
+        requested = {name: each for name, each in additional.items() if bool(each.digest) == has_digest}
+        missing += [replace(each, is_additional=True) for each in _missing(registries, requested, sources)]
+    return missing
 
 
 def _missing(registries: Registries, requested: Mapping[str, Image], sources: Sequence[Mapping[str, Any]]) -> list[Missing]:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The container images of a release, and where machines ask for them: mirrors, sources, proxy and logins.
+"""The container images of a release and of manifests, and where machines ask for them: mirrors, sources, proxy and logins.
 
 Sources: containers-registries.conf(5) for mirrors, containers-auth.json(5) for logins, golang.org/x/net/http/httpproxy for the proxy.
 
@@ -26,6 +26,8 @@ REFERENCES = "release-manifests/image-references"
 """File of a release image that lists the images of its components."""
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_REPOSITORY = re.compile(r"[a-z0-9._/-]+")
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 _PORT = re.compile(r":\d+$")
 
 
@@ -35,29 +37,39 @@ class ImageError(CollectionError):
 
 @dataclass(frozen=True)
 class Image:
-    """An image by digest. ``registry`` is a host, with a port by choice."""
+    """An image by digest or tag; the digest decides. ``registry`` is a host, with a port by choice."""
 
     registry: str
     repository: str
-    digest: str
+    digest: str = ""
+    tag: str = ""
 
     @property
     def name(self) -> str:
-        """Return the image without its digest."""
+        """Return the image without its digest and tag."""
         return f"{self.registry}/{self.repository}"
 
+    @property
+    def reference(self) -> str:
+        """Return what a registry is asked for: the digest, or the tag."""
+        return self.digest or self.tag
+
     def __str__(self) -> str:
-        return f"{self.name}@{self.digest}"
+        return f"{self.name}{'@' if self.digest else ':'}{self.reference}"
 
 
 @dataclass(frozen=True)
 class Missing:
-    """An image that a place does not serve. ``image``: what the cluster asks for; ``place``: the repository that was asked."""
+    """An image that a place does not serve. ``image``: what the cluster asks for; ``place``: the repository that was asked.
+
+    ``is_additional``: it is not of the release.
+    """
 
     component: str
     image: str
     place: str
     problem: str
+    is_additional: bool = False
 
 
 def image(text: str) -> Image:
@@ -67,6 +79,22 @@ def image(text: str) -> Image:
     if not slash or not repository or not _DIGEST.fullmatch(digest):
         raise ImageError(f"Cannot read the image {text!r}: expected registry/repository@sha256 and 64 hexadecimal digits")
     return Image(registry, repository, digest)
+
+
+def tagged_image(text: str) -> Image:
+    """Return the image of a reference with a digest or a tag; without both it has the tag ``latest``. Raises ImageError."""
+    if "@" in text:
+        name, _at, digest = text.partition("@")
+        head, _colon, tag = name.rpartition(":")
+        # A tag before the digest is a comment.
+        return image(f"{head if head and '/' not in tag else name}@{digest}")
+    head, colon, tag = text.rpartition(":")
+    name, tag = (head, tag) if colon and "/" not in tag else (text, "latest")
+    registry, slash, repository = name.partition("/")
+    is_host = "." in registry or ":" in registry or registry == "localhost"
+    if not slash or not is_host or not _REPOSITORY.fullmatch(repository) or not _TAG.fullmatch(tag):
+        raise ImageError(f"Cannot read the image {text!r}: expected registry/repository:tag or registry/repository@sha256:...")
+    return Image(registry, repository, tag=tag)
 
 
 def places(requested: Image, sources: Iterable[Mapping[str, Any]]) -> list[Image]:
@@ -83,7 +111,8 @@ def places(requested: Image, sources: Iterable[Mapping[str, Any]]) -> list[Image
     if not matching:
         return [requested]
     source = max(matching, key=len)
-    return [image(f"{mirror}{requested.name.removeprefix(source)}@{requested.digest}") for mirror in dict.fromkeys(found[source])]
+    names = [f"{mirror}{requested.name.removeprefix(source)}" for mirror in dict.fromkeys(found[source])]
+    return [tagged_image(f"{name}{'@' if requested.digest else ':'}{requested.reference}") for name in names]
 
 
 def is_mirrored(name: str, sources: Iterable[Mapping[str, Any]]) -> bool:
@@ -212,15 +241,21 @@ def _listed(names: Sequence[str], most: int = 5) -> str:
 
 def commands(release: Image, missing: Sequence[Missing]) -> list[str]:
     """Return commands that mirror what is missing: the release when its release image or many images are missing, else each image."""
-    lacking = [each for each in missing if each.place != image(each.image).name]
-    whole = any(image(each.image).digest == release.digest for each in lacking) or len(lacking) > _MOST_COPIED
-    if whole and lacking:
-        to_release = next((each.place for each in lacking if image(each.image).digest == release.digest), "")
+    lacking = [(each, tagged_image(each.image)) for each in missing]
+    lacking = [(each, requested) for each, requested in lacking if each.place != requested.name]
+    released = [(each, requested) for each, requested in lacking if not each.is_additional]
+    found = []
+    if any(requested.digest == release.digest for _each, requested in released) or len(released) > _MOST_COPIED:
+        to_release = next((each.place for each, requested in released if requested.digest == release.digest), "")
         # Without the release image the components, and so their mirror, are not known.
-        to = next((each.place for each in lacking if image(each.image).digest != release.digest), "COMPONENTS_REPOSITORY")
+        to = next((each.place for each, requested in released if requested.digest != release.digest), "COMPONENTS_REPOSITORY")
         option = f" --to-release-image={to_release}:{release.digest.removeprefix('sha256:')[:12]}" if to_release else ""
-        return [f"oc adm release mirror --from={release} --to={to}{option} -a PULL_SECRET_FILE"]
-    return [f"oc image mirror --keep-manifest-list=true -a PULL_SECRET_FILE {each.image} {each.place}" for each in lacking]
+        found.append(f"oc adm release mirror --from={release} --to={to}{option} -a PULL_SECRET_FILE")
+        lacking = [(each, requested) for each, requested in lacking if each.is_additional]
+    for each, requested in lacking:
+        to = each.place if requested.digest else f"{each.place}:{requested.tag}"
+        found.append(f"oc image mirror --keep-manifest-list=true -a PULL_SECRET_FILE {each.image} {to}")
+    return found
 
 
 _MOST_COPIED = 10

@@ -258,11 +258,11 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "load balancer",
         load_balancer.kind,
-        expected="openshift_load_balancer dns with no host in the group load_balancer, haproxy with one or two hosts in one metro and"
-        " openshift_dns_provider rfc2136, kube_vip with no host, the control plane in one metro and openshift_machine_network bond or"
+        expected="openshift_load_balancer dns with no host in the group load_balancer, haproxy with one or two hosts in one metro,"
+        " kube_vip with no host, the control plane in one metro and openshift_machine_network bond or"
         " private, or external with no host, openshift_api_address and openshift_ingress_address",
         advice="set openshift_load_balancer to dns, kube_vip or external without a host in the group load_balancer, or to haproxy with one"
-        " or two hosts and with openshift_dns_provider rfc2136, since haproxy finds its backends by DNS",
+        " or two hosts",
     ),
     Check(
         "BGP",
@@ -435,6 +435,13 @@ CHECKS: tuple[Check, ...] = (
         disconnected.default_catalogs,
         expected="openshift_default_catalogs false only for clusters with the capability marketplace",
         advice="leave openshift_default_catalogs unset",
+    ),
+    Check(
+        "catalogue images",
+        disconnected.catalogs,
+        expected="registries that serve the image of each CatalogSource in openshift_manifests; with services that OLM installs, the"
+        " CatalogSource openshift_operator_catalog",
+        advice="correct openshift_manifests and openshift_operator_catalog",
     ),
     Check(
         "installer architecture",

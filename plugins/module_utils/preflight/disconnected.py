@@ -19,6 +19,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
     failed,
+    listed,
     not_checkable,
     passed,
     warning,
@@ -31,6 +32,8 @@ REPOSITORIES = {
 """Where a distribution publishes release images, and the images of their components."""
 
 MARKETPLACE = "marketplace"
+DEFAULT_CATALOGS = ("redhat-operators", "certified-operators", "community-operators", "redhat-marketplace")
+"""CatalogSources that the marketplace operator creates."""
 _WITHOUT_MARKETPLACE = frozenset({"None"})
 
 
@@ -98,6 +101,28 @@ def default_catalogs(context: Context) -> Finding:
             "leave openshift_default_catalogs unset: without marketplace there are no catalogues",
         )
     return passed("disabled")
+
+
+def catalogs(context: Context) -> Finding:
+    """Check the images of CatalogSources, and that the catalogue of the services' operators will exist."""
+    reading = mapping(context.readings.get("catalogs"))
+    if not reading:
+        return not_checkable("not checked: the cluster is installed, or its install-config or manifests cannot be read")
+    names = [printable(name) for name in reading.get("names") or []]
+    needed = context.text("operator_catalog")
+    services = [name for name in ("local_storage", "metallb") if context.settings.get(name)]
+    has_default = context.settings.get("default_catalogs", True) is not False and needed in DEFAULT_CATALOGS
+    if services and needed not in names and not has_default:
+        return failed(
+            f"{listed(f'openshift_{name}' for name in services)} {'needs' if len(services) == 1 else 'need'} the CatalogSource"
+            f" {printable(needed)}, which the cluster will not have",
+            f"set openshift_operator_catalog to the name of a CatalogSource in openshift_manifests: {listed(names) or 'there is none'}",
+        )
+    if reading.get("msg"):
+        return failed(printable(reading["msg"]), "correct the CatalogSource in openshift_manifests")
+    if messages := [printable(message) for message in reading.get("messages") or []]:
+        return failed("; ".join(messages), "mirror the catalogue with oc mirror, or remove its CatalogSource from openshift_manifests")
+    return passed(f"registries serve {listed(names)}" if names else "no CatalogSource in openshift_manifests")
 
 
 def _config(context: Context) -> Mapping[str, Any] | None:

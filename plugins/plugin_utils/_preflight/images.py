@@ -14,6 +14,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.filter.manifest_images import manifest_images
+from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import manifests
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame import mirror as reading
@@ -26,35 +30,54 @@ _PULL_FROM = re.compile(r"^Pull From:\s+(\S+)$", re.MULTILINE)
 
 
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``release_image`` (image and messages, or msg), or nothing if the release has no mirror or its image is not known yet.
+    """Return ``release_image`` (image and messages, or msg) and ``catalogs`` (names and messages, or msg).
 
-    The release image is that of ``release.txt`` on the mirror of the clients.
+    The release image is that of ``release.txt`` on the mirror of the clients. It is absent if it has no mirror or is not known yet, and
+    ``catalogs`` if the manifests of the user cannot be read. Neither is read for a cluster that is installed.
     """
-    if settings.get("bootstrap_over") or settings.get("installer") or not settings.get("image_digest_sources"):
+    if settings.get("bootstrap_over"):
         return {}
     context = Context(settings, {})
-    timeout = float(settings["timeout"])
     try:
         config = context.rendered_install_config()
+    except (InstallConfigError, CollectionError):
+        return {}
+    asked = {
+        "sources": mappings(config.get("imageDigestSources")),
+        "pull_secret": config.get("pullSecret"),
+        "trust_bundle": config.get("additionalTrustBundle"),
+        "proxy": config.get("proxy"),
+        "timeout": float(settings["timeout"]),
+        "retries": 1,
+        "delay": 1.0,
+    }
+    return {**_release_image(context, asked), **_catalogs(settings.get("manifests") or [], asked)}
+
+
+def _release_image(context: Context, asked: Mapping[str, Any]) -> dict[str, Any]:
+    if context.settings.get("installer") or not context.settings.get("image_digest_sources"):
+        return {}
+    try:
         url = f"{replace(context.mirror, computer=platform.machine()).clients(context.text('version'))}/release.txt"
-        found = _PULL_FROM.search(reading.get(url, timeout).decode("utf-8", "replace"))
+        found = _PULL_FROM.search(reading.get(url, asked["timeout"]).decode("utf-8", "replace"))
         if found is None:
             return {"release_image": {"msg": f"{url} names no image"}}
-        sources = mappings(config.get("imageDigestSources"))
-        if not is_mirrored(image(found[1]).name, sources):
+        if not is_mirrored(image(found[1]).name, asked["sources"]):
             return {}
-        asked = {
-            "image": found[1],
-            "sources": sources,
-            "pull_secret": config.get("pullSecret"),
-            "trust_bundle": config.get("additionalTrustBundle"),
-            "proxy": config.get("proxy"),
-            "timeout": timeout,
-            "retries": 1,
-            "delay": 1.0,
-        }
-        return {"release_image": {"image": found[1], "messages": release_images.check(asked, with_components=False)["messages"]}}
-    except InstallConfigError:
-        return {}
+        checked = release_images.check({**asked, "image": found[1]}, with_components=False)
+        return {"release_image": {"image": found[1], "messages": checked["messages"]}}
     except CollectionError as problem:
         return {"release_image": {"msg": problem.message}}
+
+
+def _catalogs(given: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        found = manifest_images(manifests(given))
+    except AnsibleFilterError:
+        # The check of the manifests reports this.
+        return {}
+    additional = {"additional_images": found["images"], "additional_sources": found["sources"], "tag_sources": found["tag_sources"]}
+    try:
+        return {"catalogs": {"names": found["catalogs"], "messages": release_images.missing_images({**asked, **additional})}}
+    except CollectionError as problem:
+        return {"catalogs": {"names": found["catalogs"], "msg": problem.message}}

@@ -80,6 +80,17 @@ def payload(version: str, architecture: str, created: str, *, okd: bool = False)
     return Payload(digest, os_component(okd=okd), components, references, release_manifests, component_manifests, blobs)
 
 
+@cache
+def catalog(minor: str) -> tuple[str, Mapping[str, bytes], Mapping[str, bytes]]:
+    """Return digest, manifests and blobs of an operator catalogue (a file-based index) for a minor version such as 4.20."""
+    blobs: dict[str, bytes] = {}
+    manifests: dict[str, bytes] = {}
+    layer = _layer(blobs, {"configs/catalog.json": json.dumps({"schema": "olm.package", "name": "lvms-operator"}).encode()})
+    labels = {"operators.operatorframework.io.index.configs.v1": "/configs", "version": f"v{minor}"}
+    images = {go: _image(manifests, blobs, go, "2026-01-01T00:00:00Z", labels, layer) for go in sorted(ARCHITECTURES.values())}
+    return _list(manifests, images), manifests, blobs
+
+
 def component_names(*, okd: bool) -> list[str]:
     """Return the names of a release's components. OKD's operating system has another name."""
     names = resources.files(__package__ or "").joinpath("components.txt").read_text(encoding="utf-8").split()

@@ -26,6 +26,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     places,
     proxy_for,
     sentences,
+    tagged_image,
     uses_proxy,
 )
 
@@ -162,3 +163,36 @@ def test_commands_mirror_single_images_or_the_release() -> None:
     assert " --to=COMPONENTS_REPOSITORY --to-release-image=mirror.test/release-images:" in command
     unreachable = Missing("release image", str(RELEASE), RELEASE.name, "timed out")
     assert commands(RELEASE, [unreachable]) == [], "nothing can be mirrored to its source"
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("registry.example.com:5000/a/b:v4.20", ("registry.example.com:5000", "a/b", "", "v4.20")),
+        ("registry.example.com:5000/a/b", ("registry.example.com:5000", "a/b", "", "latest")),
+        (f"registry.example.com/a/b:v4.20@{DIGEST}", ("registry.example.com", "a/b", DIGEST, "")),
+        (f"registry.example.com:5000/a@{DIGEST}", ("registry.example.com:5000", "a", DIGEST, "")),
+        ("localhost/a:1", ("localhost", "a", "", "1")),
+    ],
+)
+def test_images_by_tag(text: str, parts: tuple[str, str, str, str]) -> None:
+    found = tagged_image(text)
+    assert (found.registry, found.repository, found.digest, found.tag) == parts
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", "redhat/index:v4.20", "registry.example.com/a:", "registry.example.com/A b", "r.example/a@sha256:1"]
+)
+def test_images_that_no_registry_can_be_asked_for(text: str) -> None:
+    with pytest.raises(ImageError):
+        tagged_image(text)
+
+
+def test_a_missing_additional_image_that_has_a_mirror_is_copied_alone() -> None:
+    lacking = Missing("catalogue a", "registry.example.com/a/b:v1", "mirror.test/b", "manifest unknown", is_additional=True)
+    release = image(f"quay.io/a/b@{DIGEST}")
+    whole = Missing("release image", str(release), "mirror.test/c", "manifest unknown")
+    copied = "oc image mirror --keep-manifest-list=true -a PULL_SECRET_FILE registry.example.com/a/b:v1 mirror.test/b:v1"
+    assert commands(release, [lacking]) == [copied]
+    assert commands(release, [whole, lacking])[0].startswith("oc adm release mirror ")
+    assert commands(release, [whole, lacking])[1:] == [copied]

@@ -308,7 +308,8 @@ class _Host:
         """Return the value of a variable, None if it is not set or cannot be evaluated."""
         try:
             value = self._variables.get(variable)
-            return self._inherited.get(variable) if value is None else value
+            # An empty text is a variable of the environment or of a survey that is not set.
+            return self._inherited.get(variable, value) if value in (None, "") else value
         except (AnsibleError, UndefinedError) as problem:
             self.report(f"{variable} cannot be evaluated: {problem}")
             return None
@@ -319,7 +320,7 @@ class _Host:
         if bootstrap is None or bootstrap not in hostvars or "control_plane" not in (self.get("group_names") or []):
             return
         names = [] if any(self.get(name) for name in OF_THE_PLACE) else [*OF_THE_PLACE]
-        names += [] if self.get("metal_plan") else [name for name in OF_THE_PLAN if self.get(name) is None]
+        names += [] if self.get("metal_plan") else [name for name in OF_THE_PLAN if self.get(name) in (None, "")]
         if {*names} & DISK != DISK:
             names = [name for name in names if name not in DISK]
         given = _Host(bootstrap, hostvars[bootstrap], [])

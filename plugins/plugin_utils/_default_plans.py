@@ -9,7 +9,7 @@ Note that this plugin util is private to the collection: it may change without n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
@@ -48,11 +48,19 @@ def _read(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     client = client_of(settings, retries=int(settings["metal_api_retries"]))
     tag = f"{CLUSTER_TAG}{settings['cluster_name']}.{settings['base_domain']}"
     own = {"project_id": str(settings["metal_project_id"]), "tags": [tag]}
-    offer = Offer(
-        plans=catalogue.plans(client, defaults_of(catalogue.PLAN_OPTIONS))["plans"],
-        operating_systems=catalogue.operating_systems(client, defaults_of(catalogue.OPERATING_SYSTEM_OPTIONS))["operating_systems"],
-        ask=partial(ask_capacity, client, optional=True),
-    )
+
+    @cache
+    def plans() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = catalogue.plans(client, defaults_of(catalogue.PLAN_OPTIONS))["plans"]
+        return found
+
+    @cache
+    def operating_systems() -> list[dict[str, Any]]:
+        given = defaults_of(catalogue.OPERATING_SYSTEM_OPTIONS)
+        found: list[dict[str, Any]] = catalogue.operating_systems(client, given)["operating_systems"]
+        return found
+
+    offer = Offer(plans, operating_systems, partial(ask_capacity, client, optional=True))
     return default_plans(
         settings["machines"],
         find_devices(client, {**defaults_of(DEVICE_INFO_OPTIONS), **own})["devices"],

@@ -81,7 +81,8 @@ def available(servers: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def planned(machines: dict[str, Any], readings: dict[str, Any]) -> dict[str, Any]:
     """Return the machines with the default plans of the service that the readings are of."""
-    offer = Offer(readings["plans"].get("plans") or [], readings["operating_systems"].get("operating_systems") or [], available)
+    plans, systems = readings["plans"].get("plans") or [], readings["operating_systems"].get("operating_systems") or []
+    offer = Offer(lambda: plans, lambda: systems, available)
     plans = default_plans(machines, readings["devices"].get("devices") or [], offer, load_balancer_operating_system="ubuntu_24_04")
     return {group: with_default_plans(members, plans) for group, members in machines.items()}
 

@@ -69,10 +69,13 @@ def gigabytes(text: Any) -> float | None:
 
 @dataclass(frozen=True)
 class Offer:
-    """What the Metal API offers: ``plans`` and ``operating_systems`` as the modules of their names return them, and capacity by ``ask``."""
+    """What the Metal API offers. ``plans`` and ``operating_systems`` return what the modules of their names do, ``ask`` the capacity.
 
-    plans: Sequence[Mapping[str, Any]]
-    operating_systems: Sequence[Mapping[str, Any]]
+    They are called only if a plan has to be chosen, since the machines of a complete cluster have the plans of their devices.
+    """
+
+    plans: Callable[[], Sequence[Mapping[str, Any]]]
+    operating_systems: Callable[[], Sequence[Mapping[str, Any]]]
     ask: Ask
 
 
@@ -181,10 +184,10 @@ def _plan_of_devices(pool: _Pool, devices: Iterable[Mapping[str, Any]], set_by_h
 
 def _cheapest(pool: _Pool, quantity: int, offer: Offer, ordered: Mapping[Place, int]) -> str | None:
     """Return the cheapest plan that fits, with capacity in a metro of the pool if one has any."""
-    found = next((system for system in offer.operating_systems if system.get("slug") == pool.operating_system), {})
+    found = next((system for system in offer.operating_systems() if system.get("slug") == pool.operating_system), {})
     provisionable = found.get("provisionable_on") or []
     fitting = sorted(
-        (plan for plan in offer.plans if _fits(plan, pool) and (not provisionable or plan["slug"] in provisionable)),
+        (plan for plan in offer.plans() if _fits(plan, pool) and (not provisionable or plan["slug"] in provisionable)),
         key=lambda plan: (plan.get("price_per_hour") is None, plan.get("price_per_hour") or 0.0, str(plan["slug"])),
     )
     slugs = [str(plan["slug"]) for plan in fitting]

@@ -320,9 +320,13 @@ BOOTSTRAP: dict[str, Any] = {
 UNSET: dict[str, Any] = {"metal_plan": None, "metal_metro": None}
 
 
-def test_a_control_plane_host_without_a_plan_has_that_of_the_bootstrap_host() -> None:
+EMPTY: dict[str, Any] = {"metal_plan": "", "metal_metro": "", "openshift_install_device": ""}
+
+
+@pytest.mark.parametrize("unset", [UNSET, EMPTY], ids=["null", "empty"])
+def test_a_control_plane_host_without_a_plan_has_that_of_the_bootstrap_host(unset: dict[str, Any]) -> None:
     bootstrap, master, worker = machines(
-        ["bootstrap", "master-0", "worker-0"], hostvars(**{"bootstrap": BOOTSTRAP, "master-0": UNSET, "worker-0": UNSET})
+        ["bootstrap", "master-0", "worker-0"], hostvars(**{"bootstrap": BOOTSTRAP, "master-0": unset, "worker-0": UNSET})
     )
     shared = ("plan", "metro", "placement", "install_device", "consoles", "boot_profile", "architecture")
     assert {name: master[name] for name in shared} == {name: bootstrap[name] for name in shared}

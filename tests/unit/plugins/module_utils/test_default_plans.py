@@ -70,7 +70,7 @@ def choose(
     **more: Any,
 ) -> dict[str, Any]:
     """Return the default plan, or the problem, by name of the host."""
-    offer = Offer(PLANS if plans is None else plans, SYSTEMS if systems is None else systems, ask or stock())
+    offer = Offer(lambda: PLANS if plans is None else plans, lambda: SYSTEMS if systems is None else systems, ask or stock())
     given = inventory() if machines is None else machines
     found = default_plans(given, devices or [], offer, load_balancer_operating_system="ubuntu_24_04", **more)
     assert all(bool(each.get("has_default_plan")) is ("plan" in each) for each in found.values())
@@ -226,3 +226,16 @@ def test_which_machines_need_a_default(given: dict[str, Any], needed: bool) -> N
     host = machine("worker-0.demo", "worker", **given)
     assert needs_default(host) is needed
     assert ("worker-0" in choose({"workers": [host]})) is needed
+
+
+def test_nothing_is_read_for_machines_with_devices() -> None:
+    def refuse(*_questions: Any) -> Any:
+        raise AssertionError("a request to the Metal API")
+
+    machines = {"workers": [{"hostname": "worker-0.demo", "role": "worker", "metro": "da"}]}
+    devices = [{"hostname": "worker-0.demo", "plan": "middle.x86", "tags": ["openshift-role=worker"], "metro": "da"}]
+    found = default_plans(machines, devices, Offer(refuse, refuse, refuse))
+    assert found == {"worker-0.demo": {"plan": "middle.x86", "has_default_plan": True}}
+    # Another machine of the pool has the plan of its devices.
+    machines["workers"].append({"hostname": "worker-1.demo", "role": "worker", "metro": "da"})
+    assert default_plans(machines, devices, Offer(refuse, refuse, refuse))["worker-1.demo"]["plan"] == "middle.x86"

@@ -709,7 +709,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_publish",
             "str",
             "Method of publishing boot files. V(controller) is a server on the controller, V(host) a systemd unit on "
-            "another host of the inventory, V(object_storage) a bucket of an S3 service with signed URLs.",
+            "another host of the inventory, V(object_storage) a bucket of an S3 service with signed URLs, for machines that join a running "
+            "cluster or with O(openshift_ignition_platform=packet).",
             default="controller",
             choices=("controller", "host", "object_storage"),
             options=("provision_publish", "boot_files_publish", "leave_publish"),

@@ -553,8 +553,10 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "publishing from a job",
         job.publishing,
-        expected="in a job of AWX, boot files published by a host or in object storage, since machines do not reach the job's container",
-        advice="set openshift_publish to host or object_storage; docs/publishing.md describes both",
+        expected="in a job of AWX, boot files published by a host, since machines do not reach the job's container; or in object storage, for"
+        " machines that join a running cluster or with openshift_ignition_platform packet",
+        advice="set openshift_publish to host, and openshift_publish_host to a Linux host that both reach (docs/publishing.md); to"
+        " object_storage only where openshift_ignition_platform is packet, or for machines that join a running cluster",
     ),
     Check(
         "publishing ports",

@@ -92,6 +92,13 @@ options:
       - Whether the hosted zone is a private one.
     type: bool
     default: false
+  create_zone:
+    description:
+      - With O(provider=route53), whether a zone that does not exist is created, with the tag C(openshift-cluster) of O(owner). A zone with
+        this tag is deleted when all O(records) are without values and no other record is left in it.
+      - Needs O(owner). A private zone is not created.
+    type: bool
+    default: false
   service:
     description:
       - Name of the service, such as V(cloudflare) for the package octodns-cloudflare, or the whole name of a class, such as
@@ -188,6 +195,17 @@ EXAMPLES = r"""
         values: [192.0.2.1, 192.0.2.2, 192.0.2.3]
       - name: worker-1.demo.metal.example.com
 
+- name: Create the zone of a cluster in Route 53, with a record
+  equinix_metal.openshift.dns_records:
+    provider: route53
+    zone: demo.metal.example.com
+    create_zone: true
+    owner: demo.metal.example.com
+    records:
+      - name: api.demo.metal.example.com
+        values: [192.0.2.1]
+  register: zone
+
 - name: Set the record of a cluster in Route 53
   equinix_metal.openshift.dns_records:
     provider: route53
@@ -224,6 +242,12 @@ records:
       type: list
       elements: str
       sample: [192.0.2.10]
+name_servers:
+  description: Name servers of the zone, with O(create_zone). Empty if it does not exist.
+  returned: success
+  type: list
+  elements: str
+  sample: [ns-2048.awsdns-64.com, ns-2049.awsdns-65.net]
 foreign:
   description: Records of these names that are not O(owner)'s. Always empty without O(owner).
   returned: success

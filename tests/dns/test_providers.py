@@ -148,6 +148,15 @@ def test_route53_chooses_between_zones_of_one_name(aws: Place) -> None:
     assert f"is {ZONE}, not other-{ZONE}" in wrong["msg"]
 
 
+def test_route53_zones_are_created_for_owners_and_public_only(aws: Place) -> None:
+    new = {"zone": CLUSTER, "create_zone": True}
+    server = {"provider": "rfc2136", "server": "127.0.0.1", "key_name": "a", "key_secret": "YQ=="}
+    for others in ({"owner": ""}, {"zone_private": True}, server):
+        failed = play(aws, record("inside", "10.0.0.1"), **new, **others)
+        assert "create_zone needs the provider route53, a public zone and an owner" in failed["msg"]
+    assert CLUSTER not in [zone["Name"].rstrip(".") for zone in aws.inside[0].list_hosted_zones()["HostedZones"]]
+
+
 def test_route53_alias_and_weighted_records_are_foreign(aws: Place) -> None:
     api = aws.inside[0]
     third = api.create_hosted_zone(Name="policies.test", CallerReference="policies")["HostedZone"]["Id"]

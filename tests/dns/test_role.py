@@ -186,6 +186,66 @@ def test_a_zone_of_the_cluster_is_delegated_and_its_hosts_have_ptr_records(aws: 
     assert values("in-addr.arpa", "PTR") == values("in-addr.arpa", "TXT") == {}
 
 
+def test_a_zone_is_created_delegated_and_deleted_with_the_cluster(aws: Place, cluster: Cluster) -> None:
+    api = aws.inside[0]
+
+    def zones() -> dict[str, str]:
+        return {each["Name"].rstrip("."): each["Id"] for each in api.list_hosted_zones()["HostedZones"] if each["Name"] == f"{CLUSTER}."}
+
+    def names() -> set[str]:
+        return {
+            each["Name"].replace("\\052", "*")
+            for each in api.list_resource_record_sets(HostedZoneId=zones()[CLUSTER])["ResourceRecordSets"]
+        }
+
+    before = aws.records()
+    settings: dict[str, Any] = {"openshift_dns_zone": CLUSTER, "openshift_dns_parent_zone": ZONE, "openshift_dns_create_zone": True}
+    code, output = cluster.play(aws, "main", arguments=("--check",), **settings)
+    assert code == 0, output[-4000:]
+    assert (zones(), aws.records()) == ({}, before)
+    code, output = cluster.play(aws, "main", **settings)
+    assert code == 0, output[-4000:]
+    assert {f"api.{CLUSTER}.", f"*.apps.{CLUSTER}."} <= names()
+    servers = api.get_hosted_zone(Id=zones()[CLUSTER])["DelegationSet"]["NameServers"]
+    assert aws.records()[f"{CLUSTER} NS"] == sorted(f"{server.rstrip('.')}." for server in servers)
+    code, output = cluster.play(aws, "main", **settings)
+    assert "changed=0" in output, output[-4000:]
+    # A record of another owner keeps the zone.
+    foreign = {"Name": f"other.{CLUSTER}", "Type": "A", "TTL": 60, "ResourceRecords": [{"Value": "203.0.113.1"}]}
+
+    def change(action: str) -> None:
+        batch = {"Changes": [{"Action": action, "ResourceRecordSet": foreign}]}
+        api.change_resource_record_sets(HostedZoneId=zones()[CLUSTER], ChangeBatch=batch)
+
+    change("CREATE")
+    code, output = cluster.play(aws, "remove", **settings)
+    assert code == 0, output[-4000:]
+    assert names() == {f"{CLUSTER}.", f"other.{CLUSTER}."}
+    change("DELETE")
+    code, output = cluster.play(aws, "remove", **settings)
+    assert code == 0, output[-4000:]
+    assert (zones(), aws.records()) == ({}, before)
+    # Without the zone there is nothing to delete.
+    code, output = cluster.play(aws, "remove", **settings)
+    assert "changed=0" in output, output[-4000:]
+    # A zone of somebody else is used, and stays.
+    api.create_hosted_zone(Name=CLUSTER, CallerReference="theirs")
+    for verb in ("main", "remove"):
+        code, output = cluster.play(aws, verb, **settings)
+        assert code == 0, output[-4000:]
+    assert names() == {f"{CLUSTER}."}
+    api.delete_hosted_zone(Id=zones()[CLUSTER])
+
+
+def test_the_name_servers_of_a_created_zone_are_printed(aws: Place, cluster: Cluster) -> None:
+    settings: dict[str, Any] = {"openshift_dns_zone": CLUSTER, "openshift_dns_create_zone": True}
+    code, output = cluster.play(aws, "main", **settings)
+    assert code == 0, output[-4000:]
+    assert f"Delegate {CLUSTER} to the name servers " in output
+    code, output = cluster.play(aws, "remove", **settings)
+    assert code == 0, output[-4000:]
+
+
 @pytest.fixture(scope="module")
 def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Named]:
     with started(tmp_path_factory.mktemp("named")) as running:

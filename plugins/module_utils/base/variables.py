@@ -1183,6 +1183,15 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             in_preflight=True,
         ),
         Variable(
+            "openshift_dns_create_zone",
+            "bool",
+            "Whether O(openshift_dns_zone) is created in Route 53 if it does not exist. It has to be of this cluster alone, "
+            "C(<name>.<domain>), and is deleted with the cluster if the collection created it and no other record is in it.",
+            default=False,
+            options=("dns_create_zone",),
+            in_preflight=True,
+        ),
+        Variable(
             "openshift_dns_parent_zone",
             "str",
             "Zone at the same provider in which the cluster's zone O(openshift_dns_zone) is delegated to O(openshift_dns_name_servers). "
@@ -1194,7 +1203,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_dns_name_servers",
             "list",
-            "Names of the name servers of O(openshift_dns_zone), for its delegation.",
+            "Names of the name servers of O(openshift_dns_zone), for its delegation. With O(openshift_dns_create_zone) the default is "
+            "those of the zone in Route 53.",
             default=[],
             elements="str",
             options=("dns_name_servers",),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import traceback
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -44,16 +45,24 @@ ADVICE = {
     "NoSuchHostedZone": "check openshift_dns_zone_id",
 }
 
+OWNER_TAG = "openshift-cluster"
+"""Tag of a hosted zone that was created for a cluster."""
+
 Key = tuple[str, str]
 
 
 class Route53Client:
-    """One hosted zone. Raises CollectionError for a zone that does not exist and for each call that fails."""
+    """One hosted zone. Raises CollectionError for a zone that does not exist and for each call that fails.
+
+    With ``create_zone`` a zone that does not exist is read as one without records.
+    """
 
     def __init__(self, params: Mapping[str, Any]) -> None:
+        self._may_create, self._owner = bool(params.get("create_zone")), str(params.get("owner") or "")
         self._name = str(params["zone"]).rstrip(".").lower()
         self._id, self._private = str(params.get("zone_id") or ""), bool(params.get("zone_private"))
         self._sets: dict[Key, Mapping[str, Any]] = {}
+        self._aliases: set[str] = set()
         with self._calling("use the credentials"):
             self._api = boto3.client(
                 "route53",
@@ -79,6 +88,8 @@ class Route53Client:
         aliases: dict[str, str] = {}
         values: dict[Key, list[str]] = {}
         self._sets = {}
+        if self._may_create and not self.exists():
+            return [_found(record, values, aliases) for record in records]
         with self._calling("list the records"):
             pages = self._api.get_paginator("list_resource_record_sets").paginate(HostedZoneId=self._zone_id())
             for found in (found for page in pages for found in page["ResourceRecordSets"]):
@@ -93,6 +104,7 @@ class Route53Client:
                 else:
                     self._sets[name, kind] = found
                     values[name, kind] = given
+        self._aliases = {*aliases}
         return [_found(record, values, aliases) for record in records]
 
     def set(self, changes: Sequence[Mapping[str, Any]], ttl: int) -> None:
@@ -107,6 +119,52 @@ class Route53Client:
             batch.append(self._action(change, ttl))
         if batch:
             self._change(batch)
+
+    def exists(self) -> bool:
+        """Return whether the zone exists."""
+        return bool(self._id or self._zones())
+
+    def create(self) -> None:
+        """Create the zone, with the tag of its owner."""
+        with self._calling("create the zone"):
+            zone = self._api.create_hosted_zone(
+                Name=f"{self._name}.",
+                CallerReference=str(uuid.uuid4()),
+                HostedZoneConfig={"Comment": f"{OWNER_TAG}={self._owner}", "PrivateZone": False},
+            )["HostedZone"]
+        self._id = str(zone["Id"]).rpartition("/")[2]
+        with self._calling("tag the zone"):
+            self._api.change_tags_for_resource(
+                ResourceType="hostedzone", ResourceId=self._id, AddTags=[{"Key": OWNER_TAG, "Value": self._owner}]
+            )
+
+    def is_own(self) -> bool:
+        """Return whether the zone exists and was created for the owner."""
+        if not self.exists():
+            return False
+        with self._calling("read the tags of the zone"):
+            tags = self._api.list_tags_for_resource(ResourceType="hostedzone", ResourceId=self._zone_id())["ResourceTagSet"]["Tags"]
+        return bool(self._owner) and {"Key": OWNER_TAG, "Value": self._owner} in tags
+
+    def others(self, changes: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Return the names of the record sets, as ``find`` has read them, that would be left after these deletions."""
+        deleted = {(change["name"].lower(), change["type"]) for change in changes}
+        own = {(self._name, "SOA"), (self._name, "NS")}
+        return sorted({name for name, kind in self._sets.keys() - deleted - own} | self._aliases)
+
+    def delete(self) -> None:
+        """Delete the zone, which has to be empty."""
+        with self._calling("delete the zone"):
+            self._api.delete_hosted_zone(Id=self._zone_id())
+        self._id = ""
+
+    def name_servers(self) -> list[str]:
+        """Return the name servers of the zone; none if it does not exist."""
+        if not self.exists():
+            return []
+        with self._calling("read the zone"):
+            found = self._api.get_hosted_zone(Id=self._zone_id()).get("DelegationSet") or {}
+        return sorted(found.get("NameServers") or [])
 
     def _action(self, change: Mapping[str, Any], ttl: int) -> dict[str, Any]:
         if not change["values"]:
@@ -145,8 +203,8 @@ class Route53Client:
         kind = "private" if self._private else "public"
         if not found:
             raise CollectionError(
-                f"Route 53 has no {kind} hosted zone {self._name} for these credentials. Create the zone, or check "
-                "openshift_dns_zone and openshift_dns_zone_private."
+                f"Route 53 has no {kind} hosted zone {self._name} for these credentials. Create the zone, set "
+                "openshift_dns_create_zone, or check openshift_dns_zone and openshift_dns_zone_private."
             )
         ids = [str(zone["Id"]).rpartition("/")[2] for zone in found]
         if len(ids) > 1:

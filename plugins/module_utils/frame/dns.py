@@ -89,6 +89,7 @@ PROVIDERS = {
             "ca": {"type": "path"},
             "zone_id": {"type": "str"},
             "zone_private": {"type": "bool", "default": False},
+            "create_zone": {"type": "bool", "default": False},
         },
     ),
     "octodns": Provider(
@@ -116,8 +117,10 @@ class DNSModule(ModuleFrame):
 
     def __init__(self, options: Options) -> None:
         super().__init__(DNS_OPTIONS.merge(options))
-        self.result.update(records=[], foreign=[])
+        self.result.update(records=[], foreign=[], name_servers=[])
         provider = PROVIDERS[self.params["provider"]]
+        if self.params["create_zone"] and (self.params["provider"] != "route53" or self.params["zone_private"] or not self.params["owner"]):
+            self.module.fail_json(msg="create_zone needs the provider route53, a public zone and an owner")
         if provider.import_error:
             self.module.fail_json(msg=missing_required_lib(provider.library), exception=provider.import_error)
         self._provider = provider
@@ -153,15 +156,32 @@ class DNSModule(ModuleFrame):
                 together(f"Cannot update zone {self.params['zone']}: an alias (CNAME) cannot have other records", texts)
                 + ". Remove the alias, or choose another name."
             )
+        hosted = client if isinstance(client, Route53Client) and self.params["create_zone"] else None
+        creates, deletes = _zone_changes(hosted, desired, plan.changes) if hosted else (False, False)
+        if hosted and creates and not self.check_mode:
+            hosted.create()
         if plan.changes and not self.check_mode:
             client.set([{**change, "values": change["after"]} for change in plan.changes], ttl)
+        if hosted and deletes and not self.check_mode:
+            hosted.delete()
         before, after = ({f"{change['name']} {change['type']}": change[when] for change in plan.changes} for when in ("before", "after"))
+        if creates or deletes:
+            before["zone"], after["zone"] = (["exists"] if there else [] for there in (deletes, creates))
+        if hosted:
+            self.result["name_servers"] = hosted.name_servers()
         self.result.update(
-            changed=bool(plan.changes),
+            changed=bool(plan.changes) or creates or deletes,
             records=plan.changes,
             foreign=[{"name": each.name, "values": each.values, "owner": each.owner} for each in plan.foreign],
             diff=shown(before, after, f"zone {self.params['zone']}"),
         )
+
+
+def _zone_changes(client: Route53Client, desired: Sequence[Mapping[str, Any]], changes: Sequence[Mapping[str, Any]]) -> tuple[bool, bool]:
+    """Return whether the zone is created, and whether it is deleted: if it was created for the owner, and no record is left in it."""
+    if any(record["values"] for record in desired):
+        return not client.exists(), False
+    return False, client.is_own() and not client.others(changes)
 
 
 class DNSWaitModule(ModuleFrame):

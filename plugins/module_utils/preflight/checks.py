@@ -290,7 +290,8 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "DNS delegation",
         names.delegation,
-        expected="no delegation, or openshift_dns_zone <name>.<domain> below openshift_dns_parent_zone, with openshift_dns_name_servers",
+        expected="no delegation, or openshift_dns_zone <name>.<domain> below openshift_dns_parent_zone, with openshift_dns_name_servers"
+        " or openshift_dns_create_zone",
         advice="create the cluster's own zone and set all three variables, or none of openshift_dns_parent_zone and"
         " openshift_dns_name_servers, since other clusters in the zone would lose their names with the delegation",
     ),
@@ -553,8 +554,8 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "publishing from a job",
         job.publishing,
-        expected="in a job of AWX, boot files published by a host, since machines do not reach the job's container; or in object storage, for"
-        " machines that join a running cluster or with openshift_ignition_platform packet",
+        expected="in a job of AWX, boot files published by a host, since machines do not reach the job's container; or in object storage,"
+        " for machines that join a running cluster or with openshift_ignition_platform packet",
         advice="set openshift_publish to host, and openshift_publish_host to a Linux host that both reach (docs/publishing.md); to"
         " object_storage only where openshift_ignition_platform is packet, or for machines that join a running cluster",
     ),

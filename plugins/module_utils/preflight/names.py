@@ -64,10 +64,23 @@ def delegation(context: Context) -> Finding:
     """Return whether the delegation is of a zone that this cluster alone uses, by a provider, to name servers."""
     parent, zone, servers = context.text("dns_parent_zone"), context.text("dns_zone"), context.settings.get("dns_name_servers")
     servers = servers if isinstance(servers, (list, tuple)) else [servers] if servers else []
+    creates = context.settings.get("dns_create_zone") is True
+    if creates:
+        private = context.settings.get("dns_zone_private") is True
+        if context.text("dns_provider") != "route53" or zone != context.cluster or context.text("dns_zone_id") or private:
+            return failed(
+                f"openshift_dns_create_zone with provider {context.text('dns_provider')} and zone {zone or 'that is not set'}"
+                f"{', which is private' if private else ''}",
+                f"set openshift_dns_provider to route53, openshift_dns_zone to {context.cluster}, and no openshift_dns_zone_id; only a"
+                " public zone of the cluster alone is created",
+            )
+        if not parent:
+            return passed(f"{zone} is created if it does not exist; the run prints its name servers for the delegation by hand")
     if not parent and not servers:
         return passed("no delegation")
-    found = f"{zone or 'no zone'} in {parent or 'no parent zone'} to {', '.join(map(str, servers)) or 'no name servers'}"
-    complete = bool(parent and servers) and context.text("dns_provider") != "none"
+    default = "those of the zone in Route 53" if creates else "no name servers"
+    found = f"{zone or 'no zone'} in {parent or 'no parent zone'} to {', '.join(map(str, servers)) or default}"
+    complete = bool(parent and (servers or creates)) and context.text("dns_provider") != "none"
     return passed_if(complete and zone == context.cluster and zone != parent and is_in_zone(zone, parent), found)
 
 

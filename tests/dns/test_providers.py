@@ -157,6 +157,37 @@ def test_route53_zones_are_created_for_owners_and_public_only(aws: Place) -> Non
     assert CLUSTER not in [zone["Name"].rstrip(".") for zone in aws.inside[0].list_hosted_zones()["HostedZones"]]
 
 
+def test_a_route53_zone_lives_as_long_as_the_records_of_its_owner(aws: Place) -> None:
+    api = aws.inside[0]
+    new = {"zone": CLUSTER, "create_zone": True}
+
+    def zones() -> list[str]:
+        return [zone["Id"] for zone in api.list_hosted_zones()["HostedZones"] if zone["Name"].rstrip(".") == CLUSTER]
+
+    predicted = play(aws, record("api", "192.0.2.1"), **new, _ansible_check_mode=True)
+    assert (predicted["changed"], predicted["name_servers"], zones()) == (True, [], [])
+    made = play(aws, record("api", "192.0.2.1"), **new)
+    assert made["changed"], made
+    (zone,) = zones()
+    assert made["name_servers"] == sorted(api.get_hosted_zone(Id=zone)["DelegationSet"]["NameServers"])
+    again = play(aws, record("api", "192.0.2.1"), **new)
+    assert (again["changed"], again["name_servers"]) == (False, made["name_servers"])
+    # Another record, whose owner is unknown, keeps the zone.
+    batch = {"Name": f"other.{CLUSTER}", "Type": "A", "TTL": 60, "ResourceRecords": [{"Value": "203.0.113.1"}]}
+    api.change_resource_record_sets(HostedZoneId=zone, ChangeBatch={"Changes": [{"Action": "CREATE", "ResourceRecordSet": batch}]})
+    assert play(aws, record("api"), **new)["changed"]
+    assert zones() == [zone]
+    assert not play(aws, record("api"), **new)["changed"]
+    api.change_resource_record_sets(HostedZoneId=zone, ChangeBatch={"Changes": [{"Action": "DELETE", "ResourceRecordSet": batch}]})
+    # The zone of another owner stays.
+    assert not play(aws, record("api"), **new, owner="another.metal.test")["changed"]
+    assert play(aws, record("api"), **new, _ansible_check_mode=True)["changed"]
+    assert zones() == [zone]
+    assert play(aws, record("api"), **new)["changed"]
+    assert zones() == []
+    assert not play(aws, record("api"), **new)["changed"]
+
+
 def test_route53_alias_and_weighted_records_are_foreign(aws: Place) -> None:
     api = aws.inside[0]
     third = api.create_hosted_zone(Name="policies.test", CallerReference="policies")["HostedZone"]["Id"]

@@ -76,7 +76,7 @@ def test_catalogues(registries: Registries, clients: str) -> None:
             {"apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource", "metadata": {"name": "cs-a"}, "spec": spec}
         )
 
-    assert collect(registries, clients)["catalogs"] == {"names": [], "messages": []}
+    assert collect(registries, clients, pull_secret="no json")["catalogs"] == {"names": [], "messages": []}
     assert collect(registries, clients, manifests=[catalog("v4.20")])["catalogs"] == {"names": ["cs-a"], "messages": []}
     (message,) = collect(registries, clients, manifests=[catalog("v3.11")])["catalogs"]["messages"]
     assert message.endswith("does not serve catalogue cs-a: manifest unknown")

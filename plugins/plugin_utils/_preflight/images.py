@@ -78,6 +78,8 @@ def _catalogs(given: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     additional = {"additional_images": found["images"], "additional_sources": found["sources"], "tag_sources": found["tag_sources"]}
     try:
-        return {"catalogs": {"names": found["catalogs"], "messages": release_images.missing_images({**asked, **additional})}}
+        # A malformed pull secret is an error of other checks, unless a registry has to be asked.
+        messages = release_images.missing_images({**asked, **additional}) if found["images"] else []
+        return {"catalogs": {"names": found["catalogs"], "messages": messages}}
     except CollectionError as problem:
         return {"catalogs": {"names": found["catalogs"], "msg": problem.message}}

@@ -47,8 +47,10 @@ options:
         Node was renewed within 40 seconds then. A machine that does not come back is noticed by then, and its Node is not Ready.
       - V(pools_rendered) is reached when each of O(machine_config_pools) has a rendered config, with which new machines boot.
       - V(pools_updated) is reached when, besides, each of them has its nodes, and all of these have the newest config and are Ready.
+      - V(objects_ready) is reached when each of O(objects) is ready. The wait ends when OLM has reported for half a minute that the
+        catalogue of a Subscription has no such package or channel.
     type: str
-    choices: [bootstrap_complete, install_complete, nodes_ready, nodes_current, pools_rendered, pools_updated]
+    choices: [bootstrap_complete, install_complete, nodes_ready, nodes_current, pools_rendered, pools_updated, objects_ready]
     required: true
   nodes:
     description:
@@ -63,6 +65,36 @@ options:
       - MachineConfigPools to check for V(pools_rendered) and V(pools_updated), each with the number of nodes that it has at least.
     type: dict
     default: {}
+  objects:
+    description:
+      - Objects of cluster services to check for V(objects_ready).
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      resource:
+        description:
+          - The resource, as C(oc get) takes it.
+          - C(subscriptions.operators.coreos.com) is ready when the ClusterServiceVersion that OLM has installed has succeeded,
+            C(lvmclusters.lvm.topolvm.io) when its state is Ready, C(metallbs.metallb.io) when it is Available, and
+            C(configs.imageregistry.operator.openshift.io) when the registry operator has applied it as it is now.
+        type: str
+        choices:
+          - configs.imageregistry.operator.openshift.io
+          - lvmclusters.lvm.topolvm.io
+          - metallbs.metallb.io
+          - subscriptions.operators.coreos.com
+        required: true
+      name:
+        description:
+          - Name of the object.
+        type: str
+        required: true
+      namespace:
+        description:
+          - Its namespace. Empty for an object of the whole cluster.
+        type: str
+        default: ""
   stable_for:
     description:
       - How long each operator must have been at rest for V(install_complete), in seconds.
@@ -140,6 +172,14 @@ EXAMPLES = r"""
     condition: install_complete
     wait: false
   register: cluster
+
+- name: Wait until OLM has installed an operator
+  equinix_metal.openshift.cluster_wait:
+    kubeconfig: clusters/demo.metal.test/auth/kubeconfig
+    condition: objects_ready
+    objects:
+      - {resource: subscriptions.operators.coreos.com, name: lvms-operator, namespace: openshift-lvm-storage}
+    progress_interval: 15
 
 - name: Print what is pending
   ansible.builtin.debug:
@@ -332,8 +372,10 @@ console_url:
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import WaitTimeout
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, gate_with_lock, metal_client
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.readiness import RESOURCES, ObjectWatch
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_watch import MACHINE_WATCH_OPTIONS, MachineWatch
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import CONDITIONS, check_condition, failed_only
 
@@ -341,6 +383,16 @@ OPTIONS = Options(
     {
         "condition": {"type": "str", "choices": list(CONDITIONS), "required": True},
         "machine_config_pools": {"type": "dict", "default": {}},
+        "objects": {
+            "type": "list",
+            "elements": "dict",
+            "default": [],
+            "options": {
+                "resource": {"type": "str", "choices": sorted(RESOURCES), "required": True},
+                "name": {"type": "str", "required": True},
+                "namespace": {"type": "str", "default": ""},
+            },
+        },
         "nodes": {"type": "list", "elements": "str", "default": []},
         "stable_for": {"type": "float", "default": 30},
         "notices_file": {"type": "path"},
@@ -358,13 +410,20 @@ def main() -> None:
         watched = module.params["machines"] and module.params["wait"]
         machines = MachineWatch(metal_client(module.module, read_only=True), module.params) if watched else None
 
+        objects = ObjectWatch(module.params["objects"], resumed=module.params["resume"])
+
         def poll(*, patient: bool) -> list[str]:
-            found = check_condition(client, module.params, machines)
+            found = check_condition(client, module.params, machines, objects)
+            module.resume.update(objects.state())
             module.result.update(found)
             waiting: list[str] = found["waiting"]
             return waiting
 
-        module.wait_for(poll, f"Waiting for condition {module.params['condition']}")
+        try:
+            module.wait_for(poll, f"Waiting for condition {module.params['condition']}")
+        except WaitTimeout as timeout:
+            timeout.message += f". {advice}" if (advice := objects.advice()) else ""
+            raise
         for name in module.result["skipped_nodes"] if module.result["reached"] else ():
             reason = (machines.lost.get(name) if machines else None) or f"{name} is not Ready in time"
             module.module.warn(f"{reason}. It is not waited for: enough others are Ready (quorum={module.params['quorum']})")

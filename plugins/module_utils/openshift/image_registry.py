@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
 
 CLAIM = "image-registry-storage"
 NAMESPACE = "openshift-image-registry"
@@ -44,26 +44,6 @@ def registry_changes(choice: str, current: Iterable[Mapping[str, Any]], size: st
             {"apiVersion": "imageregistry.operator.openshift.io/v1", "kind": "Config", "metadata": {"name": "cluster"}, "spec": dict(spec)}
         )
     return objects
-
-
-def registry_progress(objects: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return ``ready``, whether the operator has applied its Config as it is now, and ``message``, what it reports.
-
-    The ClusterOperator has no generation: after a change it may still be about the Config before. ``objects``: with the operator's Config.
-    """
-    config = next((each for each in objects if each.get("kind") == "Config"), {})
-    status = mapping(config.get("status"))
-    conditions = {str(each.get("type")): each for each in mappings(status.get("conditions"))}
-    if not conditions or status.get("observedGeneration") != mapping(config.get("metadata")).get("generation"):
-        return {"ready": False, "message": "the operator has not read its Config yet"}
-    desired = {"Available": "True", "Progressing": "False"}
-    reports = [
-        f"{name}={condition.get('status')}: {condition.get('message') or 'no message'}"
-        for name, condition in conditions.items()
-        if name in desired and condition.get("status") != desired[name]
-    ]
-    ready = desired.keys() <= conditions.keys() and not reports
-    return {"ready": ready, "message": "; ".join(reports) or "the operator has applied its Config"}
 
 
 def _claim(size: str, storage_class: str) -> dict[str, Any]:

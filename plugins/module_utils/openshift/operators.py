@@ -34,6 +34,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.readiness import ObjectWatch
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_watch import MachineWatch
 
 
@@ -91,6 +92,8 @@ class View:
     """MachineConfigPools by name."""
     desired_pools: Mapping[str, int] = field(default_factory=dict)
     """The MachineConfigPools that are waited for, with the number of nodes that each has at least."""
+    pending_objects: Sequence[str] = ()
+    """Objects that are waited for and are not ready, one text each."""
     machines: Sequence[str] = ()
     """Progress of machines that have not joined yet, shown beside what is pending."""
     stable_for: float = 30.0
@@ -264,6 +267,11 @@ def pools_updated(view: View) -> list[str]:
     return texts
 
 
+def objects_ready(view: View) -> list[str]:
+    """Return the objects of cluster services that are not ready."""
+    return list(view.pending_objects)
+
+
 def _pool_status(view: View, name: str) -> Mapping[str, Any]:
     return mapping(mapping(view.pools.get(name)).get("status"))
 
@@ -280,6 +288,7 @@ CONDITIONS: dict[str, Callable[[View], list[str]]] = {
     "nodes_current": nodes_current,
     "pools_rendered": pools_rendered,
     "pools_updated": pools_updated,
+    "objects_ready": objects_ready,
 }
 
 
@@ -340,10 +349,13 @@ def cluster_id_of(cluster_version: Mapping[str, Any] | None) -> str | None:
     return printable(cluster_id) if isinstance(cluster_id, str) and cluster_id else None
 
 
-def check_condition(client: ClusterClient, params: Mapping[str, Any], machines: MachineWatch | None = None) -> dict[str, Any]:
+def check_condition(
+    client: ClusterClient, params: Mapping[str, Any], machines: MachineWatch | None = None, objects: ObjectWatch | None = None
+) -> dict[str, Any]:
     """Return the result of one poll of the cluster. Only objects that the condition needs are read.
 
-    An API that does not answer is pending, not an error. If anything is pending, ``machines`` are polled as well.
+    An API that does not answer is pending, not an error. If anything is pending, ``machines`` are polled as well. ``objects``: those of the
+    condition ``objects_ready``.
     """
     result: dict[str, Any] = {
         "api_answers": False,
@@ -388,6 +400,8 @@ def check_condition(client: ClusterClient, params: Mapping[str, Any], machines: 
             pools = {name_of(pool): pool for pool in client.machine_config_pools()}
             desired = {str(name): int(least) for name, least in params["machine_config_pools"].items()}
             view = replace(view, pools=pools, desired_pools=desired)
+        if condition == "objects_ready" and objects:
+            view = replace(view, pending_objects=objects.poll(client.get, gives_up=params["wait"] and not client.read_only))
         if params.get("pod_details"):
             result["pods"] = [pod_details(pod) for pod in client.pods() if not pod_is_well(pod)]
     except ClusterUnreachableError as problem:

@@ -8,10 +8,8 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
 
 DEVICE_CLASS = "vg1"
 """Name of the volume group. Its storage class is ``lvms-vg1``."""
@@ -45,16 +43,3 @@ def lvm_cluster(paths: Sequence[str], namespace: str, node_labels: Mapping[str, 
             **({"tolerations": [{"operator": "Exists"}]} if node_labels else {}),
         },
     }
-
-
-def lvm_progress(objects: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return ``ready``, whether the volume groups exist, and ``message``, the state of the LVMCluster and of its nodes."""
-    status = mapping(next((each.get("status") for each in objects if each.get("kind") == "LVMCluster"), {}))
-    nodes = [node for each in mappings(status.get("deviceClassStatuses")) for node in mappings(each.get("nodeStatus"))]
-    reports = [
-        f"{node.get('node')}: {node.get('status')}{' (' + str(node['reason']) + ')' if node.get('reason') else ''}"
-        for node in nodes
-        if node.get("status") != "Ready"
-    ]
-    state = str(status.get("state") or "no state")
-    return {"ready": state == "Ready", "message": "; ".join([state, *reports])}

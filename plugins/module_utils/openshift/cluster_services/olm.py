@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Operators that the Operator Lifecycle Manager (OLM) installs: what is subscribed to, and why an installation does not go on.
+"""Operators that the Operator Lifecycle Manager (OLM) installs: their Namespaces, OperatorGroups and Subscriptions.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
 
 CATALOGS = "openshift-marketplace"
 """Namespace of the CatalogSources for all namespaces."""
@@ -85,31 +85,6 @@ def operator_subscription(
             *([] if has_group else [group]),
             subscription,
         ],
-    }
-
-
-def operator_progress(objects: Iterable[Mapping[str, Any]], package: str) -> dict[str, Any]:
-    """Return ``installed``, the name of the version, ``ready``, whether it runs, ``failed``, whether waiting is useless, and ``message``.
-
-    ``objects``: Subscriptions and ClusterServiceVersions of the operator's namespace. An unhealthy catalogue is no failure: its pod may
-    just have been started.
-    """
-    found = list(objects)
-    subscriptions = (each for each in _of_kind(found, "Subscription") if mapping(each.get("spec")).get("name") == package)
-    status = mapping(next(subscriptions, {}).get("status"))
-    installed = str(status.get("installedCSV") or "")
-    versions = {str(mapping(each.get("metadata")).get("name")): each for each in _of_kind(found, "ClusterServiceVersion")}
-    state = mapping(mapping(versions.get(installed)).get("status"))
-    conditions = {str(each.get("type")): each for each in mappings(status.get("conditions")) if each.get("status") == "True"}
-    reports = [f"{name}: {each.get('message') or each.get('reason') or 'no message'}" for name, each in conditions.items()]
-    if installed:
-        reports.append(f"{installed} is {state.get('phase') or 'pending'}: {state.get('message') or 'no message'}")
-    return {
-        "installed": installed,
-        "ready": state.get("phase") == "Succeeded",
-        # The catalogue has no such package or channel.
-        "failed": not installed and mapping(conditions.get("ResolutionFailed")).get("reason") == "ConstraintsNotSatisfiable",
-        "message": "; ".join(reports) or "OLM has reported nothing",
     }
 
 

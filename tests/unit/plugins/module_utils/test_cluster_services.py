@@ -1,4 +1,4 @@
-"""Operators of cluster services: what is subscribed to, what their states mean, and the objects of MetalLB and LVM Storage."""
+"""Operators of cluster services: what is subscribed to, and the objects of MetalLB and LVM Storage."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.lvms import lvm_cluster, lvm_progress
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.lvms import lvm_cluster
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.metallb import (
     malformed_addresses,
     metallb_changes,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.olm import (
-    operator_progress,
-    operator_subscription,
-)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.olm import operator_subscription
 
 
 def subscription(namespace: str, package: str, **status: Any) -> dict[str, Any]:
@@ -44,35 +41,6 @@ def test_a_subscription_of_an_older_cluster_stays_in_its_namespace() -> None:
     found = operator_subscription("lvms", current, "4.20.3", "redhat-operators")
     assert (found["namespace"], found["subscription"]) == ("openshift-storage", "s")
     assert [each["kind"] for each in found["objects"]] == ["Namespace", "Subscription"], "OLM refuses a second OperatorGroup"
-
-
-def csv(phase: str, name: str = "p.v1") -> dict[str, Any]:
-    return {"kind": "ClusterServiceVersion", "metadata": {"name": name}, "status": {"phase": phase, "message": "m"}}
-
-
-UNRESOLVED = {"type": "ResolutionFailed", "status": "True", "reason": "ConstraintsNotSatisfiable", "message": "no channel x"}
-UNHEALTHY = {"type": "CatalogSourcesUnhealthy", "status": "True", "reason": "UnhealthyCatalogSourceFound", "message": "not ready"}
-
-
-@pytest.mark.parametrize(
-    ("objects", "ready", "failed", "message"),
-    [
-        ([], False, False, "OLM has reported nothing"),
-        ([subscription("n", "p")], False, False, "OLM has reported nothing"),
-        ([subscription("n", "p", conditions=[UNHEALTHY])], False, False, "CatalogSourcesUnhealthy: not ready"),
-        ([subscription("n", "p", conditions=[{**UNHEALTHY, "status": "False"}])], False, False, "OLM has reported nothing"),
-        ([subscription("n", "p", conditions=[UNRESOLVED])], False, True, "ResolutionFailed: no channel x"),
-        ([subscription("n", "p", installedCSV="p.v1", conditions=[UNRESOLVED]), csv("Succeeded")], True, False, ""),
-        ([subscription("n", "p", installedCSV="p.v1"), csv("Installing")], False, False, "p.v1 is Installing: m"),
-        ([subscription("n", "p", installedCSV="p.v1"), csv("Succeeded", "p.v0")], False, False, "p.v1 is pending: no message"),
-        ([subscription("n", "p", installedCSV="p.v1"), csv("Succeeded")], True, False, "p.v1 is Succeeded: m"),
-        ([subscription("n", "another", installedCSV="p.v1"), csv("Succeeded")], False, False, "OLM has reported nothing"),
-    ],
-)
-def test_an_operator_runs_if_its_installed_version_does(objects: list[dict[str, Any]], *, ready: bool, failed: bool, message: str) -> None:
-    found = operator_progress(objects, "p")
-    assert (found["ready"], found["failed"]) == (ready, failed)
-    assert message in found["message"]
 
 
 NEIGHBOR = {
@@ -152,11 +120,3 @@ def test_disks_are_those_of_the_paths_or_all_empty_ones() -> None:
     assert device_class["nodeSelector"]["nodeSelectorTerms"] == [
         {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["storage"]}]}
     ]
-
-
-def test_nodes_without_a_volume_group_are_reported() -> None:
-    nodes = [{"node": "a", "status": "Ready"}, {"node": "b", "status": "Failed", "reason": "no disks"}]
-    status = {"state": "Failed", "deviceClassStatuses": [{"name": "vg1", "nodeStatus": nodes}]}
-    assert lvm_progress([{"kind": "LVMCluster", "status": status}]) == {"ready": False, "message": "Failed; b: Failed (no disks)"}
-    assert lvm_progress([{"kind": "LVMCluster", "status": {"state": "Ready"}}])["ready"]
-    assert not lvm_progress([])["ready"]

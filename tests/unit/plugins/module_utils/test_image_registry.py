@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.image_registry import registry_changes, registry_progress
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.image_registry import registry_changes
 
 
 def config(**spec: Any) -> dict[str, Any]:
@@ -46,28 +46,3 @@ def test_the_claim_has_size_and_class() -> None:
     claim = registry_changes("pvc", [], "5Gi", "lvms-vg1")[0]["spec"]
     assert claim == {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}, "storageClassName": "lvms-vg1"}
     assert "storageClassName" not in registry_changes("pvc", [], "5Gi")[0]["spec"]
-
-
-@pytest.mark.parametrize(
-    ("observed", "available", "progressing", "ready", "message"),
-    [
-        (1, "True", "False", False, "the operator has not read its Config yet"),
-        (None, "True", "False", False, "the operator has not read its Config yet"),
-        (2, "False", "True", False, "Available=False: m; Progressing=True: m"),
-        (2, "True", "True", False, "Progressing=True: m"),
-        (2, "True", "False", True, "the operator has applied its Config"),
-    ],
-)
-def test_a_changed_config_is_applied_when_the_operator_has_read_it(
-    observed: int | None, available: str, progressing: str, *, ready: bool, message: str
-) -> None:
-    given = {"Available": available, "Progressing": progressing}
-    conditions = [{"type": kind, "status": value, "message": "m"} for kind, value in given.items()]
-    current = {"kind": "Config", "metadata": {"generation": 2}, "status": {"observedGeneration": observed, "conditions": conditions}}
-    assert registry_progress([current]) == {"ready": ready, "message": message}
-
-
-def test_a_config_without_conditions_is_not_applied() -> None:
-    config = {"kind": "Config", "metadata": {"generation": 1}, "status": {"observedGeneration": 1}}
-    pending = {"ready": False, "message": "the operator has not read its Config yet"}
-    assert (registry_progress([config]), registry_progress([])) == (pending, pending)

@@ -1,0 +1,188 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the objects of cluster services are ready, and what to check if they are not.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+
+FAILED_FOR_GOOD = 30.0
+"""Seconds after which an unresolved Subscription ends the wait. OLM resolves a changed one within seconds, and until then its status, which
+has no generation, is about the one before."""
+
+_LINE = 400
+
+Object = Mapping[str, Any]
+Read = Callable[[str], "dict[str, Any] | None"]
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What an object reports that is not ready. ``failed``: waiting does not help."""
+
+    report: str
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A kind of objects. ``pending`` returns None for a ready object; ``advice`` is the next step after a timeout."""
+
+    kind: str
+    version: str
+    pending: Callable[[Object, Read], Pending | None]
+    advice: str
+
+
+def _subscription(subscription: Object, read: Read) -> Pending | None:
+    """Report what OLM reports, until the ClusterServiceVersion that it has installed has succeeded.
+
+    An unhealthy catalogue is no failure: its pod may just have been started.
+    """
+    status = mapping(subscription.get("status"))
+    conditions = {str(each.get("type")): each for each in mappings(status.get("conditions")) if each.get("status") == "True"}
+    reports = [f"{name}: {each.get('message') or each.get('reason') or 'no message'}" for name, each in conditions.items()]
+    installed = text(status.get("installedCSV"))
+    if not installed:
+        unresolved = mapping(conditions.get("ResolutionFailed")).get("reason") == "ConstraintsNotSatisfiable"
+        return Pending("; ".join(reports) or "OLM has reported nothing", failed=unresolved)
+    namespace = text(mapping(subscription.get("metadata")).get("namespace"))
+    path = f"/apis/operators.coreos.com/v1alpha1/namespaces/{quote(namespace, safe='')}/clusterserviceversions/{quote(installed, safe='')}"
+    state = mapping(mapping(read(path)).get("status"))
+    if state.get("phase") == "Succeeded":
+        return None
+    return Pending("; ".join([*reports, f"{installed} is {state.get('phase') or 'pending'}: {state.get('message') or 'no message'}"]))
+
+
+def _lvm_cluster(cluster: Object, _read: Read) -> Pending | None:
+    """Report the state, and the nodes without a volume group."""
+    status = mapping(cluster.get("status"))
+    state = text(status.get("state")) or "it has reported nothing"
+    if state == "Ready":
+        return None
+    nodes = [node for each in mappings(status.get("deviceClassStatuses")) for node in mappings(each.get("nodeStatus"))]
+    reports = [
+        f"{node.get('node')}: {node.get('status')}{' (' + str(node['reason']) + ')' if node.get('reason') else ''}"
+        for node in nodes
+        if node.get("status") != "Ready"
+    ]
+    return Pending("; ".join([state, *reports]))
+
+
+def _available(found: Object, _read: Read) -> Pending | None:
+    condition = next((each for each in mappings(mapping(found.get("status")).get("conditions")) if each.get("type") == "Available"), None)
+    if condition is None:
+        return Pending("it has not reported")
+    if condition.get("status") == "True":
+        return None
+    return Pending(f"Available={condition.get('status')}: {condition.get('message') or condition.get('reason') or 'no message'}")
+
+
+def _registry(config: Object, _read: Read) -> Pending | None:
+    """Report what the registry operator has not applied of its Config as it is now.
+
+    The ClusterOperator has no generation: after a change it may still be about the Config before.
+    """
+    status = mapping(config.get("status"))
+    conditions = {str(each.get("type")): each for each in mappings(status.get("conditions"))}
+    if not conditions or status.get("observedGeneration") != mapping(config.get("metadata")).get("generation"):
+        return Pending("the operator has not read its Config yet")
+    reports = [
+        f"{name}={mapping(conditions.get(name)).get('status') or 'unknown'}: {mapping(conditions.get(name)).get('message') or 'no message'}"
+        for name, desired in (("Available", "True"), ("Progressing", "False"))
+        if mapping(conditions.get(name)).get("status") != desired
+    ]
+    return Pending("; ".join(reports)) if reports else None
+
+
+RESOURCES: Mapping[str, Resource] = {
+    "subscriptions.operators.coreos.com": Resource(
+        "Subscription",
+        "v1alpha1",
+        _subscription,
+        "Check the catalogue with: oc -n openshift-marketplace get catalogsources,pods",
+    ),
+    "lvmclusters.lvm.topolvm.io": Resource(
+        "LVMCluster",
+        "v1alpha1",
+        _lvm_cluster,
+        "Each node needs an empty disk besides the one on which CoreOS is installed; check openshift_local_storage_paths,"
+        " openshift_local_storage_node_labels and openshift_root_device_hints",
+    ),
+    "metallbs.metallb.io": Resource("MetalLB", "v1beta1", _available, "Check its pods with: oc -n {namespace} get pods"),
+    "configs.imageregistry.operator.openshift.io": Resource(
+        "Config",
+        "v1",
+        _registry,
+        "Check the PersistentVolumeClaim and openshift_registry_storage_class with: oc -n openshift-image-registry get pvc,pods",
+    ),
+}
+"""By the name that `oc get` takes, ``<plural>.<group>``."""
+
+
+class ObjectWatch:
+    """The objects of a wait: each with ``resource``, ``name`` and ``namespace``, which is empty for one of the whole cluster."""
+
+    def __init__(
+        self, objects: Sequence[Mapping[str, str]], *, resumed: Mapping[str, Any] | None = None, now: Callable[[], float] = time.time
+    ) -> None:
+        since = mapping(resumed).get("failed_since")
+        self._objects = objects
+        self._now = now
+        self._failed_since: float | None = since if isinstance(since, (int, float)) else None
+        self._pending: list[Mapping[str, str]] = []
+
+    def state(self) -> dict[str, Any]:
+        """Return what the next call of the same wait needs to know."""
+        return {"failed_since": self._failed_since}
+
+    def poll(self, read: Read, *, gives_up: bool) -> list[str]:
+        """Return a text for each object that is not ready. With ``gives_up`` a failure that lasts FAILED_FOR_GOOD is an error."""
+        found = [(each, self._read(each, read)) for each in self._objects]
+        pending = [(each, state) for each, state in found if state is not None]
+        self._pending = [each for each, _state in pending]
+        texts = [f"{_title(each)} is not ready: {printable(state.report, _LINE)}" for each, state in pending]
+        failed = [text for text, (_each, state) in zip(texts, pending, strict=True) if state.failed]
+        if not failed:
+            self._failed_since = None
+            return texts
+        now = self._now()
+        if self._failed_since is None or self._failed_since > now:
+            self._failed_since = now
+        if gives_up and now - self._failed_since >= FAILED_FOR_GOOD:
+            raise CollectionError(f"Giving up: {'; '.join(failed)}. {self.advice()}")
+        return texts
+
+    def advice(self) -> str:
+        """Return the next steps for what was not ready in the last poll."""
+        steps = []
+        for each in self._pending:
+            resource = RESOURCES[each["resource"]]
+            within = f"-n {each['namespace']} " if each.get("namespace") else ""
+            steps += [f"Run: oc {within}describe {each['resource']}/{each['name']}", resource.advice.format(**each)]
+        return ". ".join(dict.fromkeys(steps))
+
+    @staticmethod
+    def _read(reference: Mapping[str, str], read: Read) -> Pending | None:
+        plural, _dot, group = reference["resource"].partition(".")
+        resource = RESOURCES[reference["resource"]]
+        within = f"/namespaces/{quote(reference['namespace'], safe='')}" if reference.get("namespace") else ""
+        found = read(f"/apis/{group}/{resource.version}{within}/{plural}/{quote(reference['name'], safe='')}")
+        return Pending("it does not exist") if found is None else resource.pending(found, read)
+
+
+def _title(reference: Mapping[str, str]) -> str:
+    within = f" in the namespace {reference['namespace']}" if reference.get("namespace") else ""
+    return f"{RESOURCES[reference['resource']].kind} {reference['name']}{within}"

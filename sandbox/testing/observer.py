@@ -65,9 +65,12 @@ class Endpoint:
 
 def cluster_api(kubeconfig: Path, path: str, method: str = "GET", body: Any = None) -> Any:
     """Call the cluster's API as the user of ``kubeconfig`` (client certificate) and return the decoded answer."""
-    answer = _endpoint(kubeconfig).request(method, path, body=body)
-    answer.raise_for_status()
-    return answer.json()
+    return cluster_response(kubeconfig, path, method, body).raise_for_status().json()
+
+
+def cluster_response(kubeconfig: Path, path: str, method: str = "GET", body: Any = None) -> httpx.Response:
+    """Call the cluster's API as the user of ``kubeconfig`` and return the answer, whatever its status."""
+    return _endpoint(kubeconfig).request(method, path, body=body)
 
 
 def cluster_watch(kubeconfig: Path, path: str) -> Iterator[dict[str, Any]]:

@@ -1,30 +1,60 @@
-"""What OLM and two operators do at an API server, as far as the role services can see it: a thread that reacts to Subscriptions."""
+"""What OLM, MetalLB and LVM Storage do at an API server, as far as the role services can see it: a thread that reacts to Subscriptions."""
 
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
+import httpx
 import yaml
 
-from tests.cluster.control_plane import START_LIMIT, ControlPlane
+from tests.cluster.control_plane import START_LIMIT
 
 CRDS = Path(__file__).resolve().parent / "crds"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 OPERATORS = "/apis/operators.coreos.com/v1alpha1"
+REGISTRY = "/apis/imageregistry.operator.openshift.io/v1/configs/cluster"
+CLAIMS = "/api/v1/persistentvolumeclaims"
+_REFERENCE = ("namespace", "name", "uid")
+STORAGE_CLASS = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {"name": "lvms-vg1", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+    "provisioner": "topolvm.io",
+    "volumeBindingMode": "WaitForFirstConsumer",
+}
 PACKAGES = {"metallb-operator": ("metallb", "stable"), "lvms-operator": ("lvms", "stable-4.20")}
 """The packages of the catalogue: the file with their custom resources, and their only channel."""
 
 
-def define(cluster: ControlPlane, name: str) -> None:
+class Cluster(Protocol):
+    """A cluster's API, called as an administrator."""
+
+    def call(self, method: str, path: str, body: Any = None) -> httpx.Response: ...
+
+
+def prepare(cluster: Cluster) -> None:
+    """Create what a cluster has of OLM when it is installed: its custom resources and a catalogue."""
+    define(cluster, "olm")
+    _create(cluster, "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "openshift-marketplace"}})
+    catalog = {"apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource", "metadata": {"name": "redhat-operators"}}
+    _create(cluster, f"{OPERATORS}/namespaces/openshift-marketplace/catalogsources", {**catalog, "spec": {"sourceType": "grpc"}})
+
+
+def _create(cluster: Cluster, path: str, body: dict[str, Any]) -> None:
+    answer = cluster.call("POST", path, body)
+    if answer.status_code != 409:
+        answer.raise_for_status()
+
+
+def define(cluster: Cluster, name: str) -> None:
     """Create the custom resources of a file of ``crds``, and return when the API server serves them."""
     kinds = yaml.safe_load((CRDS / f"{name}.yml").read_text(encoding="utf-8"))
     for each in kinds:
-        answer = cluster.call("POST", DEFINITIONS, definition(**each))
-        if answer.status_code != 409:
-            answer.raise_for_status()
+        _create(cluster, DEFINITIONS, definition(**each))
     waiting = threading.Event()
     for _attempt in range(int(START_LIMIT / 0.05)):
         if all(cluster.call("GET", f"/apis/{each['group']}/{each['version']}/{each['plural']}").status_code == 200 for each in kinds):
@@ -66,10 +96,15 @@ def definition(
 
 
 class Olm:
-    """OLM with a catalogue, MetalLB and LVM Storage. Used as ``with Olm(cluster):``."""
+    """OLM with a catalogue, MetalLB and LVM Storage. Used as ``with Olm(cluster):``.
 
-    def __init__(self, cluster: ControlPlane) -> None:
+    ``interval``: seconds between two reads. ``prepares``: the cluster is being installed, and gets OLM as soon as its API answers.
+    """
+
+    def __init__(self, cluster: Cluster, *, interval: float = 0.1, prepares: bool = False) -> None:
         self._cluster = cluster
+        self._interval = interval
+        self._prepares = prepares
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._problem: Exception | None = None
@@ -86,11 +121,19 @@ class Olm:
 
     def _run(self) -> None:
         try:
-            while not self._ends.wait(0.1):
-                for subscription in self._items(f"{OPERATORS}/subscriptions"):
-                    self._install(subscription)
+            while not self._ends.wait(self._interval):
+                # An API server that is being installed, or restarted.
+                with suppress(httpx.TransportError):
+                    self._step()
         except Exception as problem:  # noqa: BLE001 - raised by __exit__
             self._problem = problem
+
+    def _step(self) -> None:
+        if self._prepares:
+            prepare(self._cluster)
+            self._prepares = False
+        for subscription in self._items(f"{OPERATORS}/subscriptions"):
+            self._install(subscription)
 
     def _install(self, subscription: dict[str, Any]) -> None:
         """One step: resolve, install, or let the operator report its object as ready."""
@@ -123,6 +166,31 @@ class Olm:
             for each in self._items(f"/apis/{path}/namespaces/{namespace}/{plural}"):
                 if each.get("status") != status:
                     self._status(f"/apis/{path}/namespaces/{namespace}/{plural}", each, status)
+                if plural == "lvmclusters":
+                    self._provision()
+
+    def _provision(self) -> None:
+        """Create the storage class, and the volume of the registry's claim once its pod needs that (volumeBindingMode)."""
+        _create(self._cluster, "/apis/storage.k8s.io/v1/storageclasses", STORAGE_CLASS)
+        config = self._cluster.call("GET", REGISTRY)
+        storage = config.json()["spec"].get("storage") or {} if config.status_code == 200 else {}
+        used = (storage.get("pvc") or {}).get("claim")
+        for claim in self._items(CLAIMS):
+            metadata, spec = claim["metadata"], claim["spec"]
+            if metadata["name"] == used and spec.get("storageClassName") == "lvms-vg1" and not spec.get("volumeName"):
+                volume = {
+                    "capacity": spec["resources"]["requests"],
+                    "accessModes": spec["accessModes"],
+                    "storageClassName": "lvms-vg1",
+                    "csi": {"driver": "topolvm.io", "volumeHandle": metadata["uid"]},
+                    "claimRef": {
+                        "kind": "PersistentVolumeClaim",
+                        "apiVersion": "v1",
+                        **{key: metadata[key] for key in ("namespace", "name", "uid")},
+                    },
+                }
+                body = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": f"pvc-{metadata['uid']}"}, "spec": volume}
+                _create(self._cluster, "/api/v1/persistentvolumes", body)
 
     def _items(self, path: str) -> list[dict[str, Any]]:
         answer = self._cluster.call("GET", path)

@@ -19,14 +19,13 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from sandbox.openshift.binaries import Binaries, BinariesError, cache_folder, ensure_binaries
 from sandbox.testing.process import REPOSITORY, RunningSandbox
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.olm import OPERATORS, Olm, define
+from tests.cluster.olm import OPERATORS, Olm, define, prepare
 from tests.contract.environment import call
 
 CLUSTER = "demo.metal.test"
 METALLB = "/apis/metallb.io/v1beta1/namespaces/metallb-system"
 PEERS = "/apis/metallb.io/v1beta2/namespaces/metallb-system/bgppeers"
 LVM_CLUSTERS = "/apis/lvm.topolvm.io/v1alpha1/namespaces/openshift-lvm-storage/lvmclusters"
-CATALOGS = f"{OPERATORS}/namespaces/openshift-marketplace/catalogsources"
 PLURALS = {
     "Namespace": "namespaces",
     "OperatorGroup": "operatorgroups",
@@ -63,14 +62,11 @@ def cluster(tmp_path: Path) -> Iterator[ControlPlane]:
     folder = tmp_path / "control-plane"
     folder.mkdir()
     with ControlPlane(folder, binaries, audited=True).running() as running:
-        define(running, "olm")
-        running.ensure_namespace("openshift-marketplace")
+        prepare(running)
         version = {"apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {"name": "version"}, "spec": {}}
         path = "/apis/config.openshift.io/v1/clusterversions"
         made = running.call("POST", path, version).json()
         running.call("PUT", f"{path}/version/status", {**made, "status": {"desired": {"version": "4.20.33"}}}).raise_for_status()
-        catalog = {"apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource", "metadata": {"name": "redhat-operators"}}
-        running.call("POST", CATALOGS, {**catalog, "spec": {"sourceType": "grpc"}}).raise_for_status()
         yield running
 
 
@@ -210,8 +206,10 @@ def test_local_storage_is_installed_and_a_second_run_changes_nothing(cluster: Co
         ({"openshift_operator_catalog": "mirrored"}, "has no CatalogSource mirrored. Set openshift_operator_catalog"),
         (
             {"openshift_local_storage_channel": "stable-4.99"},
-            "OLM has not installed lvms-operator from the catalogue redhat-operators after 60 s. ResolutionFailed: no operators found in"
-            " channel stable-4.99",
+            "Giving up: Subscription lvms-operator in the namespace openshift-lvm-storage is not ready: ResolutionFailed: no operators"
+            " found in channel stable-4.99 of package lvms-operator in the catalog. Run: oc -n openshift-lvm-storage describe"
+            " subscriptions.operators.coreos.com/lvms-operator. Check the catalogue with: oc -n openshift-marketplace get"
+            " catalogsources,pods",
         ),
     ],
     ids=["no catalogue", "no such channel"],

@@ -60,6 +60,7 @@ DEFAULTS = {
     "platform_name": "equinix-metal",
     "network_type": "OVNKubernetes",
     "operator_catalog": "redhat-operators",
+    "registry_size": "100Gi",
     "load_balancer": "dns",
     "load_balancer_operating_system": "ubuntu_24_04",
     "dns_zone": "metal.test",

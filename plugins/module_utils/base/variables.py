@@ -398,14 +398,18 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "str",
             "Size of the PersistentVolumeClaim of the image registry, with O(openshift_registry=pvc).",
             default="100Gi",
+            example="500Gi",
             options=("services_registry_size",),
+            in_preflight=True,
         ),
         Variable(
             "openshift_registry_storage_class",
             "str",
             "Storage class of the PersistentVolumeClaim of the image registry. Empty is the default class of the cluster.",
             default="",
+            example="lvms-vg1",
             options=("services_registry_storage_class",),
+            in_preflight=True,
         ),
         Variable(
             "openshift_local_storage",
@@ -426,6 +430,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             elements="str",
             example=["/dev/disk/by-path/pci-0000:04:00.0-nvme-1"],
             options=("services_local_storage_paths",),
+            in_preflight=True,
         ),
         Variable(
             "openshift_local_storage_node_labels",
@@ -441,6 +446,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "str",
             "Channel of the operator of O(openshift_local_storage). Empty is C(stable-<minor version of the cluster>).",
             default="",
+            example="stable-4.20",
             options=("services_local_storage_channel",),
         ),
         Variable(
@@ -469,6 +475,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "ID of a block of elastic addresses of the project. All its addresses are for Services, with O(openshift_metallb). It is never "
             "deleted.",
             default="",
+            example="e1ff9c2b-051a-4688-965f-153e274f77e0",
             options=("services_metallb_reservation",),
             in_preflight=True,
         ),
@@ -494,6 +501,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "CatalogSource in the namespace C(openshift-marketplace) with the operators of O(openshift_local_storage) and "
             "O(openshift_metallb).",
             default="redhat-operators",
+            example="cs-redhat-operator-index-v4-20",
             options=("services_operator_catalog",),
             in_preflight=True,
         ),

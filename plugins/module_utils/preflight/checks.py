@@ -192,6 +192,12 @@ CHECKS: tuple[Check, ...] = (
         advice="set openshift_registry to pvc with a storage class, or leave it empty",
     ),
     Check(
+        "time servers",
+        services.time_servers,
+        expected="openshift_time_servers a list of host names and addresses",
+        advice="correct openshift_time_servers",
+    ),
+    Check(
         "local storage",
         services.local_storage,
         expected="with openshift_local_storage, an empty disk in each machine with storage besides the one on which CoreOS is installed",

@@ -44,7 +44,7 @@ def kind(context: Context) -> Finding:
         )
     given = {name: context.text(name) for name in ("api_address", "ingress_address")}
     if chosen == "external":
-        malformed = [f"openshift_{name} is {text or 'not set'}" for name, text in given.items() if not _is_address(text)]
+        malformed = [f"openshift_{name} is {text or 'not set'}" for name, text in given.items() if not is_address(text)]
         if malformed:
             return failed(f"{found}; {' and '.join(malformed)}", "set both to the addresses of your load balancer")
     elif any(given.values()):
@@ -91,7 +91,7 @@ def bgp(context: Context) -> Finding:
     return passed_if(config["status"] == "enabled", found)
 
 
-def _is_address(text: str) -> bool:
+def is_address(text: str) -> bool:
     try:
         ipaddress.ip_address(text)
     except ValueError:

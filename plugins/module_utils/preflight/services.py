@@ -8,21 +8,32 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_network import NODE_ADDRESS
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.lvms import STORAGE_CLASS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.metallb import malformed_addresses
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context, Machine
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import NAME, Context, Machine
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
     failed,
     listed,
     not_checkable,
     passed,
+    passed_if,
     warning,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.load_balancer import is_address
+
+ANNOUNCED = ("public_ipv4", "global_ipv4")
+"""Types of blocks whose addresses MetalLB announces; its sessions are of IPv4."""
+
+
+QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?([KMGTPE]i|[kMGTPE])?")
+"""A size as Kubernetes requires it (apimachinery, resource.Quantity), without the forms that no volume has."""
 
 
 def registry(context: Context) -> Finding:
@@ -31,13 +42,54 @@ def registry(context: Context) -> Finding:
         return warning("no image registry: builds and image streams do not work")
     if choice == "emptydir":
         return warning("its images are in its pod, and are lost when that restarts")
-    return passed("in a PersistentVolumeClaim" if choice == "pvc" else "left as the cluster has it; a new cluster on bare metal has none")
+    if choice == "pvc":
+        return _registry_volume(context)
+    return passed("left as the cluster has it; a new cluster on bare metal has none")
+
+
+def _registry_volume(context: Context) -> Finding:
+    size, storage_class = context.text("registry_size"), context.text("registry_storage_class")
+    if not QUANTITY.fullmatch(size):
+        return failed(f"openshift_registry_size is {size or 'empty'}, which is no size of a volume", "set it to a size such as 100Gi")
+    if context.is_bootstrapped or context.is_adopted or context.settings.get("manifests"):
+        return passed("in a PersistentVolumeClaim")
+    if not context.text("local_storage"):
+        return failed(
+            "in a PersistentVolumeClaim, and a new cluster on bare metal has no storage class that it could be bound with",
+            "set openshift_local_storage to lvms, or configure the registry when the cluster has storage",
+        )
+    return passed_if(
+        storage_class in ("", STORAGE_CLASS),
+        f"in a PersistentVolumeClaim of the storage class {storage_class or STORAGE_CLASS}",
+        f"set openshift_registry_storage_class to {STORAGE_CLASS}, the only storage class of the new cluster",
+    )
+
+
+def time_servers(context: Context) -> Finding:
+    """Check that each time server is a name or an address, since it becomes a line of chrony.conf."""
+    given = context.settings.get("time_servers")
+    servers = [str(each) for each in given] if isinstance(given, list) else []
+    malformed = [server for server in servers if not NAME.fullmatch(server.lower()) and not is_address(server)]
+    if malformed:
+        return failed(f"neither a host name nor an address: {listed(map(repr, malformed))}")
+    return passed(listed(servers) or "those of the operating system")
 
 
 def local_storage(context: Context) -> Finding:
     """Check that each machine with storage has a disk besides the one on which CoreOS is installed."""
+    given = context.settings.get("local_storage_paths")
+    paths = [str(path) for path in given] if isinstance(given, list) else []
     if not context.text("local_storage"):
-        return passed("none")
+        return warning("openshift_local_storage_paths has no effect without openshift_local_storage") if paths else passed("none")
+    misplaced = [path for path in paths if not path.startswith("/dev/")]
+    if misplaced:
+        return failed(
+            f"no disks: {listed(misplaced)}", "set openshift_local_storage_paths to names below /dev/disk/by-path or /dev/disk/by-id"
+        )
+    return _empty_disks(context)
+
+
+def _empty_disks(context: Context) -> Finding:
     labels = mapping(context.settings.get("local_storage_node_labels"))
     machines = _storage_machines(context, labels)
     if not machines:
@@ -81,10 +133,17 @@ def _disks(plan: Mapping[str, Any]) -> int:
 
 
 def metallb(context: Context) -> Finding:
-    if not context.settings.get("metallb"):
-        return passed("not installed")
     given = context.settings.get("metallb_addresses")
     addresses = given if isinstance(given, list) else []
+    if not context.settings.get("metallb"):
+        if addresses or context.text("metallb_reservation"):
+            return warning("addresses for Services are set, which have no effect without openshift_metallb")
+        return passed("not installed")
+    return _unannounced(context, addresses) or _block(context) or _project(context)
+
+
+def _unannounced(context: Context, addresses: list[Any]) -> Finding | None:
+    """Return why the nodes can announce no addresses with these settings, None if they can."""
     network = context.text("machine_network")
     if network not in NODE_ADDRESS:
         return failed(
@@ -100,7 +159,39 @@ def metallb(context: Context) -> Finding:
     malformed = malformed_addresses(addresses)
     if malformed:
         return failed(f"neither a network nor a range of addresses: {listed(malformed)}", "correct openshift_metallb_addresses")
-    return _project(context)
+    if context.text("load_balancer") == "kube_vip" and not context.groups["workers"]:
+        return failed(
+            "without workers MetalLB and kube-vip run on the same nodes, and the routers of the Metal API accept one BGP session from each",
+            "add workers, or choose another openshift_load_balancer",
+        )
+    return None
+
+
+def _block(context: Context) -> Finding | None:
+    """Return why the block of elastic addresses cannot be announced, None if it can."""
+    identity = context.text("metallb_reservation")
+    if not identity:
+        return None
+    blocks = context.read("metallb_block", "ip_reservations")
+    if not blocks:
+        return failed(
+            f"the project has no block of addresses with the ID {identity}",
+            "correct openshift_metallb_reservation: the module metal_ip_reservation_info lists the blocks of the project",
+        )
+    block = blocks[0]
+    if block.get("type") not in ANNOUNCED:
+        return failed(
+            f"the block {block.get('network')}/{block.get('cidr')} is of the type {block.get('type')}",
+            f"set openshift_metallb_reservation to a block of the type {' or '.join(ANNOUNCED)}",
+        )
+    nodes = context.groups["workers"] or context.groups["control_plane"]
+    metros = sorted({place.metro for machine in nodes for place in context.places_of(machine)})
+    if block.get("metro") and any(metro != block["metro"] for metro in metros):
+        return failed(
+            f"the block {block.get('network')}/{block.get('cidr')} is of the metro {block['metro']}, and the nodes are in {listed(metros)}",
+            "set openshift_metallb_reservation to a block in the metro of the nodes",
+        )
+    return None
 
 
 def _project(context: Context) -> Finding:

@@ -98,10 +98,13 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
 
 
 def _network(client: MetalClient, context: Context) -> dict[str, Reading]:
-    """Return the given VLAN, and the project's BGP configuration if something in the cluster speaks BGP with the service."""
+    """Return the given VLAN and the block of MetalLB, and the project's BGP configuration if something in the cluster speaks BGP."""
     settings, readings = context.settings, {}
     if settings.get("machine_network") == "vlan" and settings.get("vlan_id"):
         readings["vlan"] = _read(client, find_vlans, VLAN_INFO_OPTIONS, settings, ids=[str(settings["vlan_id"])])
+    if settings.get("metallb") and settings.get("metallb_reservation"):
+        given = [str(settings["metallb_reservation"])]
+        readings["metallb_block"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, ids=given)
     if settings.get("metallb") or needs_bgp(context):
         readings["bgp"] = _read(client, find_bgp, BGP_INFO_OPTIONS, settings)
     return readings

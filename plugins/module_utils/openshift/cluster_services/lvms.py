@@ -12,7 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 DEVICE_CLASS = "vg1"
-"""Name of the volume group. Its storage class is ``lvms-vg1``."""
+"""Name of the volume group."""
+
+STORAGE_CLASS = f"lvms-{DEVICE_CLASS}"
+"""The storage class that LVM Storage creates for it."""
 
 
 def lvm_cluster(paths: Sequence[str], namespace: str, node_labels: Mapping[str, str] | None = None) -> dict[str, Any]:

@@ -107,6 +107,9 @@ def test_operators_registry_and_time_servers_in_one_install(tmp_path: Path) -> N
         user.play("scale.yml").ended_well()
         assert {each["spec"]["sourceAddress"] for each in user.kube(PEERS)["items"]} == set(private_addresses(user).values())
         assert len(private_addresses(user)) == 3
+        user.edit_workers(1)
+        user.play("scale.yml").ended_well()
+        assert {each["spec"]["sourceAddress"] for each in user.kube(PEERS)["items"]} == set(workers.values())
 
         # A service that is not chosen any more stays, as docs/services.md has it.
         before = versions(user)

@@ -106,7 +106,7 @@ _value:
       type: str
       sample: x86_64
     labels:
-      description: C(openshift_node_labels).
+      description: C(openshift_node_labels), with the label of C(openshift_ingress_pool) on machines of this pool.
       type: dict
       sample: {node-role.kubernetes.io/infra: ""}
     annotations:
@@ -132,7 +132,7 @@ _value:
       type: str
       sample: 192.168.40.11
     may_run_router:
-      description: Whether its taints let routers run on it, by their default placement.
+      description: Whether routers may run on it. It is of the pool C(openshift_ingress_pool), or without one its taints let them.
       type: bool
       sample: true
     problems:
@@ -181,6 +181,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.d
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import MACHINE_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import ARCHITECTURES, architecture_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import ROLES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.ingress_controller import INGRESS_LABEL
 
 DEFAULT_POOL = "worker"
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -507,7 +508,13 @@ def _machine(host: _Host, pools: frozenset[str]) -> dict[str, Any]:
     if own_pool:
         # The MachineConfigPool selects its nodes by this label.
         machine |= {"machine_config_pool": own_pool, "labels": machine["labels"] | {f"{ROLE_LABEL}{own_pool}": ""}}
-    machine["may_run_router"] = all(taint["effect"] == "PreferNoSchedule" for taint in machine["taints"])
+    ingress_pool = host.text("openshift_ingress_pool")
+    if ingress_pool and pool == ingress_pool:
+        if not LABEL_VALUE.fullmatch(pool):
+            host.report(f"openshift_ingress_pool: the name of the pool becomes a label; {LABEL_VALUE_TEXT}, it is {pool!r}")
+        machine["labels"] = machine["labels"] | {INGRESS_LABEL: pool}
+    is_tolerated = all(taint["effect"] == "PreferNoSchedule" for taint in machine["taints"])
+    machine["may_run_router"] = pool == ingress_pool if ingress_pool else is_tolerated
     texts = {name: host.text(f"metal_{name}") for name in TEXTS}
     boot = {"consoles": None if host.get("openshift_consoles") is None else host.texts("openshift_consoles"), **host.disk()}
     boot = {name: value for name, value in boot.items() if value is not None}

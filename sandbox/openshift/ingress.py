@@ -72,7 +72,9 @@ class IngressOperator:
         replicas = int(spec["replicas"]) if spec.get("replicas") is not None else replicas
         given = spec.get("nodePlacement") or {}
         selector = given.get("nodeSelector") or {"matchLabels": placement}
-        await self._apply(DEPLOYMENT, _deployment(replicas, selector, given.get("tolerations") or []))
+        labels = _as_labels(selector)
+        if labels is not None:
+            await self._apply(DEPLOYMENT, _deployment(replicas, labels, given.get("tolerations") or []))
         if replicas > 1:
             await self._apply(BUDGET, _budget(replicas))
         elif self._applied.pop(BUDGET, None) is not None:
@@ -148,10 +150,16 @@ def _defaults(infrastructure: Object | None, ingress: Object | None) -> tuple[in
     return 1 if topology == "SingleReplica" else 2, {"kubernetes.io/os": "linux", f"{ROLE_LABEL}{role}": ""}
 
 
-def _deployment(replicas: int, selector: Mapping[str, Any], tolerations: list[Any]) -> Object:
+def _as_labels(selector: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return a selector as labels, None if labels cannot say it (``LabelSelectorAsMap``): the Deployment then stays as it was."""
+    expressions = selector.get("matchExpressions") or []
+    if any(each["operator"] != "In" or len(each.get("values") or []) != 1 for each in expressions):
+        return None
+    return {**(selector.get("matchLabels") or {}), **{each["key"]: each["values"][0] for each in expressions}}
+
+
+def _deployment(replicas: int, node_labels: Mapping[str, str], tolerations: list[Any]) -> Object:
     labels = {ROUTER_LABEL: "default"}
-    # The operator accepts expressions that a map of labels can say.
-    expressions = {each["key"]: each["values"][0] for each in selector.get("matchExpressions") or [] if each["operator"] == "In"}
     ports = [{"name": name, "containerPort": port, "hostPort": port, "protocol": "TCP"} for name, port in PORTS.items()]
     return {
         "apiVersion": "apps/v1",
@@ -167,7 +175,7 @@ def _deployment(replicas: int, selector: Mapping[str, Any], tolerations: list[An
                     "hostNetwork": True,
                     "automountServiceAccountToken": False,
                     "terminationGracePeriodSeconds": _GRACE,
-                    "nodeSelector": {**(selector.get("matchLabels") or {}), **expressions},
+                    "nodeSelector": dict(node_labels),
                     "tolerations": tolerations,
                     "containers": [{"name": "router", "image": "quay.io/openshift-release-dev/router", "ports": ports}],
                 },

@@ -44,6 +44,11 @@ class Loop:
         """Return how many requests that began in this time failed."""
         return sum(begin <= when < end for when in self.failed)
 
+    def longest_gap(self) -> float:
+        """Return the longest time in seconds from one request that is answered to the next one."""
+        answered = sorted(set(self.sent) - set(self.failed))
+        return max((after - before for before, after in itertools.pairwise(answered)), default=float("inf"))
+
     async def _run(self) -> None:
         addresses = itertools.cycle(self.addresses())
         async with asyncio.TaskGroup() as group:

@@ -5,54 +5,51 @@ A cluster with three workers: OpenShift runs two routers, so one worker has none
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import os
 import shutil
-import ssl
 import subprocess
 import time
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import jinja2
 import pytest
-import yaml
 
 from sandbox.testing.process import REPOSITORY
 from tests.e2e.harness import NAME, User, until
+from tests.e2e.ingress import ROUTER_PODS, assert_served, routers, trust
 from tests.e2e.requests_per_second import RATE, Loop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.debian("haproxy")]
 
-CONSOLE = f"console-openshift-console.apps.{NAME}"
 KINDS = ("dns", "haproxy", "haproxy-pair", "kube_vip", "external")
-TAKEOVER = {"haproxy": 2.0, "haproxy-pair": 2.0, "kube_vip": 10.0}
-"""Seconds after which no request may fail because of a dead control plane machine: the time until a health check has failed, and the hold
-time of BGP sessions with one second for the withdrawal."""
+HOLD_TIME = 10.0
+"""Seconds after which no address leads to a dead device: the hold time of BGP sessions with one second for the withdrawal."""
+TAKEOVER = {"haproxy": 2.0, "haproxy-pair": 2.0, "kube_vip": HOLD_TIME}
+"""Seconds after which no request may fail because of a dead control plane machine: that of a health check, or the above."""
+PROJECT_OBJECTS = (("devices", "devices"), ("ips", "ip_addresses"), ("virtual-networks", "virtual_networks"))
 OTHER = "openshift-cluster=other.metal.test"
 EXTERNAL = "127.5.77.9"
 """Address of the user's own load balancer."""
-ROUTER_PODS = "/api/v1/namespaces/openshift-ingress/pods"
-HEADER = "x-sandbox-router"
 
 
 class BalancedUser(User):
-    """A user with a cluster of one kind of load balancing, and with an elastic address and a device of another cluster in the project."""
+    """A user with a cluster of one kind of load balancing, and with objects of another cluster in the project."""
 
     kind = ""
     decoys: tuple[str, ...] = ()
 
     def reserve_decoys(self) -> None:
-        """Create an elastic address and a device with a BGP session that are of another cluster, in the cluster's metro."""
+        """Create an elastic address, a device and a VLAN that are of another cluster, in the cluster's metro."""
         project = f"projects/{self.sandbox.environment['METAL_PROJECT_ID']}"
         address = {"type": "public_ipv4", "quantity": 1, "metro": "da", "tags": [OTHER, "openshift-role=load-balancer"]}
         reserved = self.ask("POST", f"{project}/ips", json=address)
         machine = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04", "hostname": "balancer-0.other.metal.test"}
         device = self.ask("POST", f"{project}/devices", json={**machine, "tags": [OTHER, "openshift-role=load-balancer"]})
-        self.decoys = (f"ips/{reserved['id']}", f"devices/{device['id']}")
+        vlan = self.ask("POST", f"{project}/virtual-networks", json={"metro": "da", "tags": [OTHER, "openshift-role=load-balancer"]})
+        self.decoys = (f"ips/{reserved['id']}", f"devices/{device['id']}", f"virtual-networks/{vlan['id']}")
 
     def listed(self, what: str, key: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.ask("GET", f"projects/{self.sandbox.environment['METAL_PROJECT_ID']}/{what}")[key]
@@ -110,46 +107,6 @@ def own_load_balancer(user: User) -> Iterator[None]:
         process.wait()
 
 
-def trust(user: User) -> ssl.SSLContext:
-    """The CAs of the installed kubeconfig: the API's and the routers'."""
-    content = yaml.safe_load((user.cluster / "kubeconfig").read_text(encoding="utf-8"))
-    bundle = base64.b64decode(content["clusters"][0]["cluster"]["certificate-authority-data"]).decode()
-    return ssl.create_default_context(cadata=bundle)
-
-
-def get(user: User, address: str, host: str, port: int, path: str = "/") -> httpx.Response:
-    with httpx.Client(verify=trust(user), trust_env=False, timeout=10) as client:
-        url = f"https://{address}:{port}{path}"
-        return client.get(url, headers={"host": f"{host}:{port}"}, extensions={"sni_hostname": host})
-
-
-def routers(user: User) -> set[str]:
-    """Nodes with a router that stays, once as many run as nodes can take."""
-
-    def ready() -> set[str]:
-        pods = [pod for pod in user.kube(ROUTER_PODS)["items"] if not pod["metadata"].get("deletionTimestamp")]
-        running = {pod["spec"]["nodeName"] for pod in pods if pod.get("status", {}).get("phase") == "Running"}
-        return running if len(running) == len(pods) else set()
-
-    found: set[str] = until(ready, what="all routers run")
-    return found
-
-
-def assert_served(user: User) -> None:
-    """Every address of every record answers, and ingress by a node that runs a router."""
-    for host in (f"api.{NAME}", f"api-int.{NAME}"):
-        for address in user.names.addresses(host):
-            assert get(user, address, host, 6443, "/readyz").text == "ok", (host, address)
-    for host in (CONSOLE, f"oauth-openshift.apps.{NAME}"):
-        addresses = user.names.addresses(host)
-        assert addresses, f"no address for {host}"
-        for address in addresses:
-            answer = get(user, address, host, 443)
-            assert (answer.status_code, answer.headers[HEADER] in routers(user)) == (200, True), (host, address)
-            plain = httpx.get(f"http://{address}/", headers={"host": host}, trust_env=False)
-            assert plain.headers["location"] == f"https://{host}/"
-
-
 def test_every_address_answers_for_the_api_and_for_routes(user: User) -> None:
     assert len(routers(user)) == 2
     assert_served(user)
@@ -179,6 +136,14 @@ def move_router_to(user: User, node: str) -> None:
     cordon(user, pod["spec"]["nodeName"], off=False)
 
 
+def figure(loop: Loop, dead: float) -> str:
+    """The figure of docs/load-balancing.md."""
+    last = max(loop.failed, default=dead) - dead
+    return (
+        f"{len(loop.failed)} of {len(loop.sent)} requests failed, the last one after {last:.1f} s; longest gap {loop.longest_gap():.2f} s"
+    )
+
+
 def test_no_request_fails_when_a_control_plane_machine_is_dead_for_longer_than_a_check(user: BalancedUser) -> None:
     """200 requests a second while a machine loses its power: what fails, fails before the kind has noticed."""
     if user.kind not in TAKEOVER:
@@ -192,13 +157,33 @@ def test_no_request_fails_when_a_control_plane_machine_is_dead_for_longer_than_a
         user.ask("POST", f"devices/{device['id']}/actions", json={"type": "power_off"})
         wanted = dead + TAKEOVER[user.kind] + 10
         until(lambda: loop.sent and max(loop.sent) > wanted, what="requests after the failure")
-    last = max(loop.failed, default=dead) - dead
-    print(f"{user.kind}: {len(loop.failed)} of {len(loop.sent)} requests failed, the last one {last:.1f} s after the power-off")
+    print(f"{user.kind}, control plane machine: {figure(loop, dead)}")
     until(lambda: user.ask("GET", f"devices/{device['id']}")["state"] == "inactive", what="power off")
     user.switch("power_on", "master-1")
     until(lambda: "master-1" in user.nodes(), what="master-1 is Ready again")
     assert loop.failures(dead + TAKEOVER[user.kind]) == 0
     assert len(loop.sent) > RATE * (TAKEOVER[user.kind] + 10) * 0.8
+
+
+def test_the_other_load_balancer_takes_over_from_one_that_is_dead(user: BalancedUser) -> None:
+    """200 requests a second while one of the two loses its power: after the hold time of its BGP sessions all go to the other."""
+    if user.kind != "haproxy-pair":
+        pytest.skip("there is no second load balancer device")
+    host = f"api.{NAME}"
+    with Loop(lambda: user.names.addresses(host), host, trust(user)).running() as loop:
+        until(lambda: len(loop.sent) >= RATE * 3, what="requests before the failure")
+        assert loop.failed == []
+        device = next(each for each in user.devices() if each["hostname"] == f"balancer-1.{NAME}")
+        dead = time.monotonic()
+        user.ask("POST", f"devices/{device['id']}/actions", json={"type": "power_off"})
+        wanted = dead + HOLD_TIME + 10
+        until(lambda: loop.sent and max(loop.sent) > wanted, what="requests after the failure")
+    print(f"{user.kind}, load balancer: {figure(loop, dead)}")
+    until(lambda: user.ask("GET", f"devices/{device['id']}")["state"] == "inactive", what="power off")
+    assert loop.failures(dead + HOLD_TIME) == 0
+    assert len(loop.sent) > RATE * (HOLD_TIME + 10) * 0.8
+    user.switch("power_on", "balancer-1")
+    until(lambda: user.ask("GET", f"devices/{device['id']}")["state"] == "active", what="balancer-1 is active again")
 
 
 def test_ingress_follows_a_router_whose_node_is_removed(user: User) -> None:
@@ -215,12 +200,14 @@ def test_destroy_deletes_elastic_address_and_sessions_of_this_cluster_alone(user
     own = f"openshift-cluster={NAME}"
     assert len(user.listed("bgp/sessions", "bgp_sessions")) == announcing
     assert sum(own in each["tags"] for each in user.listed("ips", "ip_addresses")) == (1 if announcing else 0)
-    if announcing:
-        session = user.ask("POST", f"{user.decoys[1]}/bgp/sessions", json={"address_family": "ipv4"})
-        user.decoys = (*user.decoys, f"bgp/sessions/{session['id']}")
+    if not announcing:
+        project = f"projects/{user.sandbox.environment['METAL_PROJECT_ID']}"
+        user.ask("POST", f"{project}/bgp-configs", json={"deployment_type": "local", "asn": 65000})
+    session = user.ask("POST", f"{user.decoys[1]}/bgp/sessions", json={"address_family": "ipv4"})
+    user.decoys = (*user.decoys, f"bgp/sessions/{session['id']}")
     user.destroy().ended_well()
-    assert not any(own in each["tags"] for each in user.listed("ips", "ip_addresses"))
-    assert len(user.listed("bgp/sessions", "bgp_sessions")) == (1 if announcing else 0)
+    assert not any(own in each.get("tags", []) for what, key in PROJECT_OBJECTS for each in user.listed(what, key))
+    assert [each["id"] for each in user.listed("bgp/sessions", "bgp_sessions")] == [session["id"]]
     assert [device["hostname"] for device in user.devices()] == ["balancer-0.other.metal.test"]
     for path in user.decoys:
         assert user.ask("GET", path)["id"] == path.rpartition("/")[2]

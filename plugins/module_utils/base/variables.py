@@ -1288,6 +1288,29 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("load_balancer_ingress_address", "dns_ingress_address"),
             in_preflight=True,
         ),
+        Variable(
+            "openshift_ingress_pool",
+            "str",
+            "Pool whose nodes run the routers of ingress: its group below C(workers), or V(control_plane) in a cluster without workers. "
+            "Routers tolerate the taints of the pool, and DNS records and load balancers follow. Empty, routers run on workers without "
+            "taints.",
+            default="",
+            example="infra",
+            options=("cluster_ingress_pool", "ignition_ingress_pool"),
+            in_preflight=True,
+            has_check=True,
+        ),
+        Variable(
+            "openshift_ingress_replicas",
+            "str",
+            "Number of routers, each on a node of its own. Empty is OpenShift's default, two, or one in a cluster of one control plane "
+            "machine.",
+            default="",
+            example=3,
+            options=("cluster_ingress_replicas", "ignition_ingress_replicas"),
+            in_preflight=True,
+            has_check=True,
+        ),
     ),
     "Network": (
         Variable(

@@ -67,6 +67,7 @@ ETCD_NAMESPACE = "openshift-etcd"
 BOOTSTRAP_STATUS = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 MACHINE_CONFIG_POOLS = "/apis/machineconfiguration.openshift.io/v1/machineconfigpools"
 COREOS_BOOT_IMAGES = "/api/v1/namespaces/openshift-machine-config-operator/configmaps/coreos-bootimages"
+INGRESS_CONTROLLER = "/apis/operator.openshift.io/v1/namespaces/openshift-ingress-operator/ingresscontrollers/default"
 ROUTER_PODS = "/api/v1/namespaces/openshift-ingress/pods"
 ROUTER_DEPLOYMENT = "/apis/apps/v1/namespaces/openshift-ingress/deployments/router-default"
 ROUTER_LABEL = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller=default"
@@ -280,6 +281,10 @@ class ClusterClient:
     def ingress_ca(self) -> dict[str, Any] | None:
         """Return the ConfigMap with the CA bundle of the routers' certificates."""
         return self.get(INGRESS_CA)
+
+    def ingress_controller(self) -> dict[str, Any] | None:
+        """Return the default IngressController, None before the ingress operator has created it."""
+        return self.get(INGRESS_CONTROLLER)
 
     def router_pods(self) -> Iterator[dict[str, Any]]:
         """Return the pods of the default IngressController."""

@@ -62,8 +62,11 @@ def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
 def read_routers(client: ClusterClient, nodes: Sequence[dict[str, Any]]) -> tuple[dict[str, dict[str, bool]], list[str]]:
     """Return ``router`` and ``may_run_router`` by the name of each Node object, and what is waited for.
 
-    Routers are waited for on nodes that can take one now: as many as are configured, or as such nodes exist.
+    Routers are waited for on nodes that can take one now: as many as are configured, or as such nodes exist. After a change of the
+    IngressController they are those of its new placement.
     """
+    # Before the Deployment: what the operator has reported, it has applied.
+    controller = client.ingress_controller() or {}
     deployment = client.router_deployment() or {}
     running = router_nodes(client.router_pods())
     found = {
@@ -76,8 +79,28 @@ def read_routers(client: ClusterClient, nodes: Sequence[dict[str, Any]]) -> tupl
     able = [node for node in nodes if _is_able(node) and may_run_router(deployment, node)]
     replicas = mapping(deployment.get("spec")).get("replicas")
     desired = min(replicas if isinstance(replicas, int) else 0, len(able))
-    missing = desired - len(running)
-    return found, [f"{len(running)} of {desired} routers are ready"] if missing > 0 else []
+    pending = [f"{len(running)} of {desired} routers are ready"] if desired > len(running) else []
+    return found, _rollout(controller, deployment) or pending
+
+
+def _rollout(controller: Mapping[str, Any], deployment: Mapping[str, Any]) -> list[str]:
+    """Return which change of the IngressController has not reached the routers yet, by the rules of ``kubectl rollout status``."""
+    if _is_unobserved(controller):
+        return ["the ingress operator has not applied the change of the IngressController default"]
+    status = mapping(deployment.get("status"))
+    updated, desired, existing = (
+        number if isinstance(number, int) else 0
+        for number in (status.get("updatedReplicas"), mapping(deployment.get("spec")).get("replicas"), status.get("replicas"))
+    )
+    if _is_unobserved(deployment) or updated < desired or existing > updated:
+        return [f"{updated} of {desired} routers have the placement of the IngressController default"]
+    return []
+
+
+def _is_unobserved(item: Mapping[str, Any]) -> bool:
+    """Return whether an object has changed since its controller has reported its status."""
+    generation, observed = mapping(item.get("metadata")).get("generation"), mapping(item.get("status")).get("observedGeneration")
+    return isinstance(generation, int) and isinstance(observed, int) and observed < generation
 
 
 def _is_able(node: Mapping[str, Any]) -> bool:

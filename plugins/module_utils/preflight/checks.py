@@ -281,9 +281,10 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "ingress",
         load_balancer.ingress,
-        expected="a worker whose taints let routers run on it, or no worker",
-        advice="leave out openshift_node_taints for a pool, or add a manifest of the IngressController with nodePlacement to"
-        " openshift_manifests; without routers the installation does not complete",
+        expected="a worker whose taints let routers run on it, or no worker; with openshift_ingress_pool a pool with a machine for each"
+        " router (openshift_ingress_replicas)",
+        advice="set openshift_ingress_pool to a pool, whose taints routers then tolerate, or leave out openshift_node_taints for a pool;"
+        " without routers the installation does not complete",
     ),
     Check(
         "DNS settings",

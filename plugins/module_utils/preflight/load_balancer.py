@@ -11,8 +11,9 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.ingress_controller import CONTROL_PLANE
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import ip_families
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context, Machine
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
     counted,
@@ -100,11 +101,56 @@ def is_address(text: str) -> bool:
 
 
 def ingress(context: Context) -> Finding:
+    problem = next(_ingress_problems(context), None)
+    if problem:
+        return failed(problem)
     workers = context.groups["workers"]
-    able = [str(machine["hostname"]) for machine in workers if machine.get("may_run_router")]
+    able = _router_machines(context)
+    if context.text("ingress_pool") or context.text("ingress_replicas"):
+        return passed(f"{counted(_router_count(context), 'router')} in {_router_pool(context)}")
     if workers and not able:
-        return warning("no worker without taints: routers run on none of them unless a manifest of an IngressController says otherwise")
-    return passed(f"routers may run on {counted(len(able), 'worker')}" if able else "routers run on the control plane")
+        return warning(
+            "no worker without taints: routers run on none of them unless openshift_ingress_pool or a manifest of an IngressController"
+            " says otherwise"
+        )
+    return passed(f"routers may run on {counted(len(able), 'worker')}" if workers else "routers run on the control plane")
+
+
+def _ingress_problems(context: Context) -> Iterator[str]:
+    """Yield why the routers cannot run as openshift_ingress_pool and openshift_ingress_replicas say."""
+    pool, replicas = context.text("ingress_pool"), context.text("ingress_replicas")
+    able = len(_router_machines(context))
+    if replicas and not (replicas.isdecimal() and int(replicas) > 0):
+        yield f"openshift_ingress_replicas is {replicas}: set it to 1 or more, since the installation does not complete without routers"
+    elif pool == CONTROL_PLANE and context.groups["workers"]:
+        yield "openshift_ingress_pool is control_plane, whose machines run no routers beside workers: set it to a pool of workers"
+    elif pool and not able:
+        pools = sorted({str(machine.get("pool")) for machine in context.groups["workers"]})
+        yield f"no machine is in the pool {pool} of openshift_ingress_pool; pools of workers: {listed(pools) or 'none'}"
+    elif (pool or replicas) and able < _router_count(context):
+        yield (
+            f"{counted(_router_count(context), 'router')} in {_router_pool(context)}, which has {counted(able, 'machine')}, and each needs"
+            " a machine of its own: add machines, or set openshift_ingress_replicas to their number"
+        )
+
+
+def _router_machines(context: Context) -> list[Machine]:
+    """Return the machines on which routers may run."""
+    workers = context.groups["workers"]
+    return [machine for machine in workers if machine.get("may_run_router")] if workers else context.groups["control_plane"]
+
+
+def _router_pool(context: Context) -> str:
+    """Return the name of these machines for messages."""
+    pool = context.text("ingress_pool")
+    if pool and pool != CONTROL_PLANE:
+        return f"the pool {pool}"
+    return "the pool of workers without taints" if context.groups["workers"] else "the control plane"
+
+
+def _router_count(context: Context) -> int:
+    """Return the number of routers: that of the inventory, or the ingress operator's default by the topology of the cluster."""
+    return int(context.text("ingress_replicas") or (1 if len(context.groups["control_plane"]) == 1 else 2))
 
 
 def ports(context: Context) -> Finding:

@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from sandbox.openshift import Clusters, pki
 from sandbox.openshift.api import CSRS, NODES, APIError, ClusterAPI, Object
+from sandbox.openshift.ingress import CONTROLLER, DEPLOYMENT
 from sandbox.openshift.resources import (
     BOOT_IMAGES,
     BOOTSTRAP_STATUS,
@@ -372,6 +373,46 @@ async def test_cluster_becomes_available(lab: Lab, eventually: Eventually) -> No
     counts = ("machineCount", "readyMachineCount", "updatedMachineCount", "unavailableMachineCount")
     assert [pools["master"][count] for count in counts] == [3, 3, 3, 0]
     assert pools["worker"]["machineCount"] == 1
+
+
+async def test_routers_follow_the_ingress_controller(lab: Lab, eventually: Eventually) -> None:
+    """One replica: it leaves the nodes that are no longer selected, and needs a toleration for the taint of the others."""
+    api = lab.cluster.api
+
+    async def place(placement: Object | None, replicas: int | None = None) -> None:
+        await api.patch(CONTROLLER, {"spec": {"replicas": replicas, "nodePlacement": placement}})
+
+    async def nodes() -> list[str]:
+        pods = await api.items("/api/v1/namespaces/openshift-ingress/pods")
+        return [pod["spec"].get("nodeName", "") for pod in pods if not pod["metadata"].get("deletionTimestamp")]
+
+    def placed(*expected: str) -> Callable[[], Awaitable[bool]]:
+        async def compared() -> bool:
+            return [name.partition(".")[0] for name in sorted(await nodes())] == list(expected)
+
+        return compared
+
+    masters = {"nodeSelector": {"matchLabels": {"node-role.kubernetes.io/master": ""}}, "tolerations": []}
+    await place(masters, 1)
+    await eventually(placed(""), within=30, what="the taint of the control plane is not tolerated")
+    toleration = {"key": "node-role.kubernetes.io/master", "operator": "Exists", "effect": "NoSchedule"}
+    await place({**masters, "tolerations": [toleration]}, 3)
+    await eventually(placed("master-0", "master-1", "master-2"), within=30, what="a router on each control plane node")
+    # What labels cannot say is refused by the operator, so the Deployment stays.
+    before = await api.get(DEPLOYMENT)
+    await place({"nodeSelector": {"matchExpressions": [{"key": "zone", "operator": "Exists"}]}}, 3)
+
+    async def observed() -> bool:
+        controller = await api.get(CONTROLLER)
+        return controller is not None and controller["status"]["observedGeneration"] == controller["metadata"]["generation"]
+
+    await eventually(observed, within=30, what="the operator has read the selector")
+    after = await api.get(DEPLOYMENT)
+    assert before is not None
+    assert after is not None
+    assert after["spec"] == before["spec"]
+    await place(None)
+    await eventually(placed("", "worker-0"), within=30, what="the default placement")
 
 
 async def test_objects_that_administrators_read_exist(lab: Lab) -> None:

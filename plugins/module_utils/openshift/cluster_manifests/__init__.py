@@ -17,6 +17,9 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests import chrony, pools
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.ingress_controller import (
+    ingress_controller,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.kube_vip import kube_vip
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_firewall import node_firewall
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_network import node_network
@@ -29,6 +32,7 @@ SOURCES: tuple[Callable[[Settings], Iterable[Manifest]], ...] = (
     node_firewall,
     node_network,
     kube_vip,
+    ingress_controller,
     operator_hub,
     pools.pool_manifests,
     chrony.chrony_manifests,

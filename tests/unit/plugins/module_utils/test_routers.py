@@ -18,7 +18,9 @@ def node(name: str = "n", *, labels: dict[str, str] | None = None, ready: bool =
 
 
 def deployment(replicas: int = 2, **template: Any) -> dict[str, Any]:
-    return {"spec": {"replicas": replicas, "template": {"spec": {"nodeSelector": WORKER, **template}}}}
+    status = {"observedGeneration": 3, "replicas": replicas, "updatedReplicas": replicas}
+    template = {"nodeSelector": WORKER, **template}
+    return {"metadata": {"generation": 3}, "spec": {"replicas": replicas, "template": {"spec": template}}, "status": status}
 
 
 def pod(name: str, *, ready: bool = True, **metadata: Any) -> dict[str, Any]:
@@ -58,11 +60,16 @@ def test_routers_that_are_ready_and_stay_count() -> None:
 class Cluster:
     """What `read_routers` asks the client for."""
 
-    def __init__(self, replicas: int, *pods: dict[str, Any]) -> None:
-        self._replicas, self._pods = replicas, pods
+    def __init__(self, number: int, *pods: dict[str, Any], observed: int = 2, **status: int) -> None:
+        self._deployment, self._pods = deployment(number), pods
+        self._deployment["status"] |= status
+        self._controller = {"metadata": {"generation": 2}, "status": {"observedGeneration": observed}}
+
+    def ingress_controller(self) -> dict[str, Any]:
+        return self._controller
 
     def router_deployment(self) -> dict[str, Any]:
-        return deployment(self._replicas)
+        return self._deployment
 
     def router_pods(self) -> tuple[dict[str, Any], ...]:
         return self._pods
@@ -81,6 +88,24 @@ class Cluster:
     ],
 )
 def test_routers_are_waited_for_where_nodes_can_take_them(replicas: int, nodes: list[dict[str, Any]], waiting: list[str]) -> None:
-    found, pending = read_routers(Cluster(replicas, pod("a")), nodes)  # type: ignore[arg-type]  # the two reads of the client
+    found, pending = read_routers(Cluster(replicas, pod("a")), nodes)  # type: ignore[arg-type]  # the three reads of the client
     assert found["a"] == {"router": True, "may_run_router": True}
     assert pending == waiting
+
+
+ROLLOUT = " of 2 routers have the placement of the IngressController default"
+
+
+@pytest.mark.parametrize(
+    ("status", "waiting"),
+    [
+        ({}, []),
+        ({"observed": 1}, ["the ingress operator has not applied the change of the IngressController default"]),
+        ({"observedGeneration": 2}, [f"2{ROLLOUT}"]),
+        ({"updatedReplicas": 1}, [f"1{ROLLOUT}"]),
+        ({"updatedReplicas": 2, "replicas": 3}, [f"2{ROLLOUT}"]),
+    ],
+)
+def test_routers_of_an_earlier_placement_are_not_the_ones_waited_for(status: dict[str, int], waiting: list[str]) -> None:
+    cluster = Cluster(2, pod("a"), pod("b"), **status)
+    assert read_routers(cluster, [node("a"), node("b")])[1] == waiting  # type: ignore[arg-type]  # the three reads of the client

@@ -12,8 +12,8 @@ version_added: 0.1.0
 description:
   - Manages a BGP session of a device. A device has one of each address family.
   - It is found by its O(id), else by O(device_id) and O(address_family).
-  - The project needs BGP, see M(equinix_metal.openshift.metal_bgp_config). The device itself has to speak BGP for the session to come
-    up, so that is not waited for.
+  - The project needs BGP, see O(enable_local_bgp) and M(equinix_metal.openshift.metal_bgp_config). The device itself has to speak BGP for
+    the session to come up, so that is not waited for.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
@@ -36,6 +36,12 @@ options:
     description:
       - Whether the default route is announced to the device.
     type: bool
+  enable_local_bgp:
+    description:
+      - Whether to enable local BGP with ASN 65000 before a session is created, if the project of the device has no BGP configuration. An
+        existing configuration stays as it is, whatever its type and ASN.
+    type: bool
+    default: false
   state:
     description:
       - Whether the object exists.
@@ -61,6 +67,12 @@ EXAMPLES = r"""
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     address_family: ipv4
     default_route: true
+
+- name: A session in a project that may have no BGP yet
+  equinix_metal.openshift.metal_bgp_session:
+    device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    address_family: ipv4
+    enable_local_bgp: true
 
 - name: Delete it
   equinix_metal.openshift.metal_bgp_session:

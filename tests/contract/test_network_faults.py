@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -174,6 +175,34 @@ def test_a_bgp_session_requires_bgp_in_its_project(sandbox: RunningSandbox, sand
         refused = run("metal_bgp_session", {"device_id": device, "address_family": "ipv4"}, sandbox_environment)
         assert "create ipv4 BGP session of device" in refused["msg"]
         assert "BGP is not enabled" in refused["msg"]
+
+
+def test_a_bgp_session_enables_local_bgp_in_a_project_without_a_configuration(
+    sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
+    scenario = by_module("metal_bgp_session")
+    without = {name: each for name, each in scenario.prerequisites.items() if name != "config"}
+    with laid(replace(scenario, prerequisites=without), sandbox, sandbox_environment) as ready:
+        options = {**ready.create, "enable_local_bgp": True}
+        project = call(sandbox, "GET", f"devices/{options['device_id']}")["project"]["href"].rpartition("/")[2]
+        sandbox.forget()
+        predicted = run("metal_bgp_session", {**options, "_ansible_check_mode": True}, sandbox_environment)
+        assert predicted["changed"]
+        assert not [each for each in sandbox.journal() if each["method"] != "GET"]
+
+        created = run("metal_bgp_session", options, sandbox_environment)
+        assert (created["changed"], created["diff"]) == (True, predicted["diff"])
+        enabled = call(sandbox, "GET", f"projects/{project}/bgp-config")
+        assert (enabled["deployment_type"], enabled["asn"], enabled["status"]) == ("local", 65000, "enabled")
+        sandbox.forget()
+        assert not run("metal_bgp_session", options, sandbox_environment)["changed"]
+        assert not [each for each in sandbox.journal() if each["method"] != "GET"]
+
+        # A configuration of the project stays, whatever its ASN.
+        run("metal_bgp_config", {"project_id": project, "deployment_type": "local", "asn": 65001}, sandbox_environment)
+        run("metal_bgp_session", ready.absent or {}, sandbox_environment)
+        assert run("metal_bgp_session", options, sandbox_environment)["changed"]
+        assert call(sandbox, "GET", f"projects/{project}/bgp-config")["asn"] == 65001
 
 
 PRECIOUS: dict[str, dict[str, Any]] = {

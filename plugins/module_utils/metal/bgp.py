@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 MD5 = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[a-zA-Z0-9]{10,20}")
 """Passwords that the API accepts (vendor's OpenAPI text)."""
 
+LOCAL_ASN = 65000
+"""Autonomous system number of the project's side in local deployments (vendor's documentation of BGP)."""
+
 AS_GIVEN, ANOTHER = "as given", "another"
 """What a diff shows of a password, which is so short that its hash would reveal it."""
 
@@ -53,7 +56,7 @@ SESSION_ATTRIBUTES = (
 
 BGP_CONFIG_OPTIONS = Options(options_of(CONFIG_ATTRIBUTES)).merge(PRESENT_OPTIONS)
 BGP_SESSION_OPTIONS = Options(
-    {"id": identifier(), **options_of(SESSION_ATTRIBUTES)},
+    {"id": identifier(), **options_of(SESSION_ATTRIBUTES), "enable_local_bgp": {"type": "bool", "default": False}},
     required_one_of=[["id", "device_id"]],
     required_together=[["device_id", "address_family"]],
 ).merge(STATE_OPTIONS)
@@ -175,6 +178,20 @@ class BgpSession(Resource):
 
     def body(self, names: Container[str] | None = None) -> dict[str, Any]:
         return {name: value for name, value in super().body(names).items() if name != "device_id"}
+
+    def create(self) -> Found:
+        if self.params["enable_local_bgp"]:
+            self._enable_local_bgp()
+        return super().create()
+
+    def _enable_local_bgp(self) -> None:
+        """Enable local BGP for the device's project, unless that has a BGP configuration."""
+        project = project_of(self.client, self.params["device_id"])
+        config = BgpConfig(
+            self.client, {"project_id": project, "deployment_type": "local", "asn": LOCAL_ASN, "md5": None, "use_case": None}
+        )
+        if config.find() is None:
+            config.create()
 
     def update(self, current: Found, changes: Mapping[str, Any]) -> Found:
         # The body is a bare true or false (vendor's OpenAPI text).

@@ -24,12 +24,13 @@ WORKLOADS = ("Deployment", "DaemonSet", "StatefulSet", "ReplicaSet")
 
 def has_cloud_controller(objects: Iterable[Any]) -> bool:
     """Return whether one of these Kubernetes objects is a workload that tolerates the taint of uninitialized nodes."""
-    return any(_tolerates(each) for each in _items(objects))
+    return any(_tolerates(each) for each in all_items(objects))
 
 
-def _items(objects: Iterable[Any]) -> Iterable[Any]:
+def all_items(objects: Iterable[Any]) -> Iterable[Any]:
+    """Yield the objects, with those in lists."""
     for each in objects:
-        yield from _items(mapping(each)["items"]) if isinstance(mapping(each).get("items"), list) else [each]
+        yield from all_items(mapping(each)["items"]) if isinstance(mapping(each).get("items"), list) else [each]
 
 
 def _tolerates(item: Any) -> bool:

@@ -127,6 +127,8 @@ def _ingress_problems(context: Context) -> Iterator[str]:
     elif pool and not able:
         pools = sorted({str(machine.get("pool")) for machine in context.groups["workers"]})
         yield f"no machine is in the pool {pool} of openshift_ingress_pool; pools of workers: {listed(pools) or 'none'}"
+    elif (pool or replicas) and (context.readings.get("manifests") or {}).get("ingress_controller"):
+        yield "openshift_manifests has the IngressController default, which openshift_ingress_pool and openshift_ingress_replicas write"
     elif (pool or replicas) and able < _router_count(context):
         yield (
             f"{counted(_router_count(context), 'router')} in {_router_pool(context)}, which has {counted(able, 'machine')}, and each needs"

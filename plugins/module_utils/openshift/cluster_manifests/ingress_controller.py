@@ -8,10 +8,11 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, text
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cloud_controller import all_items
 
 CONTROL_PLANE = "control_plane"
 """The ingress pool of a cluster whose routers run on the control plane."""
@@ -35,6 +36,12 @@ def ingress_controller(settings: Mapping[str, Any]) -> Iterator[Object]:
     spec = desired_spec(text(given.get("pool")), given.get("replicas"), settings.get("workers") or ())
     if spec:
         yield _object(spec, ",".join(sorted(spec)))
+
+
+def has_ingress_controller(objects: Iterable[Any]) -> bool:
+    """Return whether one of these Kubernetes objects is the default IngressController."""
+    found = (each for each in all_items(objects) if mapping(each).get("kind") == "IngressController")
+    return any(mapping(each.get("metadata")).get("name") == "default" for each in found)
 
 
 def desired_spec(pool: str, replicas: Any, workers: Machines) -> Object:

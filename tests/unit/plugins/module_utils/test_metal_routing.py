@@ -255,6 +255,26 @@ def test_sessions_of_both_families_are_told_apart() -> None:
         session(id="9").find()
 
 
+@pytest.mark.parametrize(
+    ("enable", "current", "enabled"),
+    [(True, {}, [65000]), (True, {**CONFIG, "asn": 65001}, []), (False, {}, [])],
+)
+def test_local_bgp_is_enabled_in_the_project_of_the_device_when_that_has_none(
+    enable: bool, current: dict[str, Any], enabled: list[int]
+) -> None:
+    answers = Answers(
+        {
+            "devices/d": {"id": "d", "project": {"href": "/metal/v1/projects/p"}},
+            "projects/p/bgp-config": current,
+            "devices/d/bgp/sessions": SESSIONS[0],
+        }
+    )
+    options = given(BGP_SESSION_OPTIONS, device_id="d", address_family="ipv4", enable_local_bgp=enable)
+    BgpSession(answers, {**options, "project_id": "another"}).create()
+    assert [body["asn"] for _method, path, body in answers.writes if path == "projects/p/bgp-configs"] == enabled
+    assert answers.writes[-1][:2] == ("POST", "devices/d/bgp/sessions")
+
+
 def test_what_is_read_of_a_device_has_no_password_in_it() -> None:
     client: Any = Answers(
         {

@@ -49,8 +49,18 @@ options:
       - V(pools_updated) is reached when, besides, each of them has its nodes, and all of these have the newest config and are Ready.
       - V(objects_ready) is reached when each of O(objects) is ready. The wait ends when OLM has reported for half a minute that the
         catalogue of a Subscription has no such package or channel.
+      - V(connections_complete) is reached when 20 new connections to each of O(api_addresses) complete their TLS handshakes. A load
+        balancer that still has the bootstrap device as a backend fails some of them.
     type: str
-    choices: [bootstrap_complete, install_complete, nodes_ready, nodes_current, pools_rendered, pools_updated, objects_ready]
+    choices:
+      - bootstrap_complete
+      - install_complete
+      - nodes_ready
+      - nodes_current
+      - pools_rendered
+      - pools_updated
+      - objects_ready
+      - connections_complete
     required: true
   nodes:
     description:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import shutil
+import socket
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +30,9 @@ KINDS = {
     "ClusterOperator": ("config.openshift.io", "clusteroperators", ""),
     "Etcd": ("operator.openshift.io", "etcds", "cluster"),
 }
+
+BALANCED = "127.64.250.98"
+"""Address of a load balancer."""
 
 POLLS_OF_A_SLICE = 4
 """At most so many polls are in one call with an interval of 1 s that answers every 2 s."""
@@ -70,6 +79,45 @@ def put(cluster: ControlPlane, kind: str, name: str = "", **conditions: str) -> 
 
 def options(cluster: ControlPlane, condition: str, **changes: Any) -> dict[str, Any]:
     return {"kubeconfig": str(cluster.kubeconfig), "api_addresses": [ADDRESS], "condition": condition, "wait": False, **changes}
+
+
+@contextlib.contextmanager
+def load_balancer(folder: Path, port: int, *backends: str) -> Iterator[None]:
+    """HAProxy that forwards connections to these backends in turn, without health checks."""
+    servers = "".join(f"  server s{number} {backend}\n" for number, backend in enumerate(backends))
+    defaults = "defaults\n  mode tcp\n  retries 0\n  timeout connect 1s\n  timeout client 10s\n  timeout server 10s\n"
+    text = f"{defaults}listen api\n  bind {BALANCED}:{port}\n"
+    (folder / "haproxy.cfg").write_text(text + servers, encoding="utf-8")
+    program = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
+    assert program is not None
+    process = subprocess.Popen([program, "-db", "-f", str(folder / "haproxy.cfg")])
+    try:
+        deadline = time.monotonic() + 30
+        with socket.socket() as connection:
+            while connection.connect_ex((BALANCED, port)) != 0:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.mark.debian("haproxy")
+def test_a_load_balancer_with_a_backend_that_does_not_answer_fails_connections(cluster: ControlPlane, run: Play, tmp_path: Path) -> None:
+    api, gone = f"{ADDRESS}:{cluster.port}", f"127.64.250.99:{cluster.port}"
+    asked = options(cluster, "connections_complete", api_addresses=[BALANCED])
+    # The first connection only shows that the load balancer listens, and the second one is that of the first read.
+    with load_balancer(tmp_path, cluster.port, gone, api):
+        result = run("cluster_wait", **asked)
+        assert not result["reached"]
+        assert re.fullmatch(
+            rf"\d+ of 20 new connections fail \({BALANCED} port {cluster.port}: .+\): a backend of the load balancer does not answer,"
+            " such as the bootstrap device",
+            result["waiting"][0],
+        )
+    with load_balancer(tmp_path, cluster.port, api):
+        assert run("cluster_wait", **asked)["reached"]
 
 
 def test_a_wait_fails_when_no_api_server_answers(cluster: ControlPlane, run: Play) -> None:

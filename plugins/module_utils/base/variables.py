@@ -549,6 +549,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "validate_directory",
                 "power_directory",
                 "state_store_directory",
+                "load_balancer_directory",
             ),
         ),
     ),

@@ -42,6 +42,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.po
     NotConnectedError,
     execute,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.tls import Endpoint, presented_certificates
 
 try:
     import urllib3
@@ -77,6 +78,7 @@ HISTORY_NAMESPACE = "kube-system"
 CONFIG_MAPS = f"/api/v1/namespaces/{HISTORY_NAMESPACE}/configmaps"
 
 PAGE = 500
+HTTPS_PORT = 443
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 """The type of an answer that has the metadata of objects and nothing else (Kubernetes API concepts, "Metadata-only fetches")."""
 # Answers that say something about the moment, not about the request (Kubernetes API conventions): another try may succeed.
@@ -123,6 +125,14 @@ class ClusterClient:
     def add_origin(self, error: CollectionError) -> None:
         """Add the request id of the last answer to an error that was derived from answers."""
         error.add_origin(self._last_answer)
+
+    def failed_connections(self, number: int) -> list[str]:
+        """Return why TLS handshakes fail, one text for each that does, of ``number`` new connections to each address."""
+        bases = [urlsplit(base) for base in self._bases]
+        name = self._configuration.tls_server_name or ""
+        endpoints = [Endpoint(base.hostname or "", base.port or HTTPS_PORT, name) for base in bases] * number
+        found = presented_certificates(endpoints, seconds=self._timeout)
+        return [f"{each.endpoint.address} port {each.endpoint.port}: {printable(each.problem)}" for each in found if each.problem]
 
     # Objects
 

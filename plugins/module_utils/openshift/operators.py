@@ -72,6 +72,10 @@ def _words(text: str, limit: int) -> str:
     return printable(" ".join(text.split()), limit)
 
 
+CONNECTIONS = 20
+"""New connections that show whether a load balancer has backends that do not answer: several for each of six backends in turn."""
+
+
 @dataclass(frozen=True)
 class View:
     """The objects that conditions read. None: the object does not exist (yet)."""
@@ -97,6 +101,8 @@ class View:
     machines: Sequence[str] = ()
     """Progress of machines that have not joined yet, shown beside what is pending."""
     stable_for: float = 30.0
+    failed_connections: Sequence[str] = ()
+    """Why new connections to the API fail, one text for each of CONNECTIONS that does."""
 
 
 def conditions(obj: Mapping[str, Any] | None) -> dict[str, Condition]:
@@ -281,6 +287,17 @@ def _count(status: Mapping[str, Any], name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
+def connections_complete(view: View) -> list[str]:
+    """Return why not every new connection to the API is answered: the load balancer has a backend that does not answer."""
+    failed = view.failed_connections
+    if not failed:
+        return []
+    return [
+        f"{len(failed)} of {CONNECTIONS} new connections fail ({failed[0]}): a backend of the load balancer does not answer, such as the"
+        " bootstrap device"
+    ]
+
+
 CONDITIONS: dict[str, Callable[[View], list[str]]] = {
     "bootstrap_complete": bootstrap_complete,
     "install_complete": install_complete,
@@ -289,6 +306,7 @@ CONDITIONS: dict[str, Callable[[View], list[str]]] = {
     "pools_rendered": pools_rendered,
     "pools_updated": pools_updated,
     "objects_ready": objects_ready,
+    "connections_complete": connections_complete,
 }
 
 
@@ -381,6 +399,8 @@ def check_condition(
             result["operators"] = operator_facts(view.cluster_operators)
             result["console_url"] = _console_url(client.console_route())
             result["ingress_ca"] = _ca_certificates(client.ingress_ca())
+        elif condition == "connections_complete":
+            view = replace(view, failed_connections=client.failed_connections(CONNECTIONS))
         result["cluster_id"] = cluster_id_of(view.cluster_version)
         result["cluster_version"] = version_of(view.cluster_version)
         if condition in ("nodes_ready", "nodes_current") or view.desired_nodes or params.get("node_details"):

@@ -259,3 +259,9 @@ def test_machine_config_pools(pool: dict[str, Any] | None, rendered: list[str], 
     seen: dict[str, Any] = {"pools": {} if pool is None else {"infra": pool}, "desired_pools": {"infra": 2}}
     assert CONDITIONS["pools_rendered"](View(now=NOW, **seen)) == rendered
     assert (CONDITIONS["pools_updated"](View(now=NOW, **seen)) or [""])[0] == updated
+
+
+def test_connections_that_fail_are_counted_with_the_reason_of_one() -> None:
+    assert missing("connections_complete") == []
+    (text,) = missing("connections_complete", failed_connections=["192.0.2.9 port 6443: reset", "192.0.2.9 port 6443: timed out"])
+    assert text.startswith("2 of 20 new connections fail (192.0.2.9 port 6443: reset): a backend of the load balancer does not answer")

@@ -49,8 +49,8 @@ options:
       - V(pools_updated) is reached when, besides, each of them has its nodes, and all of these have the newest config and are Ready.
       - V(objects_ready) is reached when each of O(objects) is ready. The wait ends when OLM has reported for half a minute that the
         catalogue of a Subscription has no such package or channel.
-      - V(connections_complete) is reached when 20 new connections to each of O(api_addresses) complete their TLS handshakes. A load
-        balancer that still has the bootstrap device as a backend fails some of them.
+      - V(connections_complete) is reached when 20 new connections to each of O(api_addresses) complete their TLS handshakes. With a
+        load balancer that still has the bootstrap device as a backend some of them fail.
     type: str
     choices:
       - bootstrap_complete

@@ -16,6 +16,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.varia
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import MACHINE_OPTIONS
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.ingress_controller import INGRESS_LABEL
 
 machines = FilterModule().filters()["machines"]
 
@@ -117,6 +118,26 @@ def test_a_pool_with_a_machine_config_pool_labels_its_nodes() -> None:
     assert found["labels"] == {"node-role.kubernetes.io/infra": ""}
 
 
+@pytest.mark.parametrize(
+    ("ingress", "expected"),
+    [
+        (None, {"worker-0": False, "worker-1": True}),
+        ("infra", {"worker-0": True, "worker-1": False}),
+        ("control_plane", {"worker-0": False, "worker-1": False}),
+    ],
+)
+def test_routers_may_run_in_the_ingress_pool_alone_whatever_its_taints(ingress: str | None, expected: dict[str, bool]) -> None:
+    pool = {"openshift_pool": "infra", "openshift_node_taints": [{"key": "a", "effect": "NoSchedule"}]}
+    said: dict[str, dict[str, Any]] = {
+        "worker-0": {**pool, "openshift_ingress_pool": ingress},
+        "worker-1": {"openshift_ingress_pool": ingress},
+    }
+    found = machines(["worker-0", "worker-1"], hostvars(**said))
+    assert {each["inventory_hostname"]: each["may_run_router"] for each in found} == expected
+    labels = {each["inventory_hostname"]: each["labels"] for each in found}
+    assert labels == {"worker-0": {INGRESS_LABEL: "infra"} if ingress == "infra" else {}, "worker-1": {}}
+
+
 def test_hosts_may_be_named_in_full_and_in_any_case() -> None:
     (found,) = machines(["Worker-9.Demo.metal.test"], hostvars(**{"Worker-9.Demo.metal.test": {}}))
     assert found["hostname"] == "worker-9.demo.metal.test"
@@ -135,6 +156,7 @@ def test_hosts_may_be_named_in_full_and_in_any_case() -> None:
         ("worker-0", {"openshift_node_labels": {"a": "b; reboot"}}, ["openshift_node_labels", "at most 63 letters"]),
         ("worker-0", {"openshift_node_taints": [{"key": "a", "value": "$(b)", "effect": "NoSchedule"}]}, ["openshift_node_taints", "$(b)"]),
         ("worker-0", {"openshift_kernel_arguments": ["a b"]}, ["openshift_kernel_arguments", "without spaces"]),
+        ("worker-0", {"openshift_pool": "a b", "openshift_ingress_pool": "a b"}, ["openshift_ingress_pool", "63 letters", "'a b'"]),
         ("worker-0", {"openshift_pool_machine_config": "maybe"}, ["openshift_pool_machine_config", "true or false"]),
         ("worker-0", {"openshift_pool_machine_config": True}, ["the pool worker cannot have"]),
         ("master-0", {"openshift_pool_machine_config": True}, ["only pools of workers"]),

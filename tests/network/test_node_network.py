@@ -8,10 +8,12 @@ from __future__ import annotations
 import configparser
 import json
 import os
+import re
 import subprocess
 from base64 import b64decode
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_interface
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +105,24 @@ class Node:
     def hint(self) -> str:
         return (self.folder / "hint").read_text(encoding="utf-8")
 
+    def node_ips(self, *, dual_stack: bool = False) -> list[str]:
+        """Return the node addresses that nodeip-configuration.service chooses by the hint on the interfaces of the profiles.
+
+        The rule is AddressesRouting of openshift/baremetal-runtimecfg: the address whose subnet has the hint in it and that is not the hint
+        itself, then one of the other IP version on the same interface. Without a match it is the address of the default route.
+        """
+        name, _equals, value = self.hint.strip().partition("=")
+        assert name == "KUBELET_NODEIP_HINT"
+        hint = ip_address(value)
+        for path in sorted((self.folder / "profiles").iterdir()):
+            profile = self.profile(path.stem)
+            texts = [text for family in ("ipv4", "ipv6") for key, text in profile[family].items() if re.fullmatch(r"address\d+", key)]
+            own = [ip_interface(text.partition(",")[0]) for text in texts]
+            if matching := [each for each in own if hint in each.network and each.ip != hint]:
+                second = [each for each in own if each.version != matching[0].version] if dual_stack else []
+                return [str(each.ip) for each in (*matching[:1], *second[:1])]
+        return [self.profile("bond0")["ipv4"]["address1"].partition("/")[0]]
+
     @property
     def calls(self) -> list[str]:
         path = self.folder / "calls"
@@ -162,7 +182,7 @@ async def test_all_addresses_are_on_the_bond(sandbox: Sandbox, node: Node, netwo
     }
     assert bond["ipv4"]["address1"] == f"{public['address']}/31,{public['gateway']}"
     assert bond["ipv4"]["address2"] == f"{private['address']}/31"
-    assert bond["ipv4"]["route1"] == f"10.0.0.0/8,{private['gateway']}"
+    assert bond["ipv4"]["route1"] == f"{metadata['private_subnets'][0]},{private['gateway']}"
     assert bond["ipv4"]["route2"] == f"169.254.255.0/24,{private['gateway']}", "the BGP peers accept the private address alone"
     assert bond["ipv4"]["dns"] == "147.75.207.207;147.75.207.208;"
     assert (bond["ipv6"]["method"], bond["ipv6"]["address1"]) == ("manual", f"{v6['address']}/127,{v6['gateway']}")
@@ -170,8 +190,7 @@ async def test_all_addresses_are_on_the_bond(sandbox: Sandbox, node: Node, netwo
         profile = node.profile(f"bond0-{port['name']}")
         assert profile["ethernet"]["mac-address"].lower() == port["mac"]
         assert profile["connection"]["master"] == "bond0"
-    expected = public if network == "bond" else private
-    assert node.hint == f"KUBELET_NODEIP_HINT={expected['address']}\n"
+    assert node.node_ips() == [(public if network == "bond" else private)["address"]]
     assert node.calls == ["connection reload", "--wait 60 connection up bond0"]
 
 
@@ -193,7 +212,7 @@ async def test_the_first_boot_waits_for_the_metadata_service(sandbox: Sandbox, n
     said, code = node.run_until("bond", [None, {"network": {"interfaces": []}}, metadata])
     assert all("has no metadata of this device yet: trying again in 5 s" in line for line in said)
     assert code == 0
-    assert node.hint == f"KUBELET_NODEIP_HINT={addresses(metadata)[4, True]['address']}\n"
+    assert node.node_ips() == [addresses(metadata)[4, True]["address"]]
 
 
 async def test_addresses_that_changed_are_configured(sandbox: Sandbox, node: Node) -> None:
@@ -206,10 +225,21 @@ async def test_addresses_that_changed_are_configured(sandbox: Sandbox, node: Nod
     assert len(node.calls) == 4
 
 
-async def test_the_first_ip_version_is_that_of_the_node_address(sandbox: Sandbox, node: Node) -> None:
+async def test_a_dual_stack_node_has_an_address_of_each_ip_version(sandbox: Sandbox, node: Node) -> None:
     metadata = await metadata_of(sandbox)
+    own = addresses(metadata)
+    node.run("bond", metadata, families=(4, 6))
+    assert node.node_ips(dual_stack=True) == [own[4, True]["address"], own[6, True]["address"]]
     node.run("bond", metadata, families=(6,))
-    assert node.hint == f"KUBELET_NODEIP_HINT={addresses(metadata)[6, True]['address']}\n"
+    assert node.node_ips() == [own[6, True]["address"]]
+
+
+async def test_the_route_to_private_addresses_is_that_of_the_metadata(sandbox: Sandbox, node: Node) -> None:
+    metadata = await metadata_of(sandbox)
+    gateway = addresses(metadata)[4, False]["gateway"]
+    for subnets, expected in ((["10.0.0.0/8"], "10.0.0.0/8"), (["10.0.0.0/9", "172.16.0.0/12"], "10.0.0.0/9"), (None, "10.0.0.0/8")):
+        node.run("private", {**metadata, "private_subnets": subnets})
+        assert node.profile("bond0")["ipv4"]["route1"] == f"{expected},{gateway}"
 
 
 async def test_a_device_without_public_addresses_uses_the_private_gateway(sandbox: Sandbox, node: Node) -> None:
@@ -218,10 +248,19 @@ async def test_a_device_without_public_addresses_uses_the_private_gateway(sandbo
     bond, private = node.profile("bond0"), addresses(metadata)[4, False]
     assert bond["ipv4"]["address1"] == f"{private['address']}/31,{private['gateway']}"
     assert "route1" not in bond["ipv4"]
+    assert node.node_ips() == [private["address"]]
     assert bond["ipv6"]["method"] == "link-local"
     done = node.run("bond", metadata)
     assert done.returncode == 1
     assert done.stderr == "The metadata has no public IPv4 address of this device: order it with one (metal_ip_addresses)\n"
+
+
+@pytest.mark.parametrize(
+    ("subnet", "hint"), [("192.168.40.21/24", "192.168.40.0"), ("172.31.255.254/12", "172.16.0.0"), ("10.1.2.7/30", "10.1.2.4")]
+)
+async def test_the_hint_in_a_vlan_is_the_first_address_of_its_subnet(sandbox: Sandbox, node: Node, subnet: str, hint: str) -> None:
+    node.run("vlan", await metadata_of(sandbox, tags=["openshift-vlan=1000", f"openshift-vlan-address={subnet}"]))
+    assert node.hint == f"KUBELET_NODEIP_HINT={hint}\n"
 
 
 VLAN_TAGS = ["openshift-role=worker", "openshift-vlan=1000", "openshift-vlan-address=192.168.40.21/24"]
@@ -238,7 +277,7 @@ async def test_the_vlan_and_the_node_address_are_those_of_the_tags(sandbox: Sand
     assert profile["ipv4"]["never-default"] == "true"
     # The public address stays on the bond, untagged.
     assert node.profile("bond0")["ipv4"]["address1"].startswith(f"{addresses(metadata)[4, True]['address']}/31,")
-    assert node.hint == "KUBELET_NODEIP_HINT=192.168.40.21\n"
+    assert node.node_ips() == ["192.168.40.21"]
     assert node.calls == ["connection reload", "--wait 60 connection up bond0", "--wait 60 connection up bond0.1000"]
     again = node.run("vlan", metadata)
     assert (again.returncode, again.stdout, len(node.calls)) == (0, "", 3)
@@ -249,19 +288,24 @@ async def test_a_node_waits_for_the_tags_of_its_vlan(sandbox: Sandbox, node: Nod
     # A bootstrap device that becomes a worker gets its tags while it is installed.
     said, code = node.run_until("vlan", [{**metadata, "tags": []}, metadata])
     assert (len(said), code) == (1, 0)
-    assert node.hint == "KUBELET_NODEIP_HINT=192.168.40.21\n"
+    assert node.node_ips() == ["192.168.40.21"]
 
 
-def test_the_bootstrap_device_is_in_the_vlan_of_the_nodes() -> None:
+@pytest.mark.parametrize(("kind", "bridge"), [("vlan", ["/etc/ovnk/default_bridge"]), ("private", [])])
+def test_the_bootstrap_device_is_in_the_network_of_the_nodes(kind: str, bridge: list[str]) -> None:
     network = {"metadata_url": "http://metadata.test/metadata", "families": [4], "script": "#!/bin/sh\n", "service": "[Unit]\n"}
     installer = {"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/opt/openshift/manifests/one"}]}}
-    made = json.loads(with_bootstrap_network(json.dumps(installer), {"node_network": {**network, "kind": "vlan"}}))
-    paths = ["/opt/openshift/manifests/one", "/etc/node-network.conf", "/usr/local/bin/node-network", "/etc/ovnk/default_bridge"]
+    made = json.loads(with_bootstrap_network(json.dumps(installer), {"node_network": {**network, "kind": kind}}))
+    paths = ["/opt/openshift/manifests/one", "/etc/node-network.conf", "/usr/local/bin/node-network", *bridge]
     assert [file["path"] for file in made["storage"]["files"]] == paths
     assert made["systemd"]["units"] == [{"name": "node-network.service", "enabled": True, "contents": "[Unit]\n"}]
     assert made["ignition"] == installer["ignition"]
-    for kind in ("layer3", "bond", "private"):
-        assert with_bootstrap_network("{}", {"node_network": {**network, "kind": kind}}) == "{}"
+
+
+@pytest.mark.parametrize("kind", ["layer3", "bond"])
+def test_the_bootstrap_device_has_a_public_node_address_by_dhcp(kind: str) -> None:
+    network = {"metadata_url": "http://metadata.test/metadata", "families": [4], "script": "#!/bin/sh\n", "service": "[Unit]\n"}
+    assert with_bootstrap_network("{}", {"node_network": {**network, "kind": kind}}) == "{}"
 
 
 def test_other_machine_networks_need_no_bond() -> None:

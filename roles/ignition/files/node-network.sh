@@ -44,6 +44,7 @@ bond_profile() {
         def of(family; public): [.network.addresses[] | select(.address_family == family and .public == public and .management)];
         def line(number; entry; gateway): "address\(number)=\(entry.address)/\(entry.cidr)" + (if gateway then ",\(entry.gateway)" else "" end);
         (.network.interfaces | map(select(.bond == "bond0"))[0].mac) as $mac
+        | ((.private_subnets // ["10.0.0.0/8"]) + ["169.254.255.0/24"] | to_entries) as $routes
         | of(4; true) as $public | of(4; false) as $private | of(6; true) as $v6
         | "[connection]", "id=bond0", "type=bond", "interface-name=bond0", "autoconnect-priority=100", "autoconnect-slaves=1", "",
           "[ethernet]", "cloned-mac-address=\($mac)", "",
@@ -53,7 +54,7 @@ bond_profile() {
             "method=manual",
             # Without a public address the private gateway is the default one.
             ([$public[], $private[]] | to_entries[] | line(.key + 1; .value; .key == 0)),
-            (if $public != [] then $private[0:1][] | "route1=10.0.0.0/8,\(.gateway)", "route2=169.254.255.0/24,\(.gateway)" else empty end),
+            (if $public != [] then $private[0:1][] | .gateway as $via | $routes[] | "route\(.key + 1)=\(.value),\($via)" else empty end),
             (if $dns != "" then "dns=\($dns);" else empty end)
           end), "",
           "[ipv6]",
@@ -73,15 +74,24 @@ vlan_profile() {
         '[ipv4]' 'method=manual' "address1=$(tag_value openshift-vlan-address)" 'never-default=true' '' '[ipv6]' 'method=disabled'
 }
 
-node_address() {
+# The first address of the network of an address with its prefix length.
+network_address() {
+    local a b c d prefix number
+    IFS=./ read -r a b c d prefix <<< "$1"
+    number=$(((a << 24 | b << 16 | c << 8 | d) & 0xffffffff << (32 - prefix)))
+    echo "$((number >> 24 & 255)).$((number >> 16 & 255)).$((number >> 8 & 255)).$((number & 255))"
+}
+
+# nodeip-configuration.service takes the address in the subnet of the hint, and on a dual stack cluster one of the other IP version on the same
+# interface. It skips an address that is the hint itself (openshift/baremetal-runtimecfg, AddressesRouting), and then takes that of the
+# default route. So the hint is another address of the subnet: the gateway, or in a VLAN, which has none, the first one.
+node_ip_hint() {
     if [ "$NODE_ADDRESS" = vlan ]; then
-        local address
-        address=$(tag_value openshift-vlan-address)
-        echo "${address%/*}"
+        network_address "$(tag_value openshift-vlan-address)"
         return
     fi
     jq --raw-output --argjson family "${FAMILIES%% *}" --argjson public "$([ "$NODE_ADDRESS" = public ] && echo true || echo false)" '
-        first(.network.addresses[] | select(.address_family == $family and .public == $public and .management) | .address) // ""
+        first(.network.addresses[] | select(.address_family == $family and .public == $public and .management) | .gateway) // ""
     ' "$work/metadata.json"
 }
 
@@ -104,12 +114,12 @@ if [ "$NODE_ADDRESS" = vlan ]; then
     connections+=("$vlan")
 fi
 
-address=$(node_address)
-if [ -z "$address" ]; then
+neighbor=$(node_ip_hint)
+if [ -z "$neighbor" ]; then
     echo "The metadata has no $NODE_ADDRESS IPv${FAMILIES%% *} address of this device: order it with one (metal_ip_addresses)" >&2
     exit 1
 fi
-echo "KUBELET_NODEIP_HINT=$address" > "$work/hint"
+echo "KUBELET_NODEIP_HINT=$neighbor" > "$work/hint"
 install_file "$work/hint" "$hint" 644 || true
 
 changed=
